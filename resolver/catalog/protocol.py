@@ -1,0 +1,92 @@
+"""The one interface through which everything else sees the indexes.
+
+Three catalogs implement it: `live` (network and cache), `snapshot` (a recorded
+file) and, in tests, one made of plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.model.release import Archive, File, Metadata, Page
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What the indexes bound to a project answered.
+
+    `pages` in the order of the binding: one for "first", any number for "all",
+    none where no index has the project. `unreachable` names the indexes that
+    were passed over because they could not be reached.
+    """
+
+    pages: tuple[Page, ...]
+    unreachable: tuple[str, ...] = ()
+
+
+class UnusableFile(Exception):
+    """A file's metadata cannot be used; the release is set aside with this text and the lock goes on."""
+
+
+class Follow(Protocol):
+    """How a look-ahead goes on by itself, given by the solver. Both calls are pure and fast."""
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        """The file whose metadata will most likely be asked for, or None."""
+        ...
+
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+        """What that metadata will make the solver ask for next."""
+        ...
+
+
+class Catalog(Protocol):
+    """Blocking look-ups, answered from memory, cache, snapshot or network.
+
+    Raise IndexFailure where an index does not answer or answers wrongly.
+    """
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        """All files of a project on the indexes bound to it."""
+        ...
+
+    def metadata(self, file: File) -> Metadata:
+        """The core metadata of a wheel, checked to be of the release that its name says.
+
+        Raises UnusableFile where it cannot be read.
+        """
+        ...
+
+    def archive(self, file: File) -> Archive:
+        """What is static in a source archive, read after its sha256 was checked.
+
+        Raises UnusableFile where the archive cannot be read.
+        """
+        ...
+
+    def member(self, file: File, path: str) -> str:
+        """The text of one file inside a source archive, `path` relative to its top folder.
+
+        Raises UnusableFile where there is none.
+        """
+        ...
+
+    def sha256(self, file: File) -> File:
+        """The file with sha256 and size filled in: downloaded and hashed where the page has no hash."""
+        ...
+
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+        """A hint that these projects will be asked for soon. Never blocks, never fails.
+
+        With `follow`, goes on in the background: page, likely file, its metadata, and so on.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and threads; nothing may be asked afterwards."""
+        ...

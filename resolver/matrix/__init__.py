@@ -1,0 +1,1 @@
+"""The TOML that people write: its shape, its loading, its meaning. Only this package knows TOML."""

@@ -1,0 +1,192 @@
+"""The shape of stacks, facts, indexes and systems files, mirrored for msgspec.
+
+Unknown keys are refused. These types stay in this package; `compile` turns
+them into the model's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Literal
+
+import msgspec
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Texts = Annotated[list[Text], msgspec.Meta(min_length=1)]
+Prereleases = Literal["if-necessary", "allow", "never"]
+Strength = Literal["enforced", "vendor", "documented", "observed"]
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only=True, frozen=True):
+    pass
+
+
+# --- facts/<project>.toml
+
+
+class Defaults(_Table):
+    """What rows of the file need not repeat."""
+
+    strength: Strength | None = None
+    source: Text | None = None
+    checked: dt.date | None = None
+
+
+class FactRow(_Table):
+    """What every fact has. `versions` is one specifier set, or several of which any may match."""
+
+    id: Text | None = None
+    package: Text | None = None
+    versions: Text | Texts = ">=0"
+    reason: Text
+    strength: Strength | None = None
+    source: Text | None = None
+    checked: dt.date | None = None
+
+
+class RequiresRow(FactRow):
+    needs: Texts
+
+
+class ExcludesRow(FactRow):
+    pass
+
+
+class ReplacesRow(FactRow):
+    drop: Texts
+    add: list[Text] = []
+
+
+class MetadataRow(FactRow):
+    requires: list[Text]
+    build_requires: list[Text] | None = None
+    requires_python: Text | None = None
+
+
+class BuildsRow(FactRow):
+    from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
+    requires_from: Text
+    env: dict[str, str] = {}
+    isolation: bool = True
+    build_drop: list[Text] = []
+    build_add: list[Text] = []
+
+
+class CollidesRow(FactRow):
+    with_: Text = msgspec.field(name="with")
+    module: Text
+
+
+class AfterRow(FactRow):
+    others: Texts
+
+
+class WarnsRow(FactRow):
+    text: Text
+    unless: list[Text] = []
+
+
+class NamesRow(FactRow):
+    index: Text = "pypi"
+
+
+class FactFile(_Table):
+    """All facts about one project."""
+
+    defaults: Defaults = Defaults()
+    requires: list[RequiresRow] = []
+    excludes: list[ExcludesRow] = []
+    replaces: list[ReplacesRow] = []
+    metadata: list[MetadataRow] = []
+    builds: list[BuildsRow] = []
+    collides: list[CollidesRow] = []
+    after: list[AfterRow] = []
+    warns: list[WarnsRow] = []
+    names: list[NamesRow] = []
+
+
+# --- indexes.toml, and [[index]] / [[binding]] of a stack
+
+
+class IndexRow(_Table):
+    """`packages` is short for a binding of these projects to this index alone."""
+
+    name: Text
+    url: Text | None = None
+    mirrors: list[Text] = []
+    packages: list[Text] = []
+
+
+class BindingRow(_Table):
+    packages: Texts
+    indexes: Texts
+    take: Literal["first", "all"] = "first"
+    unreachable: Literal["fail", "next"] = "fail"
+    platforms: list[Text] = []
+    reason: str = ""
+
+
+class IndexesFile(_Table):
+    index: list[IndexRow] = []
+    binding: list[BindingRow] = []
+
+
+# --- systems.toml
+
+
+class ComponentRow(_Table):
+    """What is known of a component: what it is, and the values seen in the wild, oldest first."""
+
+    summary: Text
+    known: list[Text] = []
+    source: str = ""
+
+
+class SystemsFile(_Table):
+    component: dict[str, ComponentRow]
+
+
+# --- stacks/<stack>.toml
+
+
+class StackTable(_Table):
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+    summary: Text
+    source: str = ""
+    requires: list[Text]
+    facts: list[Text] | None = None
+
+
+class TargetTable(_Table):
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")] | None = None
+    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}(\.\d{1,3})?$")]
+    platform: Literal["linux-aarch64", "linux-x86_64"]
+    glibc: Annotated[str, msgspec.Meta(pattern=r"^2\.\d{1,3}$")] = "2.28"
+    system: dict[str, str] = {}
+
+
+class PolicyTable(_Table):
+    prereleases: Prereleases = "if-necessary"
+    prereleases_of: dict[str, Prereleases] = {}
+    exclude_newer: dt.datetime | dt.date | None = None
+
+
+class DepartsRow(_Table):
+    guide: Text
+    here: Text
+    reason: Text
+
+
+class CheckTable(_Table):
+    imports: list[Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]] = []
+    env: dict[str, str] = {}
+
+
+class StackFile(_Table):
+    stack: StackTable
+    target: TargetTable | list[TargetTable]
+    index: list[IndexRow] | None = None
+    binding: list[BindingRow] | None = None
+    policy: PolicyTable = PolicyTable()
+    departs: list[DepartsRow] = []
+    check: CheckTable = CheckTable()

@@ -1,0 +1,1 @@
+"""Frozen types that every other part shares. No I/O, no clock, no environment."""

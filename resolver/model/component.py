@@ -1,0 +1,146 @@
+"""Components of a target (`cann`, `hdk`, `soc`, `glibc`, `python`) and requirements on them.
+
+A fact writes `cann in 8.5.0 | 8.5.*`, `hdk >= 25.3.rc1`, `soc in A2 | A3` or
+`python >= 3.10, < 3.12`. These names are reserved in facts and stacks only;
+a requirement in a file's metadata always means a project on an index.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from packaging.version import InvalidVersion, Version
+
+from resolver.model.system import SystemVersion
+
+COMPONENTS: Final = ("cann", "hdk", "soc", "glibc", "python")
+
+Value = SystemVersion | Version | str
+
+_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_REQUIREMENT = re.compile(r"\s*(?P<component>[a-z]+)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL)
+_CLAUSE = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>\S+)\s*")
+
+
+def parse_value(component: str, text: str) -> Value:
+    """The value that `text` spells for a component; raises ValueError that names the text."""
+    text = text.strip()
+    match component:
+        case "cann" | "hdk":
+            return SystemVersion.parse(text)
+        case "soc":
+            if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", text):
+                raise ValueError(f"`{text}` is not the name of a SoC family such as A2")
+            return text.upper()
+        case "glibc" | "python":
+            try:
+                return Version(text)
+            except InvalidVersion:
+                raise ValueError(f"`{text}` is not a version of {component} such as 3.11") from None
+        case _:
+            raise ValueError(f"`{component}` is not a component: known are {', '.join(COMPONENTS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One comparison. `line` is set for a wildcard: `== 8.5.*` compares the release line only."""
+
+    operator: str
+    value: Value | None
+    line: tuple[int, ...] = ()
+
+    def allows(self, value: Value) -> bool:
+        """Whether a target with this value meets the clause."""
+        if self.line:
+            if isinstance(value, SystemVersion):
+                same = value.line == self.line
+            else:
+                same = isinstance(value, Version) and value.release[: len(self.line)] == self.line
+            return same if self.operator == "==" else not same
+        if isinstance(value, SystemVersion) and isinstance(self.value, SystemVersion):
+            if self.value.build is not None:
+                return _OPERATORS[self.operator](value, self.value)
+            return _compare_releases(self.operator, value, self.value)
+        if isinstance(value, Version) and isinstance(self.value, Version) and self.operator in ("==", "!="):
+            # `python in 3.11` means the release line, as a target may state 3.11 or 3.11.14
+            same = value.release[: len(self.value.release)] == self.value.release
+            return same if self.operator == "==" else not same
+        return _OPERATORS[self.operator](value, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRequirement:
+    """Any of `alternatives`, each of them all of its clauses."""
+
+    component: str
+    alternatives: tuple[tuple[Clause, ...], ...]
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> ComponentRequirement | None:
+        """Read `component in a | b` or `component >= a, < b`.
+
+        None where `text` does not begin with a component's name and an operator;
+        ValueError where it does and the rest is wrong.
+        """
+        match = _REQUIREMENT.fullmatch(text)
+        if match is None or match["component"] not in COMPONENTS:
+            return None
+        component, body = match["component"], match["body"].strip()
+        if body.startswith("in"):
+            values = [part.strip() for part in body[2:].split("|")]
+            alternatives = tuple((_clause(component, "==", value),) for value in values)
+        else:
+            clauses = []
+            for part in body.split(","):
+                clause = _CLAUSE.fullmatch(part)
+                if clause is None:
+                    raise ValueError(f"`{part.strip()}` is not a comparison such as >= 8.5.0")
+                clauses.append(_clause(component, clause["operator"], clause["value"]))
+            alternatives = (tuple(clauses),)
+        return cls(component, alternatives, " ".join(text.split()))
+
+    def allows(self, value: Value) -> bool:
+        """Whether a target with this value meets the requirement."""
+        return any(all(clause.allows(value) for clause in clauses) for clauses in self.alternatives)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _clause(component: str, sign: str, text: str) -> Clause:
+    wildcard = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})*)\.\*", text)
+    if wildcard and component != "soc":
+        if sign not in ("==", "!="):
+            raise ValueError(f"`{sign} {text}`: a wildcard goes with == or != only")
+        return Clause(sign, None, tuple(int(part) for part in wildcard[1].split(".")))
+    if component == "soc" and sign not in ("==", "!="):
+        raise ValueError(f"`{sign} {text}`: SoC families have no order")
+    return Clause(sign, parse_value(component, text))
+
+
+def _compare_releases(sign: str, value: SystemVersion, wanted: SystemVersion) -> bool:
+    match sign:
+        case "==":
+            return value.same_release(wanted)
+        case "!=":
+            return not value.same_release(wanted)
+        case "<":
+            return value.before(wanted)
+        case ">":
+            return wanted.before(value)
+        case "<=":
+            return not wanted.before(value)
+        case _:
+            return not value.before(wanted)

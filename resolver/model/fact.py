@@ -1,0 +1,128 @@
+"""Facts: sentences about the world that no project's metadata says, with their evidence.
+
+Each kind is a type of its own. A fact speaks of the releases of `package` that
+any of its `versions` (PEP 440 specifier sets) contains; pre-releases count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.model.component import ComponentRequirement
+from resolver.model.requirement import Requirement
+
+
+class Strength(Enum):
+    """How strong a fact is, which decides what a fix may touch."""
+
+    ENFORCED = "enforced"  # an installer acts on it: never relaxed
+    VENDOR = "vendor"  # a table of the vendor: relaxed as a last resort
+    DOCUMENTED = "documented"  # a guide or requirements file: likewise
+    OBSERVED = "observed"  # somebody saw it
+
+    def __str__(self) -> str:
+        return self.value
+
+
+Need = Requirement | ComponentRequirement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    id: str
+    package: NormalizedName
+    versions: tuple[SpecifierSet, ...]
+    reason: str
+    strength: Strength
+    source: str
+    checked: date
+    where: str  # file:line
+
+    def speaks_of(self, release: Version) -> bool:
+        """Whether the fact is about this release."""
+        return any(versions.contains(release, prereleases=True) for versions in self.versions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requires(_Common):
+    """A requirement that the metadata leaves out."""
+
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excludes(_Common):
+    """Releases that must not be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replaces(_Common):
+    """Upstream metadata is wrong: the requirements on `drop` go, `add` takes their place."""
+
+    drop: tuple[NormalizedName, ...]
+    add: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata(_Common):
+    """The requirements of an archive that has no static metadata."""
+
+    requires: tuple[Requirement, ...]
+    build_requires: tuple[Requirement, ...] | None
+    requires_python: SpecifierSet | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Builds(_Common):
+    """A source build whose requirements differ from those of the wheel on the index.
+
+    `requires_from` names a requirements file inside the archive. The build's
+    own requirements are those of the archive's pyproject.toml without
+    `build_drop`, and `build_add`. Without isolation they constrain the
+    environment itself.
+    """
+
+    requires_from: str
+    env: tuple[tuple[str, str], ...]  # `{version}` stands for the release
+    isolation: bool
+    build_drop: tuple[NormalizedName, ...]
+    build_add: tuple[Requirement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collides(_Common):
+    """`package` and `other` own the same importable `module`: one of them at most."""
+
+    other: NormalizedName
+    module: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class After(_Common):
+    """`package` is installed after `others`, where they are in the lock."""
+
+    others: tuple[NormalizedName, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warns(_Common):
+    """Something to know when `package` is in the lock and none of `unless` holds."""
+
+    text: str
+    unless: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names(_Common):
+    """A distribution on an index that is not what its name suggests: releases not to be taken."""
+
+    index: str
+
+
+Fact = Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names

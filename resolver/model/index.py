@@ -1,0 +1,62 @@
+"""Indexes, and which projects may come from which: the guard against dependency confusion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from packaging.utils import NormalizedName
+
+PYPI: Final = "pypi"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """A simple repository (PEP 503). `pypi` has no address: it is what pip is configured with.
+
+    `mirrors` are tried in order where `url` does not answer; they serve the same content.
+    """
+
+    name: str
+    url: str = ""
+    mirrors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """Where projects are looked up, and nowhere else.
+
+    `packages` are normalised names, or `*` for every project that no other
+    binding names. With `take` = "first" the first of `indexes` that has the
+    project answers alone; with "all" they answer together, the first named
+    winning where two have the same version. `unreachable` says what happens
+    when one cannot be reached. Empty `platforms` means all.
+    """
+
+    packages: tuple[str, ...]
+    indexes: tuple[str, ...]
+    take: Literal["first", "all"] = "first"
+    unreachable: Literal["fail", "next"] = "fail"
+    platforms: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexes:
+    """All indexes of a problem and their bindings; earlier bindings win.
+
+    `own` tells that the stack brought its own list instead of matrices/indexes.toml.
+    """
+
+    indexes: Mapping[str, Index]
+    bindings: tuple[Binding, ...]
+    own: bool = False
+
+    def binding(self, project: NormalizedName, platform: str) -> Binding:
+        """The one binding that rules a project on a platform; `pypi` where none names it."""
+        for wanted in (project, "*"):
+            for binding in self.bindings:
+                if wanted in binding.packages and (not binding.platforms or platform in binding.platforms):
+                    return binding
+        return Binding(packages=("*",), indexes=(PYPI,))

@@ -1,0 +1,89 @@
+"""Where a requirement comes from. Every sentence of a report cites one of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from resolver.model.fact import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class StackLine:
+    """The stack asks for it. `where` is file:line."""
+
+    text: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"the stack asks for {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class FactLine:
+    """A fact says so."""
+
+    fact: Fact
+    parent: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact."""
+        return self.fact.where
+
+    def __str__(self) -> str:
+        return f"{self.parent} needs {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataLine:
+    """A file's own metadata says so."""
+
+    filename: str
+    parent: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """The file whose metadata it is."""
+        return f"metadata of {self.filename}"
+
+    def __str__(self) -> str:
+        return f"{self.parent} needs {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLine:
+    """A source build needs it, in the environment itself or in one of its own."""
+
+    filename: str
+    parent: str
+    text: str
+    fact: Fact | None
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact, or the archive that asks."""
+        return self.fact.where if self.fact else f"build-system.requires of {self.filename}"
+
+    def __str__(self) -> str:
+        return f"building {self.parent} needs {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class SameRelease:
+    """An extra is of the same release as its project."""
+
+    parent: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """No place: this holds by the meaning of extras (PEP 508)."""
+        return ""
+
+    def __str__(self) -> str:
+        return f"{self.parent} is an extra of {self.text}"
+
+
+Origin = StackLine | FactLine | MetadataLine | BuildLine | SameRelease

@@ -1,0 +1,83 @@
+"""What is to be solved: a stack's wishes, one target, the facts, the policy, the indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from packaging.utils import NormalizedName
+
+from resolver.model.fact import Fact, Need
+from resolver.model.index import Indexes
+from resolver.model.origin import StackLine
+from resolver.model.target import Target
+
+Prereleases = Literal["if-necessary", "allow", "never"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One line of a stack's `requires`."""
+
+    need: Need
+    origin: StackLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """Where a stack differs from the guide that it replaces, and why."""
+
+    guide: str
+    here: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What an installed environment must pass: imports, with environment variables set for them."""
+
+    imports: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What may be chosen at all. `exclude_newer` is a moment with a zone, or None."""
+
+    prereleases: Prereleases = "if-necessary"
+    prereleases_of: Mapping[NormalizedName, Prereleases] = field(default_factory=dict)
+    exclude_newer: datetime | None = None
+
+    def prereleases_for(self, project: NormalizedName) -> Prereleases:
+        """The pre-release policy of one project."""
+        return self.prereleases_of.get(project, self.prereleases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """What a stack file says, targets apart. `where` is the file's path as given."""
+
+    name: str
+    summary: str
+    source: str
+    where: str
+    asks: tuple[Ask, ...]
+    departures: tuple[Departure, ...] = ()
+    checks: Checks = field(default_factory=Checks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Everything that a resolution depends on, apart from the indexes' content and a previous lock.
+
+    `digest` is the sha256 of all input files' content that it was made from.
+    """
+
+    stack: Stack
+    target: Target
+    facts: tuple[Fact, ...]
+    policy: Policy
+    indexes: Indexes
+    digest: str

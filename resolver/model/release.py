@@ -1,0 +1,101 @@
+"""What an index offers of a project: files, grouped by release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import msgspec
+from packaging.utils import NormalizedName
+
+
+class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One file of an index page (PEP 503, 592, 629, 658, 691, 700, 714).
+
+    Texts are the index's own. `sha256` is empty where the page has none.
+    `yanked` is None, or the reason (which may be empty). `metadata` is None
+    where no `.metadata` file is offered, else its sha256 or an empty text.
+    `uploaded` is ISO 8601, empty where the page has none. `url` is absolute;
+    empty for files of a snapshot.
+    """
+
+    filename: str
+    url: str = ""
+    sha256: str = ""
+    size: int | None = None
+    requires_python: str = ""
+    yanked: str | None = None
+    uploaded: str = ""
+    metadata: str | None = None
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether this is a wheel; every other file that is kept is a source archive."""
+        return self.filename.endswith(".whl")
+
+
+class Reason(Enum):
+    """Why a file or a release was set aside. The value is the sentence's predicate."""
+
+    FORMAT = "is not a wheel, .tar.gz or .zip"
+    NAME = "has a file name that cannot be read"
+    FOREIGN = "belongs to another project"
+    VERSION = "has a version that is not PEP 440"
+    TAGS = "is built for another platform or Python"
+    PYTHON = "needs another Python"
+    YANKED = "was yanked"
+    NEWER = "was uploaded after the cut-off"
+    NO_DATE = "has no upload time to hold against the cut-off"
+    METADATA = "has metadata that cannot be read"
+    DYNAMIC = "is a source archive without static metadata"
+    FACT = "is set aside by a fact"
+    DIRECT = "needs a direct address, which is not followed"
+
+
+class SetAside(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file that cannot be used, and why; `detail` is the specific."""
+
+    filename: str
+    reason: Reason
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.filename} {self.reason.value}" + (f" ({self.detail})" if self.detail else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A project on an index: its files by version text, and what was set aside while reading.
+
+    `releases` is keyed by the text of the version as in the file names, one key
+    for each distinct PEP 440 version, in no particular order.
+    """
+
+    project: NormalizedName
+    index: str
+    releases: Mapping[str, tuple[File, ...]]
+    set_aside: tuple[SetAside, ...] = ()
+
+
+class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The core metadata of one file, as texts of its own."""
+
+    name: str
+    version: str
+    requires_dist: tuple[str, ...] = ()
+    requires_python: str = ""
+    provides_extra: tuple[str, ...] = ()
+
+
+class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What was read from a source archive whose sha256 matched.
+
+    `metadata` is None where the archive has no static requirements (PEP 643 or
+    PEP 621). `build_requires` is build-system.requires of its pyproject.toml
+    (PEP 518), or None where it has no such file or table.
+    """
+
+    metadata: Metadata | None
+    build_requires: tuple[str, ...] | None = None
+    why_dynamic: str = ""
