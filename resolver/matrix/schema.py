@@ -7,7 +7,7 @@ them into the model's.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -17,14 +17,14 @@ Prereleases = Literal["if-necessary", "allow", "never"]
 Strength = Literal["enforced", "vendor", "documented", "observed"]
 
 
-class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only=True, frozen=True):
+class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only=True):
     pass
 
 
 # --- facts/<project>.toml
 
 
-class Defaults(_Table):
+class Defaults(_Table, kw_only=True):
     """What rows of the file need not repeat."""
 
     strength: Strength | None = None
@@ -32,7 +32,7 @@ class Defaults(_Table):
     checked: dt.date | None = None
 
 
-class FactRow(_Table):
+class FactRow(_Table, kw_only=True):
     """What every fact has. `versions` is one specifier set, or several of which any may match."""
 
     id: Text | None = None
@@ -44,26 +44,26 @@ class FactRow(_Table):
     checked: dt.date | None = None
 
 
-class RequiresRow(FactRow):
+class RequiresRow(FactRow, kw_only=True):
     needs: Texts
 
 
-class ExcludesRow(FactRow):
+class ExcludesRow(FactRow, kw_only=True):
     pass
 
 
-class ReplacesRow(FactRow):
+class ReplacesRow(FactRow, kw_only=True):
     drop: Texts
     add: list[Text] = []
 
 
-class MetadataRow(FactRow):
+class MetadataRow(FactRow, kw_only=True):
     requires: list[Text]
     build_requires: list[Text] | None = None
     requires_python: Text | None = None
 
 
-class BuildsRow(FactRow):
+class BuildsRow(FactRow, kw_only=True):
     from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
     requires_from: Text
     env: dict[str, str] = {}
@@ -72,28 +72,28 @@ class BuildsRow(FactRow):
     build_add: list[Text] = []
 
 
-class CollidesRow(FactRow):
+class CollidesRow(FactRow, kw_only=True):
     with_: Text = msgspec.field(name="with")
     module: Text
 
 
-class AfterRow(FactRow):
+class AfterRow(FactRow, kw_only=True):
     others: Texts
 
 
-class WarnsRow(FactRow):
+class WarnsRow(FactRow, kw_only=True):
     text: Text
     unless: list[Text] = []
 
 
-class NamesRow(FactRow):
+class NamesRow(FactRow, kw_only=True):
     index: Text = "pypi"
 
 
-class FactFile(_Table):
+class FactFile(_Table, kw_only=True):
     """All facts about one project."""
 
-    defaults: Defaults = Defaults()
+    defaults: Defaults = msgspec.field(default_factory=Defaults)
     requires: list[RequiresRow] = []
     excludes: list[ExcludesRow] = []
     replaces: list[ReplacesRow] = []
@@ -108,7 +108,7 @@ class FactFile(_Table):
 # --- indexes.toml, and [[index]] / [[binding]] of a stack
 
 
-class IndexRow(_Table):
+class IndexRow(_Table, kw_only=True):
     """`packages` is short for a binding of these projects to this index alone."""
 
     name: Text
@@ -117,7 +117,7 @@ class IndexRow(_Table):
     packages: list[Text] = []
 
 
-class BindingRow(_Table):
+class BindingRow(_Table, kw_only=True):
     packages: Texts
     indexes: Texts
     take: Literal["first", "all"] = "first"
@@ -126,7 +126,7 @@ class BindingRow(_Table):
     reason: str = ""
 
 
-class IndexesFile(_Table):
+class IndexesFile(_Table, kw_only=True):
     index: list[IndexRow] = []
     binding: list[BindingRow] = []
 
@@ -134,7 +134,7 @@ class IndexesFile(_Table):
 # --- systems.toml
 
 
-class ComponentRow(_Table):
+class ComponentRow(_Table, kw_only=True):
     """What is known of a component: what it is, and the values seen in the wild, oldest first."""
 
     summary: Text
@@ -142,14 +142,14 @@ class ComponentRow(_Table):
     source: str = ""
 
 
-class SystemsFile(_Table):
+class SystemsFile(_Table, kw_only=True):
     component: dict[str, ComponentRow]
 
 
 # --- stacks/<stack>.toml
 
 
-class StackTable(_Table):
+class StackTable(_Table, kw_only=True):
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
     summary: Text
     source: str = ""
@@ -157,7 +157,7 @@ class StackTable(_Table):
     facts: list[Text] | None = None
 
 
-class TargetTable(_Table):
+class TargetTable(_Table, kw_only=True):
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")] | None = None
     python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}(\.\d{1,3})?$")]
     platform: Literal["linux-aarch64", "linux-x86_64"]
@@ -165,28 +165,28 @@ class TargetTable(_Table):
     system: dict[str, str] = {}
 
 
-class PolicyTable(_Table):
+class PolicyTable(_Table, kw_only=True):
     prereleases: Prereleases = "if-necessary"
     prereleases_of: dict[str, Prereleases] = {}
-    exclude_newer: dt.datetime | dt.date | None = None
+    exclude_newer: Any = None  # a TOML date or date-time; msgspec has no union of the two
 
 
-class DepartsRow(_Table):
+class DepartsRow(_Table, kw_only=True):
     guide: Text
     here: Text
     reason: Text
 
 
-class CheckTable(_Table):
+class CheckTable(_Table, kw_only=True):
     imports: list[Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]] = []
     env: dict[str, str] = {}
 
 
-class StackFile(_Table):
+class StackFile(_Table, kw_only=True):
     stack: StackTable
     target: TargetTable | list[TargetTable]
     index: list[IndexRow] | None = None
     binding: list[BindingRow] | None = None
-    policy: PolicyTable = PolicyTable()
+    policy: PolicyTable = msgspec.field(default_factory=PolicyTable)
     departs: list[DepartsRow] = []
-    check: CheckTable = CheckTable()
+    check: CheckTable = msgspec.field(default_factory=CheckTable)

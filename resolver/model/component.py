@@ -100,7 +100,7 @@ class ComponentRequirement:
         component, body = match["component"], match["body"].strip()
         if body.startswith("in"):
             values = [part.strip() for part in body[2:].split("|")]
-            alternatives = tuple((_clause(component, "==", value),) for value in values)
+            alternatives: tuple[tuple[Clause, ...], ...] = tuple((_clause(component, "==", value),) for value in values)
         else:
             clauses = []
             for part in body.split(","):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from typing import TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -126,3 +127,4 @@ class Names(_Common):
 
 
 Fact = Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names
+FactKind = TypeVar("FactKind", bound=Fact)

@@ -86,4 +86,21 @@ class SameRelease:
         return f"{self.parent} is an extra of {self.text}"
 
 
-Origin = StackLine | FactLine | MetadataLine | BuildLine | SameRelease
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A file that turned out to be unusable when it was opened."""
+
+    filename: str
+    parent: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return self.filename
+
+    def __str__(self) -> str:
+        return f"{self.parent} cannot be used: {self.text}"
+
+
+Origin = StackLine | FactLine | MetadataLine | BuildLine | SameRelease | Unusable

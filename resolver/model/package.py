@@ -12,6 +12,7 @@ class Kind(Enum):
     SYSTEM = 0  # a component of the target: cann, hdk, soc, glibc, python
     MODULE = 1  # an importable module that several distributions want to own
     PROJECT = 2  # a project on an index, with or without one of its extras
+    NONE = 3  # stands for what cannot be had; it has no candidates
 
     def __lt__(self, other: Kind) -> bool:
         return self.value < other.value

@@ -1,0 +1,5 @@
+"""`python -m resolver` is `ascend-lock`."""
+
+from resolver.cli import main
+
+main()

@@ -1,0 +1,118 @@
+"""Addresses of indexes and files: which may be asked, and what of them may be shown."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+
+from resolver.errors import InputError
+
+_PORTS = {"https": 443, "http": 80}
+
+
+class Origin(NamedTuple):
+    """Scheme, host and port: what credentials and connections belong to."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = _PORTS.get(self.scheme) == self.port
+        return f"{self.scheme}://{host}" + ("" if default else f":{self.port}")
+
+
+class Root(NamedTuple):
+    """An index's address, ending in a slash and free of credentials, and the credentials."""
+
+    url: str
+    user: str = ""
+    password: str = ""
+
+    def page(self, project: str) -> str:
+        """The address of a project's page (PEP 503)."""
+        return f"{self.url}{project}/"
+
+
+def origin(url: str) -> Origin:
+    """The origin of an absolute address; raises ValueError where it has none."""
+    parts = urlsplit(url)
+    if not parts.hostname:
+        raise ValueError(f"`{without_credentials(url)}` names no host")
+    return Origin(parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme, 0))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its very name: 127.0.0.0/8, ::1 or localhost."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_allowed(where: Origin) -> bool:
+    """Whether an address may be asked at all: https, or http to this machine."""
+    return where.scheme == "https" or (where.scheme == "http" and is_loopback(where.host))
+
+
+def without_credentials(url: str) -> str:
+    """The address without user and password."""
+    if "@" not in url:
+        return url
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        scheme, mark, rest = "", "", url.removeprefix("//")
+        mark = "//" if url.startswith("//") else ""
+    end = next((at for at, char in enumerate(rest) if char in "/?#"), len(rest))
+    return scheme + mark + rest[:end].rpartition("@")[2] + rest[end:]
+
+
+def read_root(url: str, index: str) -> Root:
+    """The root of an index as it was configured; raises InputError where it must not be asked."""
+    shown = without_credentials(url.strip())
+    where = f"index `{index}`: {shown}"
+    try:
+        parts = urlsplit(url.strip())
+        asked = origin(url.strip()) if parts.scheme in _PORTS else None
+    except ValueError as error:
+        raise InputError(f"The address of index `{index}` cannot be read.", where=where, why=str(error)) from None
+    if asked is None:
+        raise InputError(
+            f"The address of index `{index}` has the scheme `{parts.scheme}`.",
+            where=where,
+            why="Only https is asked, and http on this machine itself.",
+            hint="serve a folder with `python -m http.server --bind 127.0.0.1` and name that address",
+        )
+    if not is_allowed(asked):
+        raise InputError(
+            f"The address of index `{index}` is plain http.",
+            where=where,
+            why="Whoever sits on the way could change pages and hashes alike.",
+            hint="use https; a trusted-host setting of pip is not followed",
+        )
+    clean = without_credentials(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
+    return Root(clean.rstrip("/") + "/", unquote(parts.username or ""), unquote(parts.password or ""))
+
+
+class Base:
+    """The base address of a page's links. `resolve` is called for each of 100,000 links, so it cuts corners."""
+
+    def __init__(self, url: str) -> None:
+        self.url = without_credentials(url)
+        parts = urlsplit(self.url)
+        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._scheme = parts.scheme
+
+    def resolve(self, href: str) -> str:
+        """The absolute address of a link without credentials; raises ValueError where it is malformed."""
+        if href.startswith(("https://", "http://")):
+            url = href
+        elif href.startswith("/") and not href.startswith("//") and "/." not in href:
+            url = self._origin + href
+        else:
+            url = urljoin(self.url, href)
+        return without_credentials(url) if "@" in url else url

@@ -1,0 +1,165 @@
+"""What is static in a source archive. Nothing is extracted, no link is followed, no code is run."""
+
+from __future__ import annotations
+
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+from resolver.catalog import pyproject
+from resolver.catalog.guarded import Guarded, TooLargeError
+from resolver.catalog.metadata import Release, read_header
+from resolver.catalog.protocol import UnusableFile
+from resolver.model import text
+from resolver.model.release import Archive
+
+_MEMBER_LIMIT: Final = 8 << 20
+_MOST_MEMBERS: Final = 200_000
+_UNPACKED_LIMIT: Final = 8 << 30
+_HEADER_LIMIT: Final = 16 << 20  # for a tar's extended headers, and a zip's list of members
+
+# PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for every wheel.
+_NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python", "provides-extra": "Provides-Extra"}
+
+
+def read_archive(path: Path, release: Release, where: str) -> Archive:
+    """What PKG-INFO and pyproject.toml say without running anything; `where` is the address for a failure.
+
+    Raises UnusableFile where the archive cannot be read, IndexFailure where it is of another release.
+    """
+    found = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
+    project = pyproject.read(found["pyproject.toml"], release) if "pyproject.toml" in found else None
+    build_requires = project.build_requires if project else None
+    if "PKG-INFO" not in found:
+        why = "it has no PKG-INFO"
+    else:
+        try:
+            header = read_header(found["PKG-INFO"], release, where)
+        except UnusableFile as error:
+            why = str(error)
+        else:
+            dynamic = [title for field, title in _NEEDED.items() if field in header.dynamic]
+            if header.version >= (2, 2) and not dynamic:
+                return Archive(header.metadata, build_requires)
+            if dynamic:
+                why = f"its PKG-INFO calls {' and '.join(dynamic)} dynamic"
+            else:
+                major, minor = header.version
+                why = f"its PKG-INFO has version {major}.{minor}, before which 2.2 nothing is said to be static"
+    if project is None:
+        return Archive(None, None, f"{why}, and it has no pyproject.toml")
+    if project.metadata is None:
+        return Archive(None, build_requires, f"{why}, and {project.why_dynamic}")
+    return Archive(project.metadata, build_requires)
+
+
+def read_member(path: Path, release: Release, member: str) -> str:
+    """The text of one file below the archive's top folder; raises UnusableFile where there is none."""
+    found = _read_members(path, release, (member,))
+    if member not in found:
+        raise UnusableFile(f"{release.filename} has no file {member}")
+    try:
+        return found[member].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnusableFile(f"{member} in {release.filename} is not UTF-8") from None
+
+
+def _read_members(path: Path, release: Release, wanted: Iterable[str]) -> dict[str, bytes]:
+    """The files of these names in the top folder. The last of several with one name counts, as when unpacked."""
+    wanted = frozenset(wanted)
+    found: dict[str, dict[str, bytes]] = {}
+    with _explained(release):
+        for top, rest, content in _members(path, release, wanted):
+            found.setdefault(top, {})[rest] = content
+    if len(found) > 1:
+        # PEP 625: "{name}-{version}"
+        named = [top for top in found if _is_named(top, release)]
+        if len(named) != 1:
+            raise UnusableFile(f"{release.filename} has several top folders: {', '.join(sorted(found))}")
+        return found[named[0]]
+    return next(iter(found.values()), {})
+
+
+def _is_named(top: str, release: Release) -> bool:
+    name, _, version = top.rpartition("-")
+    return text.name(name) == release.project and text.version(version) == text.version(release.version)
+
+
+@contextmanager
+def _explained(release: Release) -> Iterator[None]:
+    try:
+        yield
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        RuntimeError,  # an encrypted member
+        NotImplementedError,  # a compression that zipfile does not know
+        ValueError,
+        TooLargeError,
+    ) as error:
+        raise UnusableFile(f"{release.filename} is no readable archive: {error}") from None
+
+
+def _members(path: Path, release: Release, wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:
+    """Top folder, name below it, and content of each regular file that is wanted."""
+    reader = _zip_members if release.filename.endswith(".zip") else _tar_members
+    with path.open("rb") as file:
+        yield from reader(file, wanted)
+
+
+def _tar_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:
+    import gzip
+
+    with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+        source = Guarded(unpacked, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)  # type: ignore[arg-type]
+        with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
+            count = 0
+            while (info := archive.next()) is not None:
+                archive.members.clear()  # tarfile would keep all 200,000
+                count = _count(count)
+                top, rest = _split(info.name)
+                if rest in wanted and info.isreg():
+                    _check_size(rest, info.size)
+                    content = archive.extractfile(info)
+                    if content is not None:
+                        yield top, rest, content.read()
+
+
+def _zip_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:
+    source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
+    with zipfile.ZipFile(source) as archive:
+        for count, info in enumerate(archive.infolist()):
+            _count(count)
+            top, rest = _split(info.filename)
+            mode = info.external_attr >> 16
+            if rest in wanted and not info.is_dir() and not stat.S_ISLNK(mode):
+                _check_size(rest, info.file_size)
+                with archive.open(info) as member:
+                    content = member.read(_MEMBER_LIMIT + 1)
+                _check_size(rest, len(content))
+                yield top, rest, content
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Top folder and the rest; a path that leads elsewhere has no rest that anyone wants."""
+    top, _, rest = name.removeprefix("./").partition("/")
+    return (top, rest) if top not in ("", ".", "..") else (top, "")
+
+
+def _count(count: int) -> int:
+    if count >= _MOST_MEMBERS:
+        raise TooLargeError(f"it has more than {_MOST_MEMBERS} members")
+    return count + 1
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > _MEMBER_LIMIT:
+        raise TooLargeError(f"its {name} is larger than {_MEMBER_LIMIT >> 20} MiB")

@@ -1,0 +1,115 @@
+"""Whole files, streamed to a temporary folder and hashed on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from resolver.catalog.http import Client
+from resolver.catalog.meter import Meter
+from resolver.errors import IndexFailure, InputError
+from resolver.model.release import File
+
+if TYPE_CHECKING:
+    import httpx
+
+ARCHIVE_LIMIT: Final = 2 << 30
+WHEEL_LIMIT: Final = 8 << 30
+
+# A file's bytes as they are: no compression on the way, which would hide ranges and lengths.
+PLAIN: Final = {"Accept-Encoding": "identity"}
+
+
+class Download(NamedTuple):
+    """A file here; `path` is removed with the folder when the run ends."""
+
+    path: Path
+    sha256: str
+    size: int
+
+
+class Downloads:
+    """The folder of downloaded files. `close` removes it."""
+
+    def __init__(self, client: Client, meter: Meter) -> None:
+        self._client = client
+        self._meter = meter
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._count = 0
+
+    def close(self) -> None:
+        """Remove all files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    async def fetch(self, file: File) -> Download:
+        """Download a file and check what the page says of it; raises IndexFailure."""
+
+        async def consume(response: httpx.Response) -> Download:
+            check_status(response.status_code, file)
+            return await self.keep(response, file)
+
+        return await self._client.request(file.url, consume, headers=PLAIN)
+
+    async def keep(self, response: httpx.Response, file: File) -> Download:
+        """Write an answer's body to a file, and check what the page says of it; raises IndexFailure."""
+        limit = WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
+        limit = limit if file.size is None else min(limit, file.size)
+        digest = hashlib.sha256()
+        size = 0
+        path = self._new_path()
+        try:
+            with path.open("xb") as target:
+                async for chunk in response.aiter_bytes():
+                    size += len(chunk)
+                    if size > limit:
+                        raise IndexFailure(
+                            f"{file.filename} is larger than it should be.",
+                            where=file.url,
+                            why=f"It was broken off after {limit} bytes.",
+                        )
+                    digest.update(chunk)
+                    target.write(chunk)
+                    self._meter.add(received=len(chunk))
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise InputError(
+                f"{file.filename} cannot be stored while it is read.",
+                where=str(path.parent),
+                why=error.strerror or str(error),
+                hint="set TMPDIR to a folder with room",
+            ) from None
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        download = Download(path, digest.hexdigest(), size)
+        if file.sha256 and download.sha256 != file.sha256:
+            path.unlink()
+            raise IndexFailure(
+                f"{file.filename} is not the file that its index page names.",
+                where=file.url,
+                why=f"Its sha256 is {download.sha256}; the page says {file.sha256}.",
+                hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
+            )
+        return download
+
+    def _new_path(self) -> Path:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="ascend-lock-", ignore_cleanup_errors=True)
+        self._count += 1
+        return Path(self._folder.name) / str(self._count)
+
+
+def check_status(status: int, file: File) -> None:
+    """Raise IndexFailure unless a whole file was answered."""
+    if status == 200:
+        return
+    if status in (401, 403):
+        hint = "put the user and password of that host in ~/.netrc, or in the address of the index"
+    else:
+        hint = "the index page names a file that its server does not give; a mirror may be half-finished"
+    raise IndexFailure(
+        f"{file.filename} cannot be downloaded.", where=file.url, why=f"The server answered {status}.", hint=hint
+    )

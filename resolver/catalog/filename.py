@@ -1,0 +1,98 @@
+"""File names of wheels and source archives, taken apart without building any object per file."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from packaging.utils import NormalizedName
+
+ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
+
+_BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
+_LONGEST = 255
+
+
+class WheelParts(NamedTuple):
+    """The parts of a wheel's file name, as written.
+
+    `build` is empty or the pair that PEP 427 sorts by. Each tag may be a set
+    joined by dots.
+    """
+
+    distribution: str
+    version: str
+    build: tuple[int, str] | tuple[()]
+    python: str
+    abi: str
+    platform: str
+
+
+def is_readable(filename: str) -> bool:
+    """Whether a file name is fit to be shown and stored: one path segment, no control or format characters."""
+    return (
+        0 < len(filename) <= _LONGEST
+        and filename.isprintable()
+        and "/" not in filename
+        and "\\" not in filename
+        and filename not in (".", "..")
+    )
+
+
+def wheel_parts(filename: str) -> WheelParts | None:
+    """The parts of a wheel's file name, or None where it is not one.
+
+    A variant wheel (PEP 825: `…-<platform>-<label>.whl`) keeps its label on
+    every one of its platform tags, so that none of them is ever a plain one:
+    no target accepts `manylinux_2_24_x86_64-910b`.
+    """
+    if not filename.endswith(".whl"):
+        return None
+    parts = filename[:-4].split("-")
+    count = len(parts)
+    if count == 5:
+        distribution, version, python, abi, platform = parts
+        build: tuple[int, str] | tuple[()] = ()
+    elif count in (6, 7):
+        distribution, version = parts[0], parts[1]
+        match = _BUILD.fullmatch(parts[2])
+        build = (int(match[1]), match[2]) if match else ()
+        tags = parts[3:] if match else parts[2:]
+        if len(tags) < 3:
+            return None
+        python, abi, platform = tags[:3]
+        if len(tags) == 4:
+            label = tags[3].replace(".", "_")
+            platform = ".".join(f"{one}-{label}" for one in platform.split("."))
+        elif len(tags) > 4:
+            return None
+    else:
+        return None
+    if not (version and python and abi and platform) or _DISTRIBUTION.fullmatch(distribution) is None:
+        return None
+    return WheelParts(distribution, version, build, python, abi, platform)
+
+
+def archive_version(filename: str, project: NormalizedName) -> str | None:
+    """The version text in the name of a source archive of `project`; None where it belongs to another.
+
+    The name alone does not tell where the project's name ends: `a-b-1.tar.gz`
+    is version `1` of `a-b` and version `b-1` (which is none) of `a`.
+    """
+    for ending in ARCHIVE_ENDINGS:
+        if filename.endswith(ending):
+            match = _prefix(project).match(filename)
+            return filename[match.end() : -len(ending)] or None if match else None
+    return None
+
+
+def starts_with_project(filename: str, project: NormalizedName) -> bool:
+    """Whether a file of any kind is named as one of `project`."""
+    return _prefix(project).match(filename) is not None
+
+
+@lru_cache(4096)
+def _prefix(project: NormalizedName) -> re.Pattern[str]:
+    return re.compile(r"[-_.]+".join(map(re.escape, project.split("-"))) + "-", re.IGNORECASE | re.ASCII)

@@ -1,0 +1,248 @@
+"""What is inside wheels and source archives, from the cache, beside the file, or from the file itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from resolver.catalog.archive import read_archive, read_member
+from resolver.catalog.cache import Cache
+from resolver.catalog.download import PLAIN, Download, Downloads, check_status
+from resolver.catalog.filename import ARCHIVE_ENDINGS, wheel_parts
+from resolver.catalog.http import Client
+from resolver.catalog.metadata import Release, check_release, read
+from resolver.catalog.meter import Meter
+from resolver.catalog.protocol import UnusableFile
+from resolver.catalog.ranges import Ranges
+from resolver.catalog.wheel import METADATA_LIMIT
+from resolver.catalog.worker import Once
+from resolver.errors import IndexFailure
+from resolver.model import text
+from resolver.model.release import Archive, File, Metadata
+
+if TYPE_CHECKING:
+    import httpx
+
+_encode = msgspec.msgpack.Encoder().encode
+# A text is the reason why a file cannot be used; only reasons that its very bytes give are kept.
+_decode_metadata: Callable[[bytes], Metadata | str] = msgspec.msgpack.Decoder(Metadata | str).decode
+_decode_archive: Callable[[bytes], Archive | str] = msgspec.msgpack.Decoder(Archive | str).decode
+_decode_member = msgspec.msgpack.Decoder(str).decode
+
+
+class _Hashed(msgspec.Struct, array_like=True, gc=False):
+    """A file that was hashed because its page has no sha256, with the validators of that answer."""
+
+    sha256: str
+    size: int
+    etag: str
+    modified: str
+
+    def fill(self, file: File) -> File:
+        """The file with this sha256 and size."""
+        return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
+
+
+_decode_hashed = msgspec.msgpack.Decoder(_Hashed).decode
+
+
+class Stored:
+    """What the cache on disk has of files. Asks no network, and may be called from any thread."""
+
+    def __init__(self, cache: Cache, meter: Meter) -> None:
+        self._cache = cache
+        self._meter = meter
+
+    def metadata(self, file: File, release: Release) -> Metadata | None:
+        """A wheel's metadata; raises what `Files.metadata` would."""
+        key = _metadata_key(file)
+        content = self._cache.get("metadata", key) if key else None
+        if content is None:
+            return None
+        try:
+            found = _decode_metadata(content)
+        except msgspec.DecodeError:
+            return None
+        self._meter.add(hits=1)
+        if isinstance(found, str):
+            raise UnusableFile(found)
+        check_release(found.name, found.version, release, file.url)
+        return found
+
+    def archive(self, file: File) -> Archive | None:
+        """What is static in a source archive; raises what `Files.archive` would."""
+        content = self._cache.get("archive", file.sha256) if file.sha256 else None
+        if content is None:
+            return None
+        try:
+            found = _decode_archive(content)
+        except msgspec.DecodeError:
+            return None
+        self._meter.add(hits=1)
+        if isinstance(found, str):
+            raise UnusableFile(found)
+        return found
+
+    def member(self, file: File, path: str) -> str | None:
+        """The text of a file in a source archive."""
+        content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
+        if content is None:
+            return None
+        try:
+            found = _decode_member(content)
+        except msgspec.DecodeError:
+            return None
+        self._meter.add(hits=1)
+        return found
+
+    def hashed(self, file: File) -> _Hashed | None:
+        """The digest that a file without one had when it was last downloaded."""
+        content = self._cache.get("hash", file.url)
+        try:
+            return None if content is None else _decode_hashed(content)
+        except msgspec.DecodeError:
+            return None
+
+    def put(self, kind: str, key: str, value: object) -> None:
+        """Store a value where there is a key for it."""
+        if key:
+            self._cache.put(kind, key, _encode(value))
+
+
+class Files:
+    """Reads files on servers. Lives on an event loop; each file is read once."""
+
+    def __init__(self, stored: Stored, client: Client, downloads: Downloads, warn: Callable[[str], None]) -> None:
+        self._stored = stored
+        self._client = client
+        self._downloads = downloads
+        self._ranges = Ranges(client, downloads)
+        self._warn = warn
+        self._once = Once()
+
+    async def metadata(self, file: File, release: Release) -> Metadata:
+        """A wheel's metadata; raises UnusableFile and IndexFailure."""
+        return await self._once.do(("metadata", file.url, file.sha256), lambda: self._metadata(file, release))
+
+    async def archive(self, file: File, release: Release) -> Archive:
+        """What is static in a source archive; raises UnusableFile and IndexFailure."""
+        return await self._once.do(("archive", file.url, file.sha256), lambda: self._archive(file, release))
+
+    async def member(self, file: File, release: Release, path: str) -> str:
+        """The text of a file in a source archive; raises UnusableFile and IndexFailure."""
+        return await self._once.do(("member", file.url, file.sha256, path), lambda: self._member(file, release, path))
+
+    async def sha256(self, file: File) -> File:
+        """The file with its sha256 and size; raises IndexFailure."""
+        return await self._once.do(("sha256", file.url), lambda: self._sha256(file))
+
+    async def _metadata(self, file: File, release: Release) -> Metadata:
+        if (known := self._stored.metadata(file, release)) is not None:
+            return known
+        key = _metadata_key(file)
+        try:
+            metadata = await self._beside(file, release)
+            if metadata is None:
+                metadata = read(await self._ranges.metadata(file, release), release, file.url)
+        except UnusableFile as error:
+            self._stored.put("metadata", key, str(error))
+            raise
+        self._stored.put("metadata", key, metadata)
+        return metadata
+
+    async def _beside(self, file: File, release: Release) -> Metadata | None:
+        """The `.metadata` file beside a wheel (PEP 658), or None where there is none to be relied on."""
+        if file.metadata is None:
+            return None
+        path, mark, query = file.url.partition("?")
+        reply = await self._client.get(f"{path}.metadata{mark}{query}", headers=PLAIN, limit=METADATA_LIMIT)
+        if reply.status != 200:
+            return None
+        if file.metadata and (digest := sha256(reply.body).hexdigest()) != file.metadata:
+            raise IndexFailure(
+                f"The .metadata file of {file.filename} is not the one that its index page names.",
+                where=f"{path}.metadata",
+                why=f"Its sha256 is {digest}; the page says {file.metadata}.",
+                hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
+            )
+        try:
+            return read(reply.body, release, f"{path}.metadata")
+        except UnusableFile:
+            if file.metadata:
+                raise
+            return None
+
+    async def _archive(self, file: File, release: Release) -> Archive:
+        if (known := self._stored.archive(file)) is not None:
+            return known
+        download = await self._download(file)
+        try:
+            archive = await asyncio.to_thread(read_archive, download.path, release, file.url)
+        except UnusableFile as error:
+            self._stored.put("archive", file.sha256, str(error))
+            raise
+        self._stored.put("archive", file.sha256, archive)
+        return archive
+
+    async def _member(self, file: File, release: Release, path: str) -> str:
+        if (known := self._stored.member(file, path)) is not None:
+            return known
+        download = await self._download(file)
+        found = await asyncio.to_thread(read_member, download.path, release, path)
+        self._stored.put("member", f"{file.sha256}/{path}" if file.sha256 else "", found)
+        return found
+
+    async def _download(self, file: File) -> Download:
+        """The archive here. It stays for the run, as `member` is asked right after `archive`."""
+        return await self._once.do(("download", file.url, file.sha256), lambda: self._downloads.fetch(file))
+
+    async def _sha256(self, file: File) -> File:
+        known = self._stored.hashed(file)
+        conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
+        headers = PLAIN | {field: value for field, value in conditions.items() if value}
+
+        async def consume(response: httpx.Response) -> _Hashed:
+            if response.status_code == 304 and known is not None:
+                return known
+            check_status(response.status_code, file)
+            download = await self._downloads.keep(response, file)
+            download.path.unlink()
+            validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
+            return _Hashed(download.sha256, download.size, *validators)
+
+        hashed = await self._client.request(file.url, consume, headers=headers)
+        if hashed is not known:
+            self._stored.put("hash", file.url, hashed)
+            self._warn(
+                f"The index has no sha256 for {file.filename}; "
+                f"it was downloaded ({hashed.size} bytes) and hashed: {hashed.sha256}."
+            )
+        return hashed.fill(file)
+
+
+def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
+    """What a file's name says it is.
+
+    Where a source archive's name can be split in several ways, the first whose
+    project `is_project` counts, else the first.
+    """
+    if (parts := wheel_parts(file.filename)) is not None:
+        return Release(file.filename, text.name(parts.distribution), parts.version)
+    stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
+    splits = [
+        Release(file.filename, text.name(stem[:at]), stem[at + 1 :])
+        for at, char in enumerate(stem)
+        if char == "-" and at and text.version(stem[at + 1 :]) is not None
+    ]
+    if not splits:
+        raise UnusableFile(f"{file.filename} has no name and version that can be read")
+    return next((split for split in splits if is_project(split.project)), splits[0])
+
+
+def _metadata_key(file: File) -> str:
+    """The file's own sha256; else that of its `.metadata` file; else nothing, and then nothing is stored."""
+    return file.sha256 or (f"metadata {file.metadata}" if file.metadata else "")

@@ -1,0 +1,41 @@
+"""A view of a file that refuses to read more at once, or further on, than any honest archive makes one do."""
+
+from __future__ import annotations
+
+from typing import IO
+
+
+class TooLargeError(Exception):
+    """An archive asks for more than it may."""
+
+
+class Guarded:
+    """A readable, seekable file with a limit to each read and to the position."""
+
+    def __init__(self, file: IO[bytes], *, one_read: int, position: int) -> None:
+        self._file = file
+        self._one_read = one_read
+        self._position = position
+
+    def read(self, size: int = -1) -> bytes:
+        """Read `size` bytes; raises TooLargeError."""
+        if size > self._one_read:
+            raise TooLargeError(f"it makes a reader take {size} bytes at once")
+        content = self._file.read(self._one_read + 1 if size < 0 else size)
+        if len(content) > self._one_read:
+            raise TooLargeError(f"it makes a reader take more than {self._one_read} bytes at once")
+        return content
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Move; raises TooLargeError."""
+        if whence == 0 and offset > self._position:
+            raise TooLargeError(f"it goes on beyond {self._position} bytes")
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The position."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True

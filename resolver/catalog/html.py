@@ -1,0 +1,117 @@
+"""The anchors of an HTML index page (PEP 503, 592, 629, 658, 714)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from resolver.catalog.address import Base
+from resolver.catalog.hashes import read_sha256
+from resolver.model.release import File
+
+_BASE = re.compile(rb"<base\s", re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
+_HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
+_DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
+
+
+class HtmlError(Exception):
+    """The page as a whole cannot be used; the text is the reason, a sentence."""
+
+
+def read(body: bytes, parameters: str, url: str) -> list[File]:
+    """The files that a page links to, in its order; `parameters` are those of its content type.
+
+    Raises HtmlError. Links to folders, and to the page itself, name no file.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    is_document = _HTML.search(body, 0, 4096) is not None
+    if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
+        raise HtmlError("It breaks off before `</html>`.")
+    charset = _CHARSET.search(parameters)
+    document = LexborHTMLParser(_to_utf8(body, charset[1] if charset else "utf-8"))
+    anchors = document.css("a")
+    if not anchors and not is_document and _DOCTYPE.match(body) is None:
+        raise HtmlError("It is neither JSON nor HTML.")
+    if b"pypi:repository-version" in body:
+        _check_version(document.css("meta"))
+    base = Base(url)
+    if _BASE.search(body) is not None:
+        given = next((one.attributes.get("href") for one in document.css("base[href]")), None)
+        if given:
+            try:
+                base = Base(base.resolve(given.strip()))
+            except ValueError:
+                raise HtmlError("Its `<base href>` is no address.") from None
+    return [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None]
+
+
+def _to_utf8(body: bytes, charset: str) -> bytes:
+    if charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii"):
+        return body
+    try:
+        return body.decode(charset, "replace").encode()
+    except LookupError:
+        return body
+
+
+def _check_version(metas: list) -> None:  # type: ignore[type-arg]
+    for meta in metas:
+        if meta.attributes.get("name") == "pypi:repository-version":
+            version = (meta.attributes.get("content") or "").strip()
+            if version.partition(".")[0] != "1":
+                raise HtmlError(f"Its API version is {version!r}; 1 can be read (PEP 629).")
+
+
+def _file(attributes: dict[str, str | None], base: Base) -> File | None:
+    href = attributes.get("href")
+    if not href:
+        return None
+    address, _, fragment = href.strip().partition("#")
+    if not address:
+        return None
+    path = address.partition("?")[0]
+    filename = path.rpartition("/")[2]
+    if filename in ("", ".", ".."):
+        return None
+    try:
+        url = base.resolve(address)
+    except ValueError:
+        url = "\0"  # never printable, so the file is set aside
+    yanked = attributes.get("data-yanked", _ABSENT)
+    # PEP 714: data-core-metadata wins over its older name where both are there.
+    offered = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", _ABSENT))
+    return File(
+        unquote(filename) if "%" in filename else filename,
+        url,
+        _fragment_sha256(fragment) if fragment else "",
+        None,
+        attributes.get("data-requires-python") or "",
+        None if yanked is _ABSENT else yanked or "",
+        attributes.get("data-upload-time") or "",
+        None if offered is _ABSENT else _metadata_sha256(offered or ""),
+    )
+
+
+_ABSENT = "\0absent"
+
+
+def _fragment_sha256(fragment: str) -> str:
+    if fragment.startswith("sha256=") and len(fragment) == 71:
+        return read_sha256(fragment[7:])
+    for part in fragment.split("&"):
+        algorithm, _, digest = part.partition("=")
+        if algorithm == "sha256":
+            return read_sha256(digest)
+    return ""
+
+
+def _metadata_sha256(value: str) -> str | None:
+    """`true`, or an algorithm and a digest. Another algorithm's digest still tells that the file is there."""
+    value = value.strip()
+    if value.lower() == "false":
+        return None
+    algorithm, _, digest = value.partition("=")
+    return read_sha256(digest) if algorithm == "sha256" else ""

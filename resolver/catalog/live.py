@@ -1,0 +1,152 @@
+"""The catalog of real indexes: cache first, network behind it, both asked at most once for each thing.
+
+What is on disk is answered in the caller's thread. Everything else happens on
+one background thread, begun when first needed: an offline or fully cached run
+imports no HTTP client.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.files import Stored, release_of
+from resolver.catalog.metadata import Release
+from resolver.catalog.meter import Meter, Traffic
+from resolver.catalog.pages import Pages
+from resolver.catalog.pipconfig import PipConfig, read_pip_config
+from resolver.catalog.protocol import Follow, Lookup
+from resolver.errors import IndexFailure
+from resolver.model.index import Indexes
+from resolver.model.release import Archive, File, Metadata
+
+if TYPE_CHECKING:
+    from resolver.catalog.network import Network
+
+
+class LiveCatalog:
+    """Implements `protocol.Catalog`.
+
+    `platform` is the target's, for bindings that hold for one only. With
+    `offline` no network is asked: what the cache does not have is an
+    IndexFailure. `warn` is told what a user should know, `progress` of each
+    request and answer; both may be called from another thread. `pip` defaults
+    to what pip on this machine is configured with.
+    """
+
+    def __init__(
+        self,
+        indexes: Indexes,
+        platform: str,
+        cache: Cache,
+        *,
+        offline: bool = False,
+        warn: Callable[[str], None] = lambda _: None,
+        progress: Callable[[Traffic], None] | None = None,
+        pip: PipConfig | None = None,
+    ) -> None:
+        self._offline = offline
+        self._warn = warn
+        self._meter = Meter(progress)
+        self._pip = pip
+        self._stored = Stored(cache, self._meter)
+        self._pages = Pages(indexes, platform, cache, lambda: self._pip_config().index_url, self._meter, warn)
+        self._lookups: dict[NormalizedName, Lookup] = {}
+        self._metadata: dict[tuple[str, str], Metadata] = {}
+        self._network: Network | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def traffic(self) -> Traffic:
+        """What was asked so far."""
+        return self._meter.traffic
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        """See `protocol.Catalog`."""
+        if (known := self._lookups.get(project)) is not None:
+            return known
+        found = self._pages.cached(project) if self._offline else self._go_online().lookup(project)
+        self._lookups[project] = found
+        return found
+
+    def metadata(self, file: File) -> Metadata:
+        """See `protocol.Catalog`."""
+        key = file.url, file.sha256
+        if (known := self._metadata.get(key)) is not None:
+            return known
+        release = self._release(file)
+        found = self._stored.metadata(file, release)
+        if found is None:
+            found = self._ask(file.filename).metadata(file, release)
+        self._metadata[key] = found
+        return found
+
+    def archive(self, file: File) -> Archive:
+        """See `protocol.Catalog`."""
+        release = self._release(file)
+        found = self._stored.archive(file)
+        return found if found is not None else self._ask(file.filename).archive(file, release)
+
+    def member(self, file: File, path: str) -> str:
+        """See `protocol.Catalog`."""
+        release = self._release(file)
+        found = self._stored.member(file, path)
+        return found if found is not None else self._ask(f"{path} of {file.filename}").member(file, release, path)
+
+    def sha256(self, file: File) -> File:
+        """See `protocol.Catalog`."""
+        if file.sha256:
+            return file
+        if self._offline and (known := self._stored.hashed(file)) is not None:
+            return known.fill(file)
+        return self._ask(f"the sha256 of {file.filename}").sha256(file)
+
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+        """See `protocol.Catalog`."""
+        if not self._offline:
+            self._go_online().expect(list(wanted), follow)
+
+    def close(self) -> None:
+        """See `protocol.Catalog`."""
+        with self._lock:
+            network, self._network = self._network, None
+        if network is not None:
+            network.close()
+
+    def __enter__(self) -> LiveCatalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, what: str) -> Network:
+        if self._offline:
+            raise IndexFailure(
+                f"{what} is not in the cache, and --offline asks no network.",
+                hint="lock once without --offline; the cache then has what is needed",
+            )
+        return self._go_online()
+
+    def _go_online(self) -> Network:
+        with self._lock:
+            if self._network is None:
+                from resolver.catalog.network import Network
+
+                self._network = Network(
+                    self._pages, self._stored, self._pip_config(), self._meter, self._warn, self._release
+                )
+            return self._network
+
+    def _pip_config(self) -> PipConfig:
+        if self._pip is None:
+            self._pip = read_pip_config(os.environ)
+        return self._pip
+
+    def _release(self, file: File) -> Release:
+        return release_of(file, self._lookups.__contains__)

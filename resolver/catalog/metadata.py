@@ -1,0 +1,99 @@
+"""Core metadata (METADATA, PKG-INFO) as bytes to `Metadata`. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from packaging.requirements import InvalidRequirement
+from packaging.utils import NormalizedName
+
+from resolver.catalog.protocol import UnusableFile
+from resolver.errors import IndexFailure
+from resolver.model import text
+from resolver.model.release import Metadata
+
+_HEADER_END = re.compile(rb"\r?\n\r?\n|\r\r")
+_LIMIT = 16 << 20
+
+
+class Release(NamedTuple):
+    """What a file's name says it is."""
+
+    filename: str
+    project: NormalizedName
+    version: str
+
+
+class Header(NamedTuple):
+    """A metadata file's header: the metadata, its version, and the fields that it calls dynamic."""
+
+    metadata: Metadata
+    version: tuple[int, int]
+    dynamic: frozenset[str]
+
+
+def read(content: bytes, release: Release, where: str) -> Metadata:
+    """The metadata of a wheel, checked to be of its release.
+
+    Raises UnusableFile where it is invalid, IndexFailure where it is of another release.
+    """
+    return read_header(content, release, where).metadata
+
+
+def read_header(content: bytes, release: Release, where: str) -> Header:
+    """Like `read`, with what PEP 643 needs to know; `where` is the address that a failure names."""
+    from packaging.metadata import parse_email
+
+    if len(content) > _LIMIT:
+        raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
+    # The description may be a megabyte of any encoding and is never asked for.
+    end = _HEADER_END.search(content)
+    try:
+        raw, unparsed = parse_email(content[: end.start() + 1] if end else content)
+    except Exception as error:  # a parser of e-mail fails in many ways on what is none
+        raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
+    for field in ("name", "version", "metadata-version", "requires-dist", "requires-python", "provides-extra"):
+        if field in unparsed:
+            raise UnusableFile(f"the metadata of {release.filename} has an unreadable field {field.title()}")
+    name, version = raw.get("name", ""), raw.get("version", "")
+    if not name or not version:
+        raise UnusableFile(f"the metadata of {release.filename} has no {'Version' if name else 'Name'}")
+    check_release(name, version, release, where)
+    form = re.fullmatch(r"([12])\.(\d{1,4})", raw.get("metadata_version", "1.0").strip())
+    if form is None:
+        raise UnusableFile(f"the metadata of {release.filename} has the version {raw['metadata_version']!r}")
+    metadata = Metadata(
+        name,
+        version,
+        tuple(" ".join(line.split()) for line in raw.get("requires_dist", ())),
+        raw.get("requires_python", "").strip(),
+        tuple(raw.get("provides_extra", ())),
+    )
+    check_texts(metadata, release.filename)
+    dynamic = frozenset(field.strip().lower() for field in raw.get("dynamic", ()))
+    return Header(metadata, (int(form[1]), int(form[2])), dynamic)
+
+
+def check_release(name: str, version: str, release: Release, where: str) -> None:
+    """Raise IndexFailure unless name and version are those of the file's name."""
+    if text.name(name) == release.project and text.version(version) == text.version(release.version):
+        return
+    raise IndexFailure(
+        f"The metadata of {release.filename} is that of another release.",
+        where=where,
+        why=f"It says {name} {version}; expected was {release.project} {release.version}.",
+        hint="the file was renamed or its index mixes files up; exclude the release with an `excludes` fact",
+    )
+
+
+def check_texts(metadata: Metadata, filename: str) -> None:
+    """Raise UnusableFile where a requirement or Requires-Python is no valid text (PEP 508, PEP 440)."""
+    for line in metadata.requires_dist:
+        try:
+            text.requirement(line)
+        except InvalidRequirement as error:
+            reason = str(error).partition("\n")[0]
+            raise UnusableFile(f"{filename} has the invalid requirement `{line}`: {reason}") from None
+    if metadata.requires_python and text.specifiers(metadata.requires_python) is None:
+        raise UnusableFile(f"{filename} has the invalid Requires-Python `{metadata.requires_python}`")

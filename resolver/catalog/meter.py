@@ -1,0 +1,29 @@
+"""How much a run asked of network and cache so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Traffic(NamedTuple):
+    """Requests sent, bytes of bodies received, answers taken from the cache on disk."""
+
+    requests: int = 0
+    bytes: int = 0
+    hits: int = 0
+
+
+class Meter:
+    """Counts; tells `progress` of each change, from whichever thread it happens in."""
+
+    def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
+        self.traffic = Traffic()
+        self._progress = progress
+
+    def add(self, *, requests: int = 0, received: int = 0, hits: int = 0) -> None:
+        """Add to the counts."""
+        old = self.traffic
+        self.traffic = Traffic(old.requests + requests, old.bytes + received, old.hits + hits)
+        if self._progress is not None:
+            self._progress(self.traffic)

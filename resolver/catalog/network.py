@@ -1,0 +1,124 @@
+"""The part of the live catalog that runs on the background thread: look-ups, files, look-ahead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.catalog.download import Downloads
+from resolver.catalog.files import Files, Stored
+from resolver.catalog.http import Client
+from resolver.catalog.metadata import Release
+from resolver.catalog.meter import Meter
+from resolver.catalog.pages import Pages
+from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.protocol import Follow, Lookup
+from resolver.catalog.worker import Once, Worker
+from resolver.model.release import Archive, File, Metadata
+
+# Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
+_AHEAD: Final = 32
+
+_Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
+
+
+class Network:
+    """Blocking calls for another thread, each of which waits for work on the event loop."""
+
+    def __init__(
+        self,
+        pages: Pages,
+        stored: Stored,
+        pip: PipConfig,
+        meter: Meter,
+        warn: Callable[[str], None],
+        release: Callable[[File], Release],
+    ) -> None:
+        self._pages = pages
+        self._release = release
+        self._once = Once()
+        self._expected: set[tuple[NormalizedName, bool]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._worker = Worker()
+        try:
+            self._worker.wait(self._begin(stored, pip, meter, warn))
+        except BaseException:
+            self._worker.close(_nothing)
+            raise
+
+    async def _begin(self, stored: Stored, pip: PipConfig, meter: Meter, warn: Callable[[str], None]) -> None:
+        self._client = Client(pip, meter)
+        self._downloads = Downloads(self._client, meter)
+        self._files = Files(stored, self._client, self._downloads, warn)
+        self._ahead = asyncio.Semaphore(_AHEAD)
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        """All pages of a project."""
+        return self._worker.wait(self._lookup(project))
+
+    def metadata(self, file: File, release: Release) -> Metadata:
+        """A wheel's metadata."""
+        return self._worker.wait(self._files.metadata(file, release))
+
+    def archive(self, file: File, release: Release) -> Archive:
+        """What is static in a source archive."""
+        return self._worker.wait(self._files.archive(file, release))
+
+    def member(self, file: File, release: Release, path: str) -> str:
+        """The text of a file in a source archive."""
+        return self._worker.wait(self._files.member(file, release, path))
+
+    def sha256(self, file: File) -> File:
+        """The file with sha256 and size."""
+        return self._worker.wait(self._files.sha256(file))
+
+    def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
+        """Begin to look ahead, and do not wait."""
+        self._worker.tell(lambda: self._expect(wanted, follow))
+
+    def close(self) -> None:
+        """Break everything off, close connections, remove downloaded files."""
+
+        async def farewell() -> None:
+            await self._client.close()
+            self._downloads.close()
+
+        self._worker.close(farewell)
+
+    async def _lookup(self, project: NormalizedName) -> Lookup:
+        return await self._once.do(project, lambda: self._pages.lookup(self._client, project))
+
+    def _expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
+        for project, specifier in wanted:
+            key = project, follow is not None
+            if key not in self._expected:
+                self._expected.add(key)
+                task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))
+                self._tasks.add(task)  # the event loop itself holds tasks weakly
+                task.add_done_callback(self._tasks.discard)
+
+    async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
+        """Page, likely file, its metadata, and what that asks for. A failure is met again by who really asks."""
+        try:
+            async with self._ahead:
+                lookup = await self._lookup(project)
+                file = follow.pick(project, lookup, specifier) if follow else None
+                if file is None or follow is None:
+                    return
+                release = self._release(file)
+                if file.is_wheel:
+                    metadata: Metadata | None = await self._files.metadata(file, release)
+                else:
+                    metadata = (await self._files.archive(file, release)).metadata
+            if metadata is not None:
+                self._expect(follow.then(project, metadata), follow)
+        except Exception:  # noqa: S110 -- a look-ahead never fails; its error stays in the future of what it asked
+            pass
+
+
+async def _nothing() -> None:
+    return None

@@ -1,0 +1,111 @@
+"""What pip on this machine is configured with, read as pip reads it.
+
+`pip._internal.configuration` takes 120 ms to import, so its rules are repeated
+here and held against `pip config list` by a test. extra-index-url, find-links
+and trusted-host are deliberately not read: they mix names or weaken https.
+"""
+
+from __future__ import annotations
+
+import configparser
+import locale
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from resolver.errors import InputError
+
+_TIMEOUT = 15.0  # pip's own
+_TIMEOUTS = (1.0, 600.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipConfig:
+    """The options that matter here. Empty texts where pip has none; `timeout` in seconds."""
+
+    index_url: str
+    cert: str = ""
+    client_cert: str = ""
+    proxy: str = ""
+    timeout: float = _TIMEOUT
+
+
+def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
+    """The options of `pip install`: PIP_* variables, then [install], then [global] of pip's files."""
+    environ = os.environ if environ is None else environ
+    options: dict[str, str] = {}
+    settings = _settings(config_files(environ))
+    variables = {key[4:]: value for key, value in environ.items() if key.startswith("PIP_")}
+    for section in (settings.get("global", {}), settings.get("install", {}), variables):
+        # pip passes over an option with an empty value, so a lower place still counts.
+        options |= {_key(key): value for key, value in section.items() if value}
+    return PipConfig(
+        index_url=options.get("index-url") or options.get("pypi-url") or _default_index(),
+        cert=options.get("cert", ""),
+        client_cert=options.get("client-cert", ""),
+        proxy=options.get("proxy", ""),
+        timeout=_timeout(options.get("timeout") or options.get("default-timeout") or ""),
+    )
+
+
+def config_files(environ: Mapping[str, str]) -> list[str]:
+    """The configuration files of pip, weakest first; they need not exist."""
+    own = environ.get("PIP_CONFIG_FILE")
+    if own == os.devnull:
+        return []
+    basename = "pip.ini" if os.name == "nt" else "pip.conf"
+    for_all, for_user = _folders(environ)
+    files = [os.path.join(folder, basename) for folder in for_all]  # noqa: PTH118
+    if not (own and Path(own).exists()):
+        legacy = "~/pip" if os.name == "nt" else "~/.pip"
+        files += [os.path.join(os.path.expanduser(folder), basename) for folder in (legacy, for_user)]  # noqa: PTH111, PTH118
+    files.append(os.path.join(sys.prefix, basename))  # noqa: PTH118
+    return [*files, own] if own else files
+
+
+def _folders(environ: Mapping[str, str]) -> tuple[list[str], str]:
+    """The folders of pip's settings for all users, and for this user."""
+    if os.name == "nt" or sys.platform == "darwin":
+        from pip._internal.utils import appdirs
+
+        return appdirs.site_config_dirs("pip"), appdirs.user_config_dir("pip")
+    # What pip's appdirs does elsewhere; importing it costs 10 ms.
+    for_all = environ.get("XDG_CONFIG_DIRS", "").strip() or "/etc/xdg"
+    for_user = environ.get("XDG_CONFIG_HOME", "").strip() or "~/.config"
+    return [os.path.expanduser(f"{one.rstrip('/')}/pip") for one in for_all.split(":")] + ["/etc"], f"{for_user}/pip"  # noqa: PTH111
+
+
+def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
+    settings: dict[str, dict[str, str]] = {}
+    for file in files:
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read(file, encoding=locale.getpreferredencoding(False))
+        except (configparser.Error, UnicodeDecodeError) as error:
+            raise InputError("A configuration file of pip cannot be read.", where=file, why=str(error)) from None
+        except OSError:
+            continue
+        for section in parser.sections():
+            values = settings.setdefault(section, {})
+            values.update({_key(key): value for key, value in parser.items(section)})
+    return settings
+
+
+def _key(name: str) -> str:
+    return name.lower().replace("_", "-").removeprefix("--")
+
+
+def _timeout(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return _TIMEOUT
+    return seconds if _TIMEOUTS[0] <= seconds <= _TIMEOUTS[1] else _TIMEOUT
+
+
+def _default_index() -> str:
+    from pip._internal.models.index import PyPI
+
+    return PyPI.simple_url

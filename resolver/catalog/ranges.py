@@ -1,0 +1,106 @@
+"""METADATA out of a wheel on a server, by a few range requests (RFC 9110, 14)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from resolver.catalog.download import PLAIN, Download, Downloads, check_status
+from resolver.catalog.http import Client
+from resolver.catalog.metadata import Release
+from resolver.catalog.protocol import UnusableFile
+from resolver.catalog.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, MissingSpanError, Sparse, read_metadata
+from resolver.model.release import File
+
+if TYPE_CHECKING:
+    import httpx
+
+# Holds the list of members and METADATA of nine wheels in ten, as METADATA comes last but for the list.
+_TAIL: Final = 64 << 10
+# Fetched before the list of members when it is longer than the tail, with METADATA likely in it.
+_SLACK: Final = 32 << 10
+_MOST: Final = 8
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+
+
+class _Part(NamedTuple):
+    start: int
+    content: bytes
+    total: int
+    etag: str
+
+
+class _DistrustError(Exception):
+    """The server's answers to ranges do not hold together."""
+
+
+class Ranges:
+    """Reads wheels piecemeal where servers let it, as a whole otherwise."""
+
+    def __init__(self, client: Client, downloads: Downloads) -> None:
+        self._client = client
+        self._downloads = downloads
+
+    async def metadata(self, file: File, release: Release) -> bytes:
+        """The METADATA of a wheel; raises UnusableFile and IndexFailure."""
+        try:
+            answer = await self._fetch(file, f"bytes=-{_TAIL}")
+            if isinstance(answer, _Part):
+                return await self._from_parts(file, release, answer)
+        except _DistrustError:
+            answer = await self._downloads.fetch(file)
+        try:
+            with answer.path.open("rb") as wheel:
+                return read_metadata(wheel, release)
+        finally:
+            answer.path.unlink()
+
+    async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes:
+        wheel = Sparse(tail.total)
+        wheel.add(tail.start, tail.content)
+        for _ in range(_MOST):
+            try:
+                return read_metadata(wheel, release)
+            except MissingSpanError as missing:
+                if missing.end - missing.start > max(DIRECTORY_LIMIT, METADATA_LIMIT):
+                    raise UnusableFile(f"{release.filename} has a list of members beyond all measure") from None
+                start, end = max(0, missing.start - _SLACK), missing.end
+            except UnusableFile:
+                # It may be the server that mixes up ranges; the whole file can be held against its hash.
+                raise _DistrustError from None
+            part = await self._fetch(file, f"bytes={start}-{end - 1}")
+            if not isinstance(part, _Part):
+                part.path.unlink()
+                raise _DistrustError
+            if (part.start, len(part.content), part.total) != (
+                start,
+                end - start,
+                tail.total,
+            ) or part.etag != tail.etag:
+                raise _DistrustError
+            wheel.add(part.start, part.content)
+        raise _DistrustError
+
+    async def _fetch(self, file: File, span: str) -> _Part | Download:
+        """A part, or the whole file from a server that does not know ranges; raises _DistrustError for neither."""
+
+        async def consume(response: httpx.Response) -> _Part | Download:
+            if response.status_code == 200:
+                return await self._downloads.keep(response, file)
+            if response.status_code != 206:
+                if response.status_code in (401, 403, 404, 410):
+                    check_status(response.status_code, file)
+                raise _DistrustError
+            match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
+            if match is None or response.headers.get("content-encoding", "identity") != "identity":
+                raise _DistrustError
+            start, last, total = (int(number) for number in match.groups())
+            content = await self._client.body(response, DIRECTORY_LIMIT + METADATA_LIMIT + _SLACK)
+            wrong_size = file.size is not None and total != file.size
+            if wrong_size or last >= total or last - start + 1 != len(content):
+                raise _DistrustError
+            if span.startswith("bytes=-") and (last != total - 1 or len(content) != min(_TAIL, total)):
+                raise _DistrustError
+            return _Part(start, content, total, response.headers.get("etag", ""))
+
+        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})

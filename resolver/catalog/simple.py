@@ -1,0 +1,192 @@
+"""Pages of the simple repository API, bytes to `Page`. Pure.
+
+JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both.
+What is odd about a single file leaves a `SetAside`; what makes the page as a
+whole unusable is an IndexFailure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import msgspec
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog import html
+from resolver.catalog.address import Base
+from resolver.catalog.filename import archive_version, is_readable, starts_with_project, wheel_parts
+from resolver.catalog.hashes import read_sha256
+from resolver.errors import IndexFailure
+from resolver.model import text
+from resolver.model.release import File, Page, Reason, SetAside
+
+ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+
+_JSON_TYPES = ("application/vnd.pypi.simple.v1+json", "application/json", "application/vnd.pypi.simple.latest+json")
+
+
+class _Meta(msgspec.Struct, rename="kebab"):
+    api_version: str
+
+
+class _File(msgspec.Struct, rename="kebab"):
+    filename: str
+    url: str
+    hashes: dict[str, str] = {}
+    requires_python: str | None = None
+    yanked: bool | str = False
+    core_metadata: bool | dict[str, str] | None = None
+    dist_info_metadata: bool | dict[str, str] | None = None
+    size: int | None = None
+    upload_time: str | None = None
+
+
+class _Project(msgspec.Struct):
+    meta: _Meta
+    name: str
+    files: list[_File]
+
+
+_decode_project = msgspec.json.Decoder(_Project).decode
+
+
+def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
+    """Read the page of `project` that `index` sent from `url` (the last one of any redirects)."""
+    media, _, parameters = content_type.partition(";")
+    media = media.strip().lower()
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    if not body.strip():
+        unusable(project, index, url, "The page is empty.")
+    if media.startswith("application/vnd.pypi.simple.v") and not media.startswith("application/vnd.pypi.simple.v1+"):
+        unusable(project, index, url, f"It is of the type `{media}`; version 1 is what can be read (PEP 629).")
+    if media in _JSON_TYPES or (not media.endswith("html") and body.lstrip()[:1] == b"{"):
+        files = _read_json(body, project, index, url)
+    else:
+        try:
+            files = html.read(body, parameters, url)
+        except html.HtmlError as error:
+            unusable(project, index, url, str(error))
+    return group(files, project=project, index=index, url=url)
+
+
+def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
+    """Raise the failure of a page that cannot be used."""
+    raise IndexFailure(
+        f"Index `{index}` sent an unusable page for {project}.",
+        where=url,
+        why=why,
+        hint=hint or "open the address in a browser: a proxy or a half-finished mirror may have answered",
+    )
+
+
+def group(files: Iterable[File], *, project: NormalizedName, index: str, url: str) -> Page:
+    """Sort files by release and set aside what cannot be used.
+
+    Two spellings of one version share the key that sorts first, so that the
+    order of a page's links does not matter.
+    """
+    spelled: dict[str, list[File]] = {}
+    aside: list[SetAside] = []
+    seen: dict[str, File] = {}
+    ours: dict[str, bool] = {}
+    foreign = 0
+    for file in files:
+        filename = file.filename
+        if not is_readable(filename) or not file.url.isprintable():
+            aside.append(SetAside(ascii(filename[:255])[1:-1], Reason.NAME))
+            continue
+        if filename.endswith(".whl"):
+            parts = wheel_parts(filename)
+            if parts is None:
+                aside.append(SetAside(filename, Reason.NAME))
+                continue
+            distribution, version = parts[0], parts[1]
+            if distribution not in ours:
+                ours[distribution] = text.name(distribution) == project
+            if not ours[distribution]:
+                aside.append(SetAside(filename, Reason.FOREIGN, distribution))
+                foreign += 1
+                continue
+        else:
+            found = archive_version(filename, project)
+            if found is None:
+                belongs = starts_with_project(filename, project)
+                if belongs or not filename.endswith((".tar.gz", ".zip")):
+                    foreign += not belongs
+                    aside.append(SetAside(filename, Reason.FORMAT))
+                else:
+                    foreign += 1
+                    aside.append(SetAside(filename, Reason.FOREIGN))
+                continue
+            version = found
+        other = seen.setdefault(filename, file)
+        if other is not file:
+            if other.sha256 != file.sha256:
+                aside.append(SetAside(filename, Reason.NAME, "the page lists it again with another sha256"))
+            continue
+        if (known := spelled.get(version)) is not None:
+            known.append(file)
+        else:
+            spelled[version] = [file]
+    if foreign and foreign == len(aside) and not spelled:
+        unusable(project, index, url, f"Every file on it belongs to another project, {aside[0].filename} for one.")
+    releases, odd = _merge(spelled)
+    return Page(project=project, index=index, releases=releases, set_aside=tuple(aside + odd))
+
+
+def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]], list[SetAside]]:
+    """Join the spellings of one version; set aside what is no version."""
+    spellings: dict[Version, list[str]] = {}
+    aside: list[SetAside] = []
+    for spelling, files in spelled.items():
+        version = text.version(spelling)
+        if version is None:
+            aside += [SetAside(file.filename, Reason.VERSION, spelling) for file in files]
+        else:
+            spellings.setdefault(version, []).append(spelling)
+    releases = {}
+    for same in spellings.values():
+        same.sort()
+        releases[same[0]] = tuple(file for spelling in same for file in spelled[spelling])
+    return releases, aside
+
+
+def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> list[File]:
+    try:
+        page = _decode_project(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
+    if page.meta.api_version.partition(".")[0] != "1":
+        unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
+    if text.name(page.name) != project:
+        unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
+    base = Base(url)
+    return [file for file in (_json_file(one, base) for one in page.files) if file is not None]
+
+
+def _json_file(file: _File, base: Base) -> File:
+    try:
+        url = base.resolve(file.url.partition("#")[0])
+    except ValueError:
+        url = "\0"  # never printable, so the file is set aside
+    # PEP 714: core-metadata wins over its older name where both are there.
+    offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
+    return File(
+        file.filename,
+        url,
+        read_sha256(file.hashes.get("sha256", "")),
+        file.size,
+        file.requires_python or "",
+        None if file.yanked is False else ("" if file.yanked is True else file.yanked),
+        file.upload_time or "",
+        _metadata_sha256(offered),
+    )
+
+
+def _metadata_sha256(offered: bool | dict[str, str] | None) -> str | None:
+    """None where no `.metadata` file is offered, else its sha256 or an empty text."""
+    if isinstance(offered, dict):
+        return read_sha256(offered.get("sha256", ""))
+    return "" if offered else None

@@ -1,0 +1,68 @@
+"""One background thread with an event loop, for everything that goes to the network."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Worker:
+    """A thread that runs coroutines until it is closed."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="ascend-lock-network", daemon=True)
+        self._thread.start()
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run in the thread, and return what came of it."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def tell(self, call: Callable[[], None]) -> None:
+        """Have something called in the thread, and do not wait."""
+        self._loop.call_soon_threadsafe(call)
+
+    def close(self, farewell: Callable[[], Awaitable[None]]) -> None:
+        """Cancel what still runs, await `farewell`, end the thread."""
+
+        async def finish() -> None:
+            running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await farewell()
+            await self._loop.shutdown_asyncgens()
+            await self._loop.shutdown_default_executor()
+
+        try:
+            asyncio.run_coroutine_threadsafe(finish(), self._loop).result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+
+class Once:
+    """Work that is done once for each key, however many wait for it. Lives on one event loop."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def do(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of `work`, begun unless it was; its failure is raised for all who wait."""
+        task: asyncio.Task[T] | None = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.ensure_future(work())
+            # A failure that nobody asks for stays in its task; asyncio would complain of it.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        # Shielded, as one of those who wait may be cancelled.
+        return await asyncio.shield(task)

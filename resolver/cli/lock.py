@@ -1,0 +1,132 @@
+"""`ascend-lock lock STACK`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+
+from resolver.catalog.protocol import Catalog
+from resolver.cli import options
+from resolver.cli.catalogs import Snapshots, with_catalog
+from resolver.cli.progress import Progress
+from resolver.lock import build as lock_build
+from resolver.lock import file as lock_file
+from resolver.lock import folder as lock_folder
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load
+from resolver.model.conflict import Conflict
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
+from resolver.render.conflict import conflict_json, conflict_text
+from resolver.render.files import render
+from resolver.render.summary import lock_json, summary
+from resolver.solve.builds import solve_builds
+from resolver.solve.solver import solve
+
+_CONFLICT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What to keep of the lock before."""
+
+    upgrade: bool
+    upgrade_packages: frozenset[NormalizedName]
+
+    def keep(self, previous: Lock | None) -> tuple[dict[NormalizedName, Version], dict[NormalizedName, Version]]:
+        """The pins to prefer: of the stack, and of the build environment."""
+        if previous is None or self.upgrade:
+            return {}, {}
+        kept = []
+        for pins in (previous.pin, previous.build_pin):
+            versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
+            kept.append({name: version for name, version in versions.items() if name not in self.upgrade_packages})
+        return kept[0], kept[1]
+
+
+@click.command("lock")
+@click.argument("stack")
+@click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
+@click.option("--upgrade", is_flag=True, help="Take the newest releases that fit, whatever the lock before says.")
+@click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
+@click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
+@options.matrices
+@options.locks
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+def command(
+    stack: str,
+    offline: bool,
+    upgrade: bool,
+    upgrade_packages: tuple[str, ...],
+    exclude_newer: dt.datetime | None,
+    matrices: Path | None,
+    locks: Path,
+    as_json: bool,
+) -> int:
+    """Lock STACK for each of its targets: a name in matrices/stacks, or a path to a .toml file."""
+    matrices = matrices or options.default_matrices()
+    progress = Progress(enabled=False if as_json else None)
+    inputs = load(stack, matrices)
+    problems = compile_problems(inputs, exclude_newer=exclude_newer)
+    wishes = Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages)))
+    snapshots = Snapshots(matrices)
+    answers: list[tuple[Problem, Lock | Conflict, Path]] = []
+    for problem in problems:
+        target = locks / problem.stack.name / problem.target.name
+        previous = None if upgrade else lock_file.read(target)
+        progress.label(f"{problem.stack.name} for {problem.target}")
+        answer = with_catalog(
+            problem, snapshots, partial(_lock, problem, previous, wishes, progress), offline=offline, progress=progress
+        )
+        answers.append((problem, answer, target))
+    progress.clear()
+    return _finish(answers, as_json=as_json)
+
+
+def _lock(
+    problem: Problem, previous: Lock | None, wishes: Wishes, progress: Progress, catalog: Catalog
+) -> Lock | Conflict:
+    keep, keep_builds = wishes.keep(previous)
+    hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
+    resolution = solve(problem, catalog, preferred=keep, hints=hints, tick=progress.solving)
+    if isinstance(resolution, Conflict):
+        return resolution
+    builds = solve_builds(resolution, catalog, preferred=keep_builds, tick=progress.solving)
+    if isinstance(builds, Conflict):
+        return builds
+    return lock_build.build(resolution, builds, catalog, previous)
+
+
+def _finish(answers: list[tuple[Problem, Lock | Conflict, Path]], *, as_json: bool) -> int:
+    """Write what was locked, all or nothing, and tell."""
+    conflict = any(isinstance(answer, Conflict) for _, answer, _ in answers)
+    told: list[dict[str, Any]] = []
+    for problem, answer, target in answers:
+        if isinstance(answer, Conflict):
+            told.append(conflict_json(answer))
+            if not as_json:
+                sys.stderr.write(conflict_text(answer))
+            continue
+        written = False
+        if not conflict:
+            files = render(answer)
+            written = not lock_folder.current(files, target)
+            if written:
+                lock_folder.replace(target, files)
+        told.append(lock_json(answer, target))
+        if not as_json and not conflict:
+            sys.stdout.write(summary(answer, problem, target, written=written))
+    if as_json:
+        status = "conflict" if conflict else "locked"
+        whole = told[0] if len(told) == 1 else {"status": status, "targets": told}
+        sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True) + "\n")
+    return _CONFLICT if conflict else 0

@@ -1,0 +1,56 @@
+"""Options that several commands share, and where things are by default."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from resolver.matrix.compile import moment
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def default_matrices() -> Path:
+    """`./matrices`, else the folder that stands beside the installed package."""
+    if named := os.environ.get("ASCEND_LOCK_MATRICES"):
+        return Path(named)
+    here = Path("matrices")
+    beside = Path(__file__).resolve().parents[2] / "matrices"
+    return here if here.is_dir() or not beside.is_dir() else beside
+
+
+def matrices(function: _Command) -> _Command:
+    """--matrices DIR."""
+    return click.option(
+        "--matrices",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="The folder of facts and stacks (default: ./matrices).",
+    )(function)
+
+
+def locks(function: _Command) -> _Command:
+    """--locks DIR."""
+    return click.option(
+        "--locks",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path("locks"),
+        show_default="./locks",
+        help="The folder of locks.",
+    )(function)
+
+
+def read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
+    """A day or a moment: 2026-01-31 (to its end) or 2026-01-31T12:00:00Z."""
+    if value is None:
+        return None
+    try:
+        if len(value) == len("2026-01-31"):
+            return moment(dt.date.fromisoformat(value))
+        return moment(dt.datetime.fromisoformat(value.replace("Z", "+00:00")))
+    except ValueError:
+        raise click.BadParameter(f"`{value}` is not a date such as 2026-01-31") from None

@@ -1,0 +1,51 @@
+"""Progress on stderr: one line that is drawn over, only on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_EVERY = 0.1  # seconds between two drawings
+
+
+class Progress:
+    """A line that tells what goes on. Silent where stderr is no terminal."""
+
+    def __init__(self, *, enabled: bool | None = None) -> None:
+        self._enabled = sys.stderr.isatty() if enabled is None else enabled
+        self._last = 0.0
+        self._drawn = False
+        self._label = ""
+        self._counters = ""
+
+    def label(self, text: str) -> None:
+        """Begin a new part of the work."""
+        self._label = text
+        self._draw(force=True)
+
+    def solving(self, rounds: int, packages: int) -> None:
+        """Called by the solver."""
+        self._counters = f"{packages} packages, {rounds} steps"
+        self._draw()
+
+    def warn(self, text: str) -> None:
+        """A warning, on a line of its own, on a terminal or not."""
+        self.clear()
+        sys.stderr.write(f"warning: {text}\n")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False
+
+    def _draw(self, *, force: bool = False) -> None:
+        if not self._enabled or (not force and time.monotonic() - self._last < _EVERY):
+            return
+        self._last = time.monotonic()
+        text = self._label + (f": {self._counters}" if self._counters else "")
+        sys.stderr.write(f"\r\x1b[K{text[:100]}")
+        sys.stderr.flush()
+        self._drawn = True

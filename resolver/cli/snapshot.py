@@ -1,0 +1,56 @@
+"""`ascend-lock snapshot STACK`: record what locking a stack asks of the indexes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.live import LiveCatalog
+from resolver.catalog.recording import RecordingCatalog
+from resolver.catalog.snapshot import Snapshot
+from resolver.cli import options
+from resolver.cli.catalogs import Snapshots
+from resolver.cli.progress import Progress
+from resolver.lock import build as lock_build
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load
+from resolver.model.conflict import Conflict
+from resolver.solve.builds import solve_builds
+from resolver.solve.solver import solve
+
+
+@click.command("snapshot")
+@click.argument("stack")
+@options.matrices
+def command(stack: str, matrices: Path | None) -> int:
+    """Record all that locking STACK asks for, so that it can be locked without network."""
+    matrices = matrices or options.default_matrices()
+    progress = Progress()
+    whole: Snapshot | None = None
+    today = dt.datetime.now(tz=dt.timezone.utc).date()
+    cache = Cache(default_folder(), progress.warn)
+    problems = compile_problems(load(stack, matrices))
+    for problem in problems:
+        progress.label(f"{problem.stack.name} for {problem.target}")
+        live = LiveCatalog(problem.indexes, problem.target.platform, cache, warn=progress.warn)
+        with closing(live):
+            catalog = RecordingCatalog(live)
+            resolution = solve(problem, catalog, tick=progress.solving)
+            if not isinstance(resolution, Conflict):
+                builds = solve_builds(resolution, catalog, tick=progress.solving)
+                if not isinstance(builds, Conflict):
+                    lock_build.build(resolution, builds, catalog)
+            recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
+        whole = recorded if whole is None else whole.merged(recorded)
+    progress.clear()
+    assert whole is not None  # noqa: S101  a stack has a target
+    path = Snapshots(matrices).path(problems[0].stack.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole.write(path)
+    sys.stdout.write(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.lookups)} projects\n")
+    return 0

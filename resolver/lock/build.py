@@ -1,0 +1,217 @@
+"""Resolution to lock: pure, but for the hashes and metadata that the catalog is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from resolver.catalog.protocol import Catalog, UnusableFile
+from resolver.lock import diff
+from resolver.lock.order import stages
+from resolver.model import fact as facts
+from resolver.model.component import ComponentRequirement
+from resolver.model.index import PYPI
+from resolver.model.lock import (
+    Departed,
+    Lock,
+    LockedFact,
+    LockedFile,
+    LockedIndex,
+    LockedPin,
+    LockedTarget,
+    Mode,
+    Override,
+)
+from resolver.model.origin import BuildLine, FactLine, Origin
+from resolver.model.release import File
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import Pin, Resolution
+
+
+def build(resolution: Resolution, builds: Resolution | None, catalog: Catalog, previous: Lock | None = None) -> Lock:
+    """The lock of a resolution. `builds` is the environment of builds that have one apart.
+
+    `previous` is the lock before; where nothing was decided anew, what it says
+    of changes stays, so that locking again gives the same bytes.
+    """
+    problem = resolution.problem
+    pins = tuple(_pin(pin, catalog) for pin in resolution.pins)
+    build_pins = tuple(_pin(pin, catalog) for pin in builds.pins) if builds else ()
+    modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
+    about = list(_applied(resolution))
+    indexes = sorted({pin.index for pin in (*pins, *build_pins)})
+    lock = Lock(
+        stack=problem.stack.name,
+        summary=problem.stack.summary,
+        source=problem.stack.source,
+        inputs=problem.digest,
+        target=LockedTarget(
+            name=problem.target.name,
+            python=problem.target.python,
+            platform=problem.target.platform,
+            glibc=".".join(map(str, problem.target.glibc)),
+            system={
+                key: str(value)
+                for key, value in sorted(problem.target.system.items())
+                if key not in ("python", "glibc")
+            },
+        ),
+        index=tuple(
+            LockedIndex(name=name, url="" if name == PYPI else problem.indexes.indexes[name].url) for name in indexes
+        ),
+        stage=stages(modes, [fact for fact in about if isinstance(fact, facts.After)]),
+        pin=pins,
+        build_pin=build_pins,
+        fact=tuple(
+            LockedFact(
+                id=fact.id,
+                where=fact.where,
+                strength=str(fact.strength),
+                reason=fact.reason,
+                source=fact.source,
+                checked=fact.checked.isoformat(),
+            )
+            for fact in about
+        ),
+        override=tuple(_overrides(resolution, catalog)),
+        departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
+        warnings=tuple(_warnings(resolution, about, catalog)),
+        imports=problem.stack.checks.imports,
+        import_env=dict(problem.stack.checks.env),
+    )
+    return _with_changes(lock, previous)
+
+
+def _with_changes(lock: Lock, previous: Lock | None) -> Lock:
+    import msgspec
+
+    if previous is None:
+        return msgspec.structs.replace(lock, first=True)
+    if diff.same(previous, lock):
+        return msgspec.structs.replace(lock, first=previous.first, change=previous.change)
+    return msgspec.structs.replace(lock, change=diff.changes(previous.pin, lock.pin))
+
+
+def _pin(pin: Pin, catalog: Catalog) -> LockedPin:
+    release = pin.release
+    mode: Mode = "wheels"
+    env: dict[str, str] = {}
+    if release.builds is not None:
+        env = {key: value.replace("{version}", str(release.version)) for key, value in release.builds.env}
+    if not release.file.is_wheel:
+        mode = "built-here" if release.builds is not None and not release.builds.isolation else "built-apart"
+    files = [_file(catalog.sha256(file)) for file in (release.file, *_alike(pin, catalog))]
+    return LockedPin(
+        name=pin.name,
+        version=str(release.version),
+        index=release.index,
+        mode=mode,
+        extras=pin.extras,
+        env=env,
+        yanked=release.file.yanked,
+        why=tuple(sorted(dict.fromkeys(_why(origin) for origin in pin.because))),
+        needs=tuple(pin.needs),
+        file=tuple(files),
+    )
+
+
+def _file(file: File) -> LockedFile:
+    return LockedFile(name=file.filename, sha256=file.sha256, size=file.size)
+
+
+def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
+    """Further wheels that serve as well: a file counts only with the same requirements, as metadata is per file."""
+    if not pin.release.others:
+        return
+    wanted = catalog.metadata(pin.release.file)
+    for other in pin.release.others:
+        try:
+            found = catalog.metadata(other)
+        except UnusableFile:
+            continue
+        if sorted(found.requires_dist) == sorted(wanted.requires_dist):
+            yield other
+
+
+def _why(origin: Origin) -> str:
+    match origin:
+        case FactLine():
+            return f"{origin} (fact {origin.fact.id})"
+        case BuildLine() if origin.fact is not None:
+            return f"{origin} (fact {origin.fact.id})"
+        case _:
+            return str(origin)
+
+
+def _applied(resolution: Resolution) -> Iterator[facts.Fact]:
+    """The facts that speak of what is pinned, in the order of the files."""
+    for fact in resolution.problem.facts:
+        pin = resolution.pin(fact.package)
+        match fact:
+            case facts.Excludes() | facts.Names():
+                used = pin is not None
+            case facts.After():
+                used = pin is not None and fact.speaks_of(pin.version) and any(map(resolution.pin, fact.others))
+            case facts.Collides():
+                other = resolution.pin(fact.other)
+                used = other is not None or (pin is not None and fact.speaks_of(pin.version))
+            case facts.Warns():
+                used = pin is not None and fact.speaks_of(pin.version) and not _holds(fact, resolution)
+            case facts.Metadata():
+                used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
+            case _:
+                used = pin is not None and fact.speaks_of(pin.version)
+        if used:
+            yield fact
+
+
+def _holds(fact: facts.Warns, resolution: Resolution) -> bool:
+    """Whether something that makes the warning needless is the case."""
+    target = resolution.problem.target
+    for need in fact.unless:
+        match need:
+            case ComponentRequirement():
+                value = target.system.get(need.component)
+                if value is not None and need.allows(value):
+                    return True
+            case Requirement():
+                pin = resolution.pin(need.name)
+                if pin is not None and need.specifier.contains(pin.version, prereleases=True):
+                    return True
+    return False
+
+
+def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
+    target = resolution.problem.target
+    for fact in about:
+        if isinstance(fact, facts.Warns):
+            yield f"{fact.package}: {fact.text} ({fact.where})"
+        if isinstance(fact, facts.Requires):
+            for need in fact.needs:
+                if isinstance(need, ComponentRequirement) and need.component not in target.system:
+                    yield f"{fact.package} needs {need}; the target does not say, so it was not checked ({fact.where})"
+    passed: dict[str, list[str]] = {}
+    for pin in resolution.pins:
+        if pin.release.yanked:
+            reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
+            yield f"{pin.name} {pin.version} was yanked by its maintainers{reason}"
+        for name in catalog.lookup(pin.name).unreachable:
+            passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
+    for name, projects in sorted(passed.items()):
+        yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
+
+
+def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
+    for fact in resolution.problem.facts:
+        pin = resolution.pin(fact.package)
+        if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
+            file = pin.release.file
+            lines = catalog.metadata(file).requires_dist if file.is_wheel else ()
+            for name in fact.drop:
+                dropped = sorted(line for line in lines if _names(line, name)) or [str(name)]
+                yield Override(package=pin.name, version=str(pin.version), dropped="; ".join(dropped), fact=fact.id)
+
+
+def _names(line: str, name: str) -> bool:
+    from resolver.model import text
+
+    return text.requirement(line).name == name

@@ -1,0 +1,56 @@
+"""`lock.toml`: reading one, and the text of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import tomli
+import tomli_w
+
+from resolver.errors import InputError
+from resolver.model.lock import FORMAT, Lock
+
+NAME = "lock.toml"
+
+_HEADER = """\
+# A lock: what was decided for one stack on one target, every file by sha256.
+# Written by `ascend-lock lock`; requirements.txt, install.sh and report.md are
+# made from it. Change the stack or the facts instead of this file.
+
+"""
+
+
+def dump(lock: Lock) -> str:
+    """The text of lock.toml."""
+    return _HEADER + tomli_w.dumps(_plain(msgspec.to_builtins(lock)), multiline_strings=False)
+
+
+def read(folder: Path) -> Lock | None:
+    """The lock in a folder; None where there is none. InputError where it cannot be read."""
+    path = folder / NAME
+    hint = "restore it from version control, or lock with --upgrade, which does not look at it"
+    try:
+        raw = tomli.loads(path.read_text(encoding="utf-8"))
+        version = raw.get("format")
+        if version != FORMAT:
+            raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=hint)
+        return msgspec.convert(raw, Lock, strict=True)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, msgspec.ValidationError, RecursionError) as error:
+        raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=hint) from None
+
+
+def _plain(value: object) -> dict[str, object]:
+    """Without the None that TOML does not have; the order of keys stays."""
+    assert isinstance(value, dict)  # noqa: S101  a lock is a table
+    return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+
+
+def _without_none(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(inner) for inner in value]
+    return value

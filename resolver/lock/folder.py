@@ -1,0 +1,125 @@
+"""Replacing a lock's folder all at once or not at all.
+
+New files are written to a folder beside, synced, and exchanged with the old
+one in a single step of the kernel (renameat2 with RENAME_EXCHANGE). Where the
+file system cannot, two renames take its place, and a run that finds only the
+half of them done finishes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from resolver.errors import InputError
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_EXECUTABLE = (".sh",)
+
+
+def replace(folder: Path, files: Mapping[str, str]) -> None:
+    """Make `folder` hold `files` (relative path -> text); files of other names in it stay.
+
+    Raises InputError where the disk refuses, with the folder as it was.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            _recover(folder)
+            fresh = folder.with_name(f".{folder.name}.new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            try:
+                _fill(fresh, files)
+                _keep_others(folder, fresh, files)
+                _swap(folder, fresh)
+            finally:
+                shutil.rmtree(fresh, ignore_errors=True)
+    except OSError as error:
+        raise InputError(
+            "the lock could not be written; what was there before is untouched",
+            where=str(folder),
+            why=error.strerror or str(error),
+            hint="make room or choose another folder with --locks DIR",
+        ) from None
+
+
+def current(files: Mapping[str, str], folder: Path) -> bool:
+    """Whether `folder` holds exactly these texts already."""
+    try:
+        return all((folder / name).read_text(encoding="utf-8") == text for name, text in files.items())
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One writer at a time for each folder. The kernel lets go of the lock with the process."""
+    with (folder.parent / ".writing").open("w") as handle:
+        with contextlib.suppress(OSError):  # a file system without locks: the exchange is atomic all the same
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _recover(folder: Path) -> None:
+    """Finish or undo what a killed run left behind."""
+    old = folder.with_name(f".{folder.name}.old")
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _fill(fresh: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = fresh / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        path.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
+
+
+def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
+    """Carry over what somebody else put beside the lock; what earlier locks wrote goes."""
+    if not folder.is_dir():
+        return
+    ours = {name.split("/")[0] for name in files} | {"stages", "conflict.md", "conflict.html", "conflict.json"}
+    ours |= {"requirements-no-deps.txt", "build-requirements.txt"}
+    for path in folder.iterdir():
+        if path.name not in ours:
+            if path.is_dir() and not path.is_symlink():
+                shutil.copytree(path, fresh / path.name, symlinks=True)
+            else:
+                shutil.copy2(path, fresh / path.name, follow_symlinks=False)
+
+
+def _swap(folder: Path, fresh: Path) -> None:
+    if not folder.exists():
+        fresh.rename(folder)
+        return
+    if _exchange(fresh, folder):
+        return
+    old = folder.with_name(f".{folder.name}.old")
+    folder.rename(old)
+    fresh.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two paths atomically; False where this system cannot."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return True
+    if (number := ctypes.get_errno()) in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number))

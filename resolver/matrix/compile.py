@@ -1,0 +1,216 @@
+"""From the TOML's shape to problems: pure, and the only place where shapes and model meet."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import hashlib
+import json
+from typing import Any, Final
+
+from resolver.errors import InputError
+from resolver.matrix import schema
+from resolver.matrix.document import Document
+from resolver.matrix.facts import compile_facts, parse_need
+from resolver.matrix.load import Inputs
+from resolver.model import text
+from resolver.model.component import COMPONENTS, Value, parse_value
+from resolver.model.index import PYPI, Binding, Index, Indexes
+from resolver.model.origin import StackLine
+from resolver.model.problem import Ask, Checks, Departure, Policy, Problem, Stack
+from resolver.model.target import Target, default_name
+
+_FORMAT: Final = 1  # raised when the meaning of the same input changes
+
+
+def compile_problems(inputs: Inputs, *, exclude_newer: dt.datetime | None = None) -> tuple[Problem, ...]:
+    """One problem for each target of the stack, in the order of the file.
+
+    `exclude_newer` overrides the stack's own cut-off. Raises InputError with file:line:key.
+    """
+    stack = _stack(inputs.stack)
+    facts = compile_facts(inputs.facts)
+    indexes = _indexes(inputs)
+    policy = _policy(inputs.stack, exclude_newer)
+    targets = _targets(inputs.stack, inputs.systems)
+    digest = _digest(inputs, policy)
+    return tuple(
+        Problem(stack=stack, target=target, facts=facts, policy=policy, indexes=indexes, digest=digest)
+        for target in targets
+    )
+
+
+def _stack(document: Document[schema.StackFile]) -> Stack:
+    table = document.content.stack
+    asks = []
+    for number, line in enumerate(table.requires):
+        need = parse_need(document, line, "stack", "requires", number)
+        asks.append(Ask(need=need, origin=StackLine(line, document.line("stack", "requires", number))))
+    return Stack(
+        name=table.name,
+        summary=table.summary,
+        source=table.source,
+        where=document.name,
+        asks=tuple(asks),
+        departures=tuple(
+            Departure(guide=row.guide, here=row.here, reason=row.reason) for row in document.content.departs
+        ),
+        checks=Checks(
+            imports=tuple(document.content.check.imports),
+            env=_environment(document, document.content.check.env, "check", "env"),
+        ),
+    )
+
+
+def _environment(
+    document: Document[schema.StackFile], variables: dict[str, str], *path: str
+) -> tuple[tuple[str, str], ...]:
+    for key in variables:
+        if not key.isidentifier() or not key.isascii():
+            raise InputError(f"`{key}` is not the name of an environment variable", where=document.place(*path, key))
+    return tuple(sorted(variables.items()))
+
+
+def _targets(document: Document[schema.StackFile], systems: Document[schema.SystemsFile] | None) -> tuple[Target, ...]:
+    tables = document.content.target
+    several = isinstance(tables, list)
+    rows = tables if isinstance(tables, list) else [tables]
+    if not rows:
+        raise InputError("the stack has no target", where=document.place("target"), hint="add a [target] table")
+    targets: list[Target] = []
+    for number, row in enumerate(rows):
+        path: tuple[str | int, ...] = ("target", number) if several else ("target",)
+        system: dict[str, Value] = {}
+        stated = {"python": row.python, "glibc": row.glibc, **row.system}
+        for component in sorted(stated):
+            value_path = (*path, component) if component in ("python", "glibc") else (*path, "system", component)
+            if component not in COMPONENTS or (component in row.system and component in ("python", "glibc")):
+                raise InputError(
+                    f"`{component}` is not a component of a system table",
+                    where=document.place(*value_path),
+                    hint="components are cann, hdk and soc; python and glibc are keys of the target itself",
+                )
+            value = document.parse(lambda t, c=component: parse_value(c, t), stated[component], *value_path)  # type: ignore[misc]
+            _known_soc(document, component, value, systems, value_path)
+            system[component] = value
+        major, minor = (int(part) for part in row.glibc.split("."))
+        name = row.name or default_name(row.python, row.platform, system)
+        if any(name == target.name for target in targets):
+            raise InputError(
+                f"two targets are named `{name}`", where=document.place(*path), hint="give one of them a `name`"
+            )
+        targets.append(Target(name=name, python=row.python, platform=row.platform, glibc=(major, minor), system=system))
+    return tuple(targets)
+
+
+def _known_soc(
+    document: Document[schema.StackFile],
+    component: str,
+    value: Value,
+    systems: Document[schema.SystemsFile] | None,
+    path: tuple[str | int, ...],
+) -> None:
+    if component != "soc" or systems is None or "soc" not in systems.content.component:
+        return
+    known = systems.content.component["soc"].known
+    if value not in [name.upper() for name in known]:
+        raise InputError(
+            f"`{value}` is not a known SoC family",
+            where=document.place(*path),
+            hint=f"known are {', '.join(known)} ({systems.name})",
+        )
+
+
+def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | None) -> Policy:
+    table = document.content.policy
+    if exclude_newer is None and table.exclude_newer is not None:
+        if not isinstance(table.exclude_newer, dt.date):
+            raise InputError(
+                f"`{table.exclude_newer}` is not a date",
+                where=document.place("policy", "exclude-newer"),
+                hint="write exclude-newer = 2026-01-31, without quotes",
+            )
+        exclude_newer = moment(table.exclude_newer)
+    return Policy(
+        prereleases=table.prereleases,
+        prereleases_of={text.name(name): value for name, value in sorted(table.prereleases_of.items())},
+        exclude_newer=exclude_newer,
+    )
+
+
+def moment(value: dt.date | dt.datetime) -> dt.datetime:
+    """The moment that a cut-off names, in UTC: a day counts to its end."""
+    if isinstance(value, dt.datetime):
+        return value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+    return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), dt.timezone.utc)
+
+
+def _indexes(inputs: Inputs) -> Indexes:
+    stack = inputs.stack.content
+    if stack.index is not None or stack.binding is not None:
+        return _compile_indexes(inputs.stack, stack.index or [], stack.binding or [], own=True)
+    if inputs.indexes is None:
+        return Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
+    return _compile_indexes(inputs.indexes, inputs.indexes.content.index, inputs.indexes.content.binding, own=False)
+
+
+def _compile_indexes(
+    document: Document[schema.StackFile] | Document[schema.IndexesFile],
+    rows: list[schema.IndexRow],
+    binding_rows: list[schema.BindingRow],
+    *,
+    own: bool,
+) -> Indexes:
+    indexes = {PYPI: Index(name=PYPI)}
+    bindings = [
+        Binding(
+            packages=tuple(_bound(name) for name in row.packages),
+            indexes=tuple(row.indexes),
+            take=row.take,
+            unreachable=row.unreachable,
+            platforms=tuple(row.platforms),
+            reason=row.reason,
+        )
+        for row in binding_rows
+    ]
+    seen: set[str] = set()
+    for number, index in enumerate(rows):
+        place = document.place("index", number, "name")
+        if index.name in seen:
+            raise InputError(f"two indexes are named `{index.name}`", where=place)
+        seen.add(index.name)
+        if (index.url is None) != (index.name == PYPI):
+            raise InputError(
+                f"index `{index.name}` " + ("needs a url" if index.url is None else "takes no url"),
+                where=place,
+                why="`pypi` is the index that pip on this machine is configured with; every other index has an address",
+                hint="pip config set global.index-url …" if index.name == PYPI else "",
+            )
+        indexes[index.name] = Index(name=index.name, url=index.url or "", mirrors=tuple(index.mirrors))
+        if index.packages:
+            bindings.append(Binding(packages=tuple(_bound(name) for name in index.packages), indexes=(index.name,)))
+    for number, row in enumerate(binding_rows):
+        for position, name in enumerate(row.indexes):
+            if name not in indexes:
+                close = difflib.get_close_matches(name, indexes, n=1)
+                raise InputError(
+                    f"there is no index `{name}`",
+                    where=document.place("binding", number, "indexes", position),
+                    hint=f"did you mean `{close[0]}`?" if close else f"known are {', '.join(sorted(indexes))}",
+                )
+    return Indexes(indexes=indexes, bindings=tuple(bindings), own=own)
+
+
+def _bound(name: str) -> str:
+    return name if name == "*" else text.name(name)
+
+
+def _digest(inputs: Inputs, policy: Policy) -> str:
+    documents: list[Document[Any]] = [inputs.stack, *inputs.facts]
+    documents += [document for document in (inputs.indexes, inputs.systems) if document is not None]
+    parts = {
+        "format": _FORMAT,
+        "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",
+        "files": [[document.name.rpartition("/")[2], document.digest] for document in documents],
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

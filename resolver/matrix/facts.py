@@ -1,0 +1,187 @@
+"""Fact rows to facts: each row's texts parsed, its place remembered, its rules checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from resolver.errors import InputError
+from resolver.matrix import schema
+from resolver.matrix.document import Document
+from resolver.model import fact as model
+from resolver.model import text
+from resolver.model.component import COMPONENTS, ComponentRequirement
+from resolver.model.requirement import Requirement
+
+_Facts = Document[schema.FactFile]
+_KINDS = ("requires", "excludes", "replaces", "metadata", "builds", "collides", "after", "warns", "names")
+
+
+def compile_facts(documents: Sequence[_Facts]) -> tuple[model.Fact, ...]:
+    """All facts, in the order of files and rows. Raises InputError with file:line:key."""
+    facts: list[model.Fact] = []
+    places: dict[str, str] = {}
+    for document in documents:
+        for kind in _KINDS:
+            for number, row in enumerate(getattr(document.content, kind)):
+                fact = _fact(document, kind, number, row)
+                if fact.id in places:
+                    raise InputError(
+                        f"two facts have the id `{fact.id}`",
+                        where=document.place(kind, number, "id"),
+                        why=f"the other is at {places[fact.id]}",
+                    )
+                places[fact.id] = fact.where
+                facts.append(fact)
+    return tuple(facts)
+
+
+def parse_need(document: Document[Any], line: str, *path: str | int) -> model.Need:
+    """A requirement on a project or a component, as facts and stacks write it."""
+    component = document.parse(
+        ComponentRequirement.parse, line, *path, hint="write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
+    )
+    if component is not None:
+        return component
+    need = _requirement(document, line, *path)
+    if need.name in COMPONENTS:
+        raise InputError(
+            f"`{line}` says nothing of the component `{need.name}`",
+            where=document.place(*path),
+            hint=f"write `{need.name} in A | B` or `{need.name} >= A`",
+        )
+    return need
+
+
+def _requirement(document: Document[Any], line: str, *path: str | int) -> Requirement:
+    try:
+        need = text.requirement(line)
+    except InvalidRequirement as error:
+        raise InputError(
+            f"`{line}` is not a requirement",
+            where=document.place(*path),
+            why=str(error).replace("\n", " ").strip(),
+            hint="a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+        ) from None
+    if need.url:
+        raise InputError(
+            f"`{line}` names an address",
+            where=document.place(*path),
+            why="a lock takes files from indexes, by name and hash",
+            hint="name a release of the project instead",
+        )
+    return need
+
+
+def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
+    defaults = document.content.defaults
+    stem = PurePosixPath(document.name).stem
+    package = text.name(row.package or stem)
+    if package != text.name(stem):
+        raise InputError(
+            f"a fact about `{package}` stands in the file of `{stem}`",
+            where=document.place(kind, number, "package"),
+            hint=f"facts about a project stand in facts/{package}.toml",
+        )
+    common: dict[str, Any] = {
+        "id": row.id or f"{package}-{kind}-{number + 1}",
+        "package": package,
+        "versions": _versions(document, row.versions, kind, number, "versions"),
+        "reason": _sentence(document, row.reason, kind, number, "reason"),
+        "where": document.line(kind, number),
+    }
+    for key in ("strength", "source", "checked"):
+        value = getattr(row, key) or getattr(defaults, key)
+        if value is None:
+            raise InputError(
+                f"the fact has no `{key}`",
+                where=document.place(kind, number),
+                hint=f"add `{key}` to the row, or to [defaults] of the file",
+            )
+        common[key] = model.Strength(value) if key == "strength" else value
+
+    def needs(lines: list[str], key: str) -> tuple[model.Need, ...]:
+        return tuple(parse_need(document, line, kind, number, key, at) for at, line in enumerate(lines))
+
+    def requirements(lines: list[str], key: str) -> tuple[Requirement, ...]:
+        return tuple(_requirement(document, line, kind, number, key, at) for at, line in enumerate(lines))
+
+    match row:
+        case schema.RequiresRow():
+            return model.Requires(**common, needs=needs(row.needs, "needs"))
+        case schema.ExcludesRow():
+            return model.Excludes(**common)
+        case schema.ReplacesRow():
+            return model.Replaces(**common, drop=tuple(map(text.name, row.drop)), add=needs(row.add, "add"))
+        case schema.MetadataRow():
+            builds = row.build_requires
+            return model.Metadata(
+                **common,
+                requires=requirements(row.requires, "requires"),
+                build_requires=None if builds is None else requirements(builds, "build-requires"),
+                requires_python=_versions(document, row.requires_python, kind, number, "requires-python")[0]
+                if row.requires_python
+                else None,
+            )
+        case schema.BuildsRow():
+            _relative(document, row.requires_from, kind, number, "requires-from")
+            for key in row.env:
+                if not key.isidentifier() or not key.isascii():
+                    raise InputError(
+                        f"`{key}` is not the name of an environment variable",
+                        where=document.place(kind, number, "env", key),
+                    )
+            return model.Builds(
+                **common,
+                requires_from=row.requires_from,
+                env=tuple(sorted(row.env.items())),
+                isolation=row.isolation,
+                build_drop=tuple(map(text.name, row.build_drop)),
+                build_add=requirements(row.build_add, "build-add"),
+            )
+        case schema.CollidesRow():
+            return model.Collides(**common, other=text.name(row.with_), module=row.module)
+        case schema.AfterRow():
+            return model.After(**common, others=tuple(map(text.name, row.others)))
+        case schema.WarnsRow():
+            return model.Warns(**common, text=row.text, unless=needs(row.unless, "unless"))
+        case schema.NamesRow():
+            return model.Names(**common, index=row.index)
+        case _:
+            raise AssertionError(f"unknown kind of fact: {kind}")
+
+
+def _versions(document: _Facts, texts: str | list[str], *path: str | int) -> tuple[SpecifierSet, ...]:
+    rows = [(texts, path)] if isinstance(texts, str) else [(one, (*path, at)) for at, one in enumerate(texts)]
+    found = []
+    for one, place in rows:
+        try:
+            found.append(SpecifierSet(one))
+        except InvalidSpecifier as error:
+            raise InputError(
+                f"`{one}` is not a set of versions",
+                where=document.place(*place),
+                why=str(error),
+                hint="write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            ) from None
+    return tuple(found)
+
+
+def _sentence(document: _Facts, words: str, *path: str | int) -> str:
+    if not words.strip():
+        raise InputError("the fact has an empty reason", where=document.place(*path), hint="say why in a sentence")
+    return " ".join(words.split())
+
+
+def _relative(document: _Facts, path_text: str, *path: str | int) -> None:
+    parts = PurePosixPath(path_text).parts
+    if path_text.startswith("/") or ".." in parts or not parts:
+        raise InputError(
+            f"`{path_text}` is not a path inside the archive",
+            where=document.place(*path),
+            hint="write for instance `requirements/common.txt`",
+        )

@@ -1,0 +1,108 @@
+"""Finding and reading the files of `matrices/`: stacks, facts, indexes, systems."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from resolver.errors import InputError
+from resolver.matrix import schema
+from resolver.matrix.document import Document, read
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Every file that a stack's problems are made from. `facts` are sorted by name."""
+
+    stack: Document[schema.StackFile]
+    facts: tuple[Document[schema.FactFile], ...]
+    indexes: Document[schema.IndexesFile] | None
+    systems: Document[schema.SystemsFile] | None
+
+
+def load(stack: str, matrices: Path) -> Inputs:
+    """Read a stack, given by name or by path, and all that it draws on.
+
+    Raises InputError, with a suggestion where the name is close to a known one.
+    """
+    path = find_stack(stack, matrices)
+    document = read(path, schema.StackFile, _display(path, matrices))
+    wanted = document.content.stack.facts
+    facts: tuple[Document[schema.FactFile], ...] = ()
+    if wanted is None or wanted:
+        _require_folder(matrices)
+        facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in _fact_paths(document, matrices))
+    indexes = systems = None
+    if document.content.index is None and document.content.binding is None:
+        path = matrices / "indexes.toml"
+        if path.exists():
+            indexes = read(path, schema.IndexesFile, _display(path, matrices))
+    if (path := matrices / "systems.toml").exists():
+        systems = read(path, schema.SystemsFile, _display(path, matrices))
+    return Inputs(document, facts, indexes, systems)
+
+
+def stack_names(matrices: Path) -> list[str]:
+    """The names of the stacks that `matrices` holds, sorted."""
+    return sorted(path.stem for path in (matrices / "stacks").glob("*.toml"))
+
+
+def read_stack(name: str, matrices: Path) -> Document[schema.StackFile]:
+    """One stack file alone, without what it draws on."""
+    path = find_stack(name, matrices)
+    return read(path, schema.StackFile, _display(path, matrices))
+
+
+def find_stack(stack: str, matrices: Path) -> Path:
+    """The file of a stack given by name, or by a path that ends in .toml."""
+    if stack.endswith(".toml") or os.sep in stack:
+        path = Path(stack)
+        if not path.is_file():
+            raise InputError(f"there is no stack file `{stack}`", where=stack, hint="give a path to a .toml file")
+        return path
+    path = matrices / "stacks" / f"{stack}.toml"
+    if path.is_file():
+        return path
+    _require_folder(matrices)
+    known = stack_names(matrices)
+    close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
+    hint = f"did you mean `{close[0]}`?" if close else f"known stacks are {', '.join(known) or 'none'}"
+    raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
+
+
+def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[Path]:
+    folder = matrices / "facts"
+    names = stack.content.stack.facts
+    if names is None:
+        return sorted(folder.glob("*.toml"))
+    paths = []
+    for number, name in enumerate(names):
+        path = folder / f"{name}.toml"
+        if not path.is_file() or Path(name).name != name:
+            close = difflib.get_close_matches(name, [path.stem for path in folder.glob("*.toml")], n=1)
+            raise InputError(
+                f"there is no facts file `{name}`",
+                where=stack.place("stack", "facts", number),
+                hint=f"did you mean `{close[0]}`?" if close else f"facts are looked up in {_display(folder, matrices)}",
+            )
+        paths.append(path)
+    return sorted(set(paths))
+
+
+def _require_folder(matrices: Path) -> None:
+    if not matrices.is_dir():
+        raise InputError(
+            f"there is no folder `{matrices}`",
+            hint="run inside the project's folder, or name the folder of facts and stacks with --matrices DIR",
+        )
+
+
+def _display(path: Path, matrices: Path) -> str:
+    """The path as people know it, the same wherever the command was started: matrices/facts/vllm.toml."""
+    try:
+        return (Path("matrices") / path.relative_to(matrices)).as_posix()
+    except ValueError:
+        return str(path)

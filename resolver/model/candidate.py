@@ -1,0 +1,56 @@
+"""What may be chosen for a package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from resolver.model.component import Value
+from resolver.model.fact import Builds
+from resolver.model.package import Package
+from resolver.model.release import File
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Release:
+    """A release of a project that the target can use.
+
+    `file` is the one that pip takes there: the best wheel by tag, then by build
+    tag; a source archive where there is no wheel, or where a fact builds it
+    (`builds`). `others` are further wheels of the release that the target
+    accepts, best first. `position` is the rank among the project's releases,
+    0 the newest.
+    """
+
+    version: Version
+    file: File
+    others: tuple[File, ...]
+    index: str
+    builds: Builds | None
+    yanked: bool
+    position: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One choice for a package. There is one object for each, so identity is equality.
+
+    `chosen` is a Release for a project, a component's value, or the owner of a module.
+    """
+
+    package: Package
+    chosen: Release | Value
+
+    @property
+    def version(self) -> Version:
+        """The version of a project's candidate; only projects have one."""
+        assert isinstance(self.chosen, Release)  # noqa: S101  the solver asks projects only
+        return self.chosen.version
+
+    def __str__(self) -> str:
+        match self.chosen:
+            case Release():
+                return f"{self.package} {self.chosen.version}"
+            case _:
+                return f"{self.package} {self.chosen}"

@@ -1,0 +1,133 @@
+"""The lock: all that was decided for one target, and why. Everything else is rendered from it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+FORMAT = 1
+
+Mode = Literal["wheels", "built-apart", "built-here"]
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
+    pass
+
+
+class LockedFile(_Row, kw_only=True, frozen=True):
+    """A file by name and hash, never by address. `size` in bytes, where the index tells it."""
+
+    name: str
+    sha256: str
+    size: int | None = None
+
+
+class LockedPin(_Row, kw_only=True, frozen=True):
+    """One project. `files` begins with the one that pip takes on the target.
+
+    `index` names the index that served it; `mode` how it is installed;
+    `why` holds a sentence for each thing that asks for it; `needs` names
+    what it needs in turn.
+    """
+
+    name: str
+    version: str
+    index: str
+    mode: Mode
+    extras: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    yanked: str | None = None
+    why: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    file: tuple[LockedFile, ...]
+
+
+class LockedStage(_Row, kw_only=True, frozen=True):
+    """What is installed together, in the order of the stages. `because` cites the facts of the order."""
+
+    title: str
+    mode: Mode
+    pins: tuple[str, ...]
+    because: tuple[str, ...] = ()
+
+
+class LockedIndex(_Row, kw_only=True, frozen=True):
+    """An index that files came from. `pypi` has no address."""
+
+    name: str
+    url: str = ""
+
+
+class LockedTarget(_Row, kw_only=True, frozen=True):
+    """The machine that the lock is for."""
+
+    name: str
+    python: str
+    platform: str
+    glibc: str
+    system: dict[str, str] = {}
+
+
+class LockedFact(_Row, kw_only=True, frozen=True):
+    """A fact that this lock rests on."""
+
+    id: str
+    where: str
+    strength: str
+    reason: str
+    source: str
+    checked: str
+
+
+class Override(_Row, kw_only=True, frozen=True):
+    """A requirement of upstream metadata that a fact took out. pip check complains of it."""
+
+    package: str
+    version: str
+    dropped: str
+    fact: str
+
+
+class Departed(_Row, kw_only=True, frozen=True):
+    """Where the stack differs from its guide."""
+
+    guide: str
+    here: str
+    reason: str
+
+
+class Change(_Row, kw_only=True, frozen=True):
+    """What became of a project since the lock before: `old` or `new` is empty where it came or went."""
+
+    name: str
+    old: str = ""
+    new: str = ""
+
+
+class Lock(_Row, kw_only=True, frozen=True):
+    """One target's lock. `inputs` is the digest of the files that it was made from."""
+
+    format: int = FORMAT
+    stack: str
+    summary: str
+    source: str = ""
+    inputs: str
+    target: LockedTarget
+    index: tuple[LockedIndex, ...]
+    stage: tuple[LockedStage, ...]
+    pin: tuple[LockedPin, ...]
+    build_pin: tuple[LockedPin, ...] = ()
+    fact: tuple[LockedFact, ...] = ()
+    override: tuple[Override, ...] = ()
+    departs: tuple[Departed, ...] = ()
+    warnings: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    import_env: dict[str, str] = {}
+    change: tuple[Change, ...] = ()
+    first: bool = False
+
+    def pins_of(self, stage: LockedStage) -> tuple[LockedPin, ...]:
+        """The pins of a stage, sorted by name."""
+        names = set(stage.pins)
+        return tuple(pin for pin in self.pin if pin.name in names)

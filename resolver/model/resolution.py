@@ -1,0 +1,42 @@
+"""A solved problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.model.candidate import Release
+from resolver.model.origin import Origin
+from resolver.model.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """One project of a resolution: its release, the extras in use, and everything that asks for it."""
+
+    name: NormalizedName
+    release: Release
+    extras: tuple[str, ...]
+    because: tuple[Origin, ...]
+    needs: tuple[NormalizedName, ...]
+
+    @property
+    def version(self) -> Version:
+        """The pinned version."""
+        return self.release.version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """Pins sorted by name. `rounds` counts the search's rounds; `engine` is what found it."""
+
+    problem: Problem
+    pins: tuple[Pin, ...]
+    engine: str
+    rounds: int
+
+    def pin(self, name: str) -> Pin | None:
+        """The pin of a project, None where it is not part of the resolution."""
+        return next((pin for pin in self.pins if pin.name == name), None)

@@ -1,0 +1,21 @@
+"""All files of a lock's folder."""
+
+from __future__ import annotations
+
+from resolver.lock import file
+from resolver.model.lock import Lock
+from resolver.render import report, requirements, script
+
+
+def render(lock: Lock) -> dict[str, str]:
+    """Relative path -> text, in the order in which people look at them."""
+    files = {
+        file.NAME: file.dump(lock),
+        requirements.FILE: requirements.requirements(lock),
+        requirements.NO_DEPS_FILE: requirements.no_deps(lock),
+        requirements.BUILD_FILE: requirements.build_requirements(lock),
+        script.FILE: script.script(lock),
+        report.FILE: report.report(lock),
+        **script.stage_files(lock),
+    }
+    return {name: text for name, text in files.items() if text is not None}

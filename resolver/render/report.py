@@ -1,0 +1,135 @@
+"""`report.md`: what a reviewer reads before a lock is merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from resolver.model.lock import Lock, LockedPin
+from resolver.render.text import markdown, one_line
+
+FILE = "report.md"
+_MODES = {
+    "wheels": "wheel",
+    "built-apart": "source, built in an environment apart",
+    "built-here": "source, built in the environment",
+}
+
+
+def report(lock: Lock) -> str:
+    """The text of report.md."""
+    return "\n".join(_lines(lock)) + "\n"
+
+
+def _lines(lock: Lock) -> Iterator[str]:
+    target = lock.target
+    names = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
+    system = "".join(f", {names.get(key, key)} {value}" for key, value in target.system.items())
+    yield f"# {markdown(lock.stack)}: {markdown(lock.summary)}"
+    yield ""
+    yield f"Locked for {target.platform}, Python {target.python}, glibc {target.glibc} or newer{system}."
+    if lock.source:
+        yield f"Instead of: {markdown(lock.source)}."
+    built = [pin for pin in lock.pin if pin.mode != "wheels"]
+    yield (
+        f"{len(lock.pin)} distributions in {len(lock.stage)} stages, "
+        f"{len(lock.pin) - len(built)} wheels and {len(built)} source builds; every file by sha256."
+    )
+    yield ""
+    yield from _warnings(lock)
+    yield from _changes(lock)
+    yield from _departures(lock)
+    yield from _overrides(lock)
+    for number, stage in enumerate(lock.stage, 1):
+        yield f"## Stage {number}: {markdown(stage.title)}"
+        yield ""
+        for reason in stage.because:
+            yield f"- {markdown(reason)}"
+        if stage.because:
+            yield ""
+        yield from _table(lock, lock.pins_of(stage))
+    if lock.build_pin:
+        yield "## The environment apart"
+        yield ""
+        yield "Installed by hash to build source archives, then thrown away."
+        yield ""
+        yield from _table(lock, lock.build_pin)
+    yield from _facts(lock)
+    yield f"Inputs: sha256 {lock.inputs}"
+
+
+def _warnings(lock: Lock) -> Iterator[str]:
+    if lock.warnings:
+        yield "## Warnings"
+        yield ""
+        for warning in lock.warnings:
+            yield f"- {markdown(warning)}"
+        yield ""
+
+
+def _changes(lock: Lock) -> Iterator[str]:
+    yield "## Changes since the lock before"
+    yield ""
+    if lock.first:
+        yield "There was none: this is the first."
+    elif not lock.change:
+        yield "No pin changed."
+    else:
+        yield "| project | before | now |"
+        yield "|---|---|---|"
+        for row in lock.change:
+            old, new = markdown(row.old) or "(was not there)", markdown(row.new) or "(gone)"
+            yield f"| {markdown(row.name)} | {old} | {new} |"
+    yield ""
+
+
+def _departures(lock: Lock) -> Iterator[str]:
+    if lock.departs:
+        yield "## Where this departs from the guide"
+        yield ""
+        yield "| guide | here | why |"
+        yield "|---|---|---|"
+        for row in lock.departs:
+            yield f"| {markdown(row.guide)} | {markdown(row.here)} | {markdown(row.reason)} |"
+        yield ""
+
+
+def _overrides(lock: Lock) -> Iterator[str]:
+    if lock.override:
+        yield "## Upstream metadata that a fact overrides"
+        yield ""
+        yield "| project | requirement taken out | fact |"
+        yield "|---|---|---|"
+        for row in lock.override:
+            yield f"| {row.package} {row.version} | {markdown(row.dropped)} | {markdown(row.fact)} |"
+        yield ""
+
+
+def _table(lock: Lock, pins: tuple[LockedPin, ...]) -> Iterator[str]:
+    several = len(lock.index) > 1
+    yield "| project | version | how |" + (" index |" if several else "") + " why |"
+    yield "|---|---|---|" + ("---|" if several else "") + "---|"
+    for pin in pins:
+        name = f"{pin.name}[{','.join(pin.extras)}]" if pin.extras else pin.name
+        index = f" {markdown(pin.index)} |" if several else ""
+        yield f"| {markdown(name)} | {pin.version} | {_MODES[pin.mode]} |{index} {_why(pin)} |"
+    yield ""
+
+
+def _why(pin: LockedPin) -> str:
+    first = sorted(pin.why, key=lambda text: (not text.startswith("the stack"), "(fact " not in text, text))
+    shown = "; ".join(markdown(text) for text in first[:3])
+    return shown + (f"; and {len(first) - 3} more" if len(first) > 3 else "")
+
+
+def _facts(lock: Lock) -> Iterator[str]:
+    if lock.fact:
+        yield "## Facts that this lock rests on"
+        yield ""
+        yield "| fact | strength | reason | source, checked |"
+        yield "|---|---|---|---|"
+        for row in lock.fact:
+            yield (
+                f"| {markdown(row.id)}, {one_line(row.where)} | {row.strength} | {markdown(row.reason)} "
+                f"| {markdown(row.source)}, {row.checked} |"
+            )
+        yield ""

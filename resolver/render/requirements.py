@@ -1,0 +1,71 @@
+"""Requirements files: every pin by version and hash, for `pip install --require-hashes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from resolver.model.lock import Lock, LockedPin
+from resolver.render.text import one_line
+
+FILE = "requirements.txt"
+NO_DEPS_FILE = "requirements-no-deps.txt"
+BUILD_FILE = "build-requirements.txt"
+
+
+def requirements(lock: Lock) -> str:
+    """Everything that pip can install by name and hash alone."""
+    pins = [pin for pin in lock.pin if pin.mode != "built-here"]
+    here = [pin for pin in lock.pin if pin.mode == "built-here"]
+    apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
+    lines = [
+        *_title(lock),
+        f"#   pip install --require-hashes -r {FILE}",
+    ]
+    if apart:
+        lines += [
+            f"# {', '.join(apart)}: source archives. pip would build them with whatever it finds that day;",
+            f"# install.sh builds them with the pinned tools of {BUILD_FILE}.",
+        ]
+    if here:
+        lines.append(f"# {', '.join(pin.name for pin in here)}: see {NO_DEPS_FILE}.")
+    return "\n".join([*lines, "", *pin_lines(pins), ""])
+
+
+def no_deps(lock: Lock) -> str | None:
+    """Source builds that use the environment and must not bring their own requirements; None where there are none."""
+    pins = [pin for pin in lock.pin if pin.mode == "built-here"]
+    if not pins:
+        return None
+    lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
+    for pin in pins:
+        variables = " ".join(f"{key}={value}" for key, value in sorted(pin.env.items()))
+        lines.append(
+            f"#   {variables} pip install --no-deps --no-build-isolation --no-binary {pin.name} "
+            f"--require-hashes -r {NO_DEPS_FILE}"
+        )
+    return "\n".join([*lines, "", *pin_lines(pins), ""])
+
+
+def build_requirements(lock: Lock) -> str | None:
+    """The environment apart in which source archives are built; None where there are none."""
+    if not lock.build_pin:
+        return None
+    apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
+    lines = [*_title(lock), f"# What building {', '.join(apart)} needs, in an environment of its own (install.sh)."]
+    return "\n".join([*lines, "", *pin_lines(lock.build_pin), ""])
+
+
+def pin_lines(pins: Iterable[LockedPin]) -> list[str]:
+    """Lines of a requirements file, sorted by name as the lock is."""
+    lines = []
+    for pin in pins:
+        hashes = sorted({f"--hash=sha256:{file.sha256}" for file in pin.file})
+        lines.append(" \\\n    ".join([f"{pin.name}=={pin.version}", *hashes]))
+    return lines
+
+
+def _title(lock: Lock) -> list[str]:
+    return [
+        f"# {lock.stack} for {lock.target.name}: {one_line(lock.summary)}",
+        "# Made from lock.toml by ascend-lock; do not edit.",
+    ]

@@ -1,0 +1,91 @@
+"""`install.sh`: the lock as a script that a cautious person can read."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from functools import lru_cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from resolver.model.lock import Lock, LockedStage
+from resolver.render.requirements import BUILD_FILE, pin_lines
+from resolver.render.text import one_line
+
+FILE = "install.sh"
+
+
+def stage_files(lock: Lock) -> dict[str, str]:
+    """A requirements file for each stage, by relative path."""
+    files = {}
+    for number, stage in enumerate(lock.stage, 1):
+        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage.title}"
+        files[_stage_path(number)] = "\n".join([header, "", *pin_lines(lock.pins_of(stage)), ""])
+    return files
+
+
+def script(lock: Lock) -> str:
+    """The text of install.sh."""
+    stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
+    return (
+        _environment()
+        .get_template("install.sh.j2")
+        .render(
+            lock=lock,
+            stages=stages,
+            total=len(stages),
+            machine=lock.target.platform.partition("-")[2],
+            python_line=".".join(lock.target.python.split(".")[:2]),
+            cann=lock.target.system.get("cann", ""),
+            hdk=lock.target.system.get("hdk", ""),
+            build_file=BUILD_FILE if lock.build_pin else "",
+            indexes=[index.url for index in lock.index if index.url],
+            only_other_indexes=all(index.url for index in lock.index),
+            excused=[
+                f"{row.package} {row.version} (requires|has requirement) {_dropped_name(row.dropped)}"
+                for row in lock.override
+            ],
+        )
+    )
+
+
+def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
+    pins = lock.pins_of(stage)
+    return {
+        "number": number,
+        "title": stage.title,
+        "mode": stage.mode,
+        "file": _stage_path(number),
+        "because": [one_line(reason) for reason in stage.because],
+        "builds": [
+            {
+                "name": pin.name,
+                "version": pin.version,
+                "env": " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items())),
+            }
+            for pin in pins
+        ],
+    }
+
+
+def _stage_path(number: int) -> str:
+    return f"stages/{number}.txt"
+
+
+def _dropped_name(text: str) -> str:
+    return text.split(";")[0].split("[")[0].split(" ")[0].rstrip("<>=!~")
+
+
+@lru_cache(1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("resolver.render"),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701  the output is bash; what is not ours passes through `sh` or `one_line`
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["sh"] = lambda value: shlex.quote(str(value))
+    environment.filters["line"] = lambda value: one_line(str(value))
+    return environment

@@ -1,0 +1,52 @@
+"""What `lock` says when it is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
+from resolver.render.text import one_line
+
+_SHOWN = 12
+
+
+def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
+    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml."""
+    return {
+        "status": "locked",
+        "stack": lock.stack,
+        "target": lock.target.name,
+        "folder": str(folder),
+        "pins": {pin.name: pin.version for pin in lock.pin},
+        "warnings": list(lock.warnings),
+        "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change],
+    }
+
+
+def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool) -> str:
+    """The closing words on a terminal: what was locked, what changed, what to do next."""
+    built = [pin for pin in lock.pin if pin.mode != "wheels"]
+    lines = [
+        f"Locked {lock.stack} for {problem.target}: {len(lock.pin)} distributions in {len(lock.stage)} stages"
+        + (f", {len(built)} of them built from source ({', '.join(pin.name for pin in built)})" if built else ""),
+    ]
+    asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
+    shown = [pin for pin in lock.pin if pin.name in asked][:_SHOWN]
+    if shown:
+        lines.append("  " + ", ".join(f"{pin.name} {pin.version}" for pin in shown))
+    if not written:
+        lines.append(f"Nothing changed: {folder} is as it was.")
+    elif lock.first:
+        lines.append(f"Written to {folder}, which had no lock before.")
+    else:
+        lines.append(f"Written to {folder}; {len(lock.change)} pins changed since the lock before.")
+    lines += [f"warning: {one_line(warning)}" for warning in lock.warnings]
+    lines += [
+        "Next:",
+        f"  read     {folder}/report.md",
+        f"  try      {folder}/install.sh --dry-run   on the target, in a fresh environment",
+        f"  install  {folder}/install.sh",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,19 @@
+"""Texts from elsewhere made harmless for comments, terminals and Markdown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|#])")
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without control characters and marks that turn the direction of writing."""
+    kept = "".join(" " if ch in "\r\n\t" else ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C")
+    return " ".join(kept.split())
+
+
+def markdown(text: str) -> str:
+    """The text as Markdown that shows just it."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text))

@@ -1,0 +1,80 @@
+"""The environment apart in which source archives are built: a small problem of its own.
+
+pip's hash mode does not cover what an isolated build downloads, so a lock pins
+that, too. All archives of a lock are built in one such environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.protocol import Catalog
+from resolver.errors import InputError
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.conflict import Conflict
+from resolver.model.origin import StackLine
+from resolver.model.problem import Ask, Checks, Problem
+from resolver.model.resolution import Resolution
+from resolver.solve.needs import requirement_lines
+from resolver.solve.solver import Tick, solve
+
+
+def solve_builds(
+    resolution: Resolution,
+    catalog: Catalog,
+    *,
+    preferred: Mapping[NormalizedName, Version] | None = None,
+    tick: Tick | None = None,
+) -> Resolution | Conflict | None:
+    """The build environment of a resolution's source archives; None where it needs none.
+
+    Releases that the resolution itself pins are tried first, then `preferred`.
+    Raises InputError where a build tool has no wheel itself.
+    """
+    problem = build_problem(resolution, catalog)
+    if problem is None:
+        return None
+    pinned = {pin.name: pin.version for pin in resolution.pins}
+    solved = solve(problem, catalog, preferred={**pinned, **(preferred or {})}, tick=tick)
+    if isinstance(solved, Resolution):
+        for pin in solved.pins:
+            if not pin.release.file.is_wheel:
+                raise InputError(
+                    f"the build tool {pin.name} {pin.version} has no wheel for the target",
+                    where=pin.because[0].where,
+                    why="build tools are installed by hash, without building them in turn",
+                    hint="name another build requirement in a `metadata` or `builds` fact",
+                )
+    return solved
+
+
+def build_problem(resolution: Resolution, catalog: Catalog) -> Problem | None:
+    """What the builds that have an environment apart ask for."""
+    asks: list[Ask] = []
+    for pin in resolution.pins:
+        if not _apart(pin.release):
+            continue
+        stated = [
+            fact
+            for fact in resolution.problem.facts
+            if isinstance(fact, facts.Metadata) and fact.package == pin.name and fact.speaks_of(pin.version)
+        ]
+        lines = requirement_lines(catalog, pin.release, stated).build_requires
+        where = f"build-system.requires of {pin.release.file.filename}"
+        asks += [
+            Ask(need=text.requirement(line), origin=StackLine(f"{line} to build {pin.name}", where)) for line in lines
+        ]
+    if not asks:
+        return None
+    stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=())
+    return replace(resolution.problem, stack=stack)
+
+
+def _apart(release: Release) -> bool:
+    return not release.file.is_wheel and (release.builds is None or release.builds.isolation)

@@ -1,0 +1,245 @@
+"""The independent check: does a resolution hold? Written apart from the search, on purpose.
+
+It reads pages, metadata and facts again and evaluates everything with the
+`packaging` library alone, so that a mistake in the universe, in resolvelib or
+in the SAT encoding cannot pass unnoticed. It shares types with them, no logic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import Version
+
+from resolver.catalog.protocol import Catalog, UnusableFile
+from resolver.model import fact as facts
+from resolver.model.component import ComponentRequirement
+from resolver.model.problem import Problem
+from resolver.model.release import File
+from resolver.model.resolution import Pin, Resolution
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
+    """Every way in which the resolution does not hold, as sentences; empty where it does."""
+    return list(_Check(problem, resolution, catalog).violations())
+
+
+class _Check:
+    def __init__(self, problem: Problem, resolution: Resolution, catalog: Catalog) -> None:
+        self._problem = problem
+        self._catalog = catalog
+        self._pins = {str(pin.name): pin for pin in resolution.pins}
+        self._asked: dict[str, list[SpecifierSet]] = {}
+        self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
+
+    def violations(self) -> Iterator[str]:
+        yield from self._requirements()
+        for pin in self._pins.values():
+            yield from self._file(pin)
+            yield from self._policy(pin)
+            yield from self._facts(pin)
+            if pin.name not in self._asked:
+                yield f"nothing asks for {pin.name}"
+            if set(pin.extras) - self._extras[pin.name]:
+                yield f"nothing asks for the extras of {pin.name}"
+
+    # --- requirements
+
+    def _requirements(self) -> Iterator[str]:
+        """Walk from the stack; whatever is met is remembered in `_asked` and `_extras`."""
+        todo: list[tuple[str, str]] = []
+        for ask in self._problem.stack.asks:
+            yield from self._need(str(ask.origin), ask.need, todo)
+        done: set[tuple[str, str]] = set()
+        while todo:
+            name, extra = todo.pop()
+            if (name, extra) in done or name not in self._pins:
+                continue
+            done.add((name, extra))
+            pin = self._pins[name]
+            who = f"{name}[{extra}]" if extra else name
+            try:
+                lines = self._lines(pin)
+            except (UnusableFile, InvalidRequirement) as error:
+                yield f"{pin.release.file.filename}: {error}"
+                continue
+            dropped = {gone for fact in self._about(pin, facts.Replaces) for gone in fact.drop}
+            for line in lines:
+                needed = Requirement(line)
+                if canonicalize_name(needed.name) in dropped or not self._counts(needed, extra):
+                    continue
+                yield from self._project_need(f"{who} {pin.version}", needed, todo)
+            if not extra:
+                for fact in self._about(pin, facts.Requires):
+                    for need in fact.needs:
+                        yield from self._need(f"{name} {pin.version}", need, todo)
+                for replaced in self._about(pin, facts.Replaces):
+                    for need in replaced.add:
+                        yield from self._need(f"{name} {pin.version}", need, todo)
+
+    def _counts(self, needed: Requirement, extra: str) -> bool:
+        if needed.marker is None:
+            return True
+        return needed.marker.evaluate({**self._problem.target.markers, "extra": extra})
+
+    def _need(self, who: str, need: facts.Need, todo: list[tuple[str, str]]) -> Iterator[str]:
+        if isinstance(need, ComponentRequirement):
+            value = self._problem.target.system.get(need.component)
+            if value is not None and not need.allows(value):
+                yield f"{who}: {need} does not hold, the target has {need.component} {value}"
+            return
+        needed = Requirement(str(need))
+        if self._counts(needed, ""):
+            yield from self._project_need(who, needed, todo)
+
+    def _project_need(self, who: str, needed: Requirement, todo: list[tuple[str, str]]) -> Iterator[str]:
+        name = canonicalize_name(needed.name)
+        pin = self._pins.get(name)
+        if needed.url:
+            yield f"{who} needs the address {needed.url}"
+        elif pin is None:
+            yield f"{who} needs {needed}, which is not pinned"
+        elif not needed.specifier.contains(pin.version, prereleases=True):
+            yield f"{who} needs {needed}, and {pin.version} is pinned"
+        else:
+            extras = {canonicalize_name(extra) for extra in needed.extras}
+            self._asked.setdefault(name, []).append(needed.specifier)
+            self._extras[name] |= extras
+            todo.append((name, ""))
+            todo.extend((name, extra) for extra in sorted(extras))
+
+    def _lines(self, pin: Pin) -> list[str]:
+        file = pin.release.file
+        if file.filename.endswith(".whl"):
+            return list(self._catalog.metadata(file).requires_dist)
+        archive = self._catalog.archive(file)
+        builds = self._about(pin, facts.Builds)
+        if builds:
+            lines = []
+            for raw in self._catalog.member(file, builds[0].requires_from).replace("\\\n", " ").split("\n"):
+                line = re.sub(r"(^|\s)#.*$", "", raw).strip()
+                if line:
+                    lines.append(line)
+            if not builds[0].isolation:
+                required = archive.build_requires
+                stated_lines = ("setuptools>=40.8.0", "wheel") if required is None else required
+                dropped = builds[0].build_drop
+                lines += [line for line in stated_lines if canonicalize_name(Requirement(line).name) not in dropped]
+                lines += [str(requirement) for requirement in builds[0].build_add]
+            return lines
+        stated = self._about(pin, facts.Metadata)
+        if stated:
+            return [str(requirement) for requirement in stated[0].requires]
+        if archive.metadata is None:
+            raise UnusableFile("no static metadata")
+        return list(archive.metadata.requires_dist)
+
+    # --- files
+
+    def _file(self, pin: Pin) -> Iterator[str]:
+        target = self._problem.target
+        binding = self._problem.indexes.binding(pin.name, target.platform)
+        offered = {
+            (page.index, file.filename, file.sha256)
+            for page in self._catalog.lookup(pin.name).pages
+            for version_text in page.releases
+            if Version(version_text) == pin.version
+            for file in page.releases[version_text]
+        }
+        if pin.release.index not in binding.indexes:
+            yield f"{pin.name} comes from `{pin.release.index}`, which it is not bound to"
+        for file in (pin.release.file, *pin.release.others):
+            on_page = (pin.release.index, file.filename, file.sha256) in offered
+            unhashed_page = (pin.release.index, file.filename, "") in offered
+            if not on_page and not unhashed_page:
+                yield f"{file.filename} is not on the page of `{pin.release.index}` with this hash"
+            if file.sha256 and not _SHA256.fullmatch(file.sha256):
+                yield f"{file.filename} has no sha256"
+            yield from self._tags(pin, file)
+            try:
+                if not SpecifierSet(file.requires_python).contains(target.python_full, prereleases=True):
+                    yield f"{file.filename} needs Python {file.requires_python}"
+            except InvalidSpecifier:
+                yield f"{file.filename} has a Requires-Python that cannot be read"
+
+    def _tags(self, pin: Pin, file: File) -> Iterator[str]:
+        if not file.filename.endswith(".whl"):
+            return
+        try:
+            name, version, _, tags = parse_wheel_filename(file.filename)
+        except InvalidWheelFilename as error:
+            yield str(error)
+            return
+        if (name, version) != (pin.name, pin.version):
+            yield f"{file.filename} is not {pin.name} {pin.version}"
+        if not any(str(tag) in self._problem.target.tags for tag in tags):
+            yield f"{file.filename} is not for the target"
+
+    # --- policy and facts
+
+    def _policy(self, pin: Pin) -> Iterator[str]:
+        asked = self._asked.get(pin.name, [])
+        pinned = any(
+            one.operator == "===" or (one.operator == "==" and "*" not in one.version) for s in asked for one in s
+        )
+        if pin.release.file.yanked is not None and not pinned:
+            yield f"{pin.name} {pin.version} was yanked, and nothing pins it"
+        if not pin.version.is_prerelease:
+            return
+        match self._problem.policy.prereleases_for(pin.name):
+            case "never":
+                yield f"{pin.name} {pin.version} is a pre-release"
+            case "if-necessary":
+                named = any(
+                    Version(one.version.removesuffix(".*")).is_prerelease
+                    for s in asked
+                    for one in s
+                    if one.operator not in ("===", "!=")
+                )
+                if not named and not any(one.operator == "===" for s in asked for one in s):
+                    for page in self._catalog.lookup(pin.name).pages:
+                        for version_text in page.releases:
+                            version = Version(version_text)
+                            if version > pin.version and not version.is_prerelease and self._plain(pin, version):
+                                yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
+
+    def _plain(self, pin: Pin, version: Version) -> bool:
+        """Whether a pure-Python wheel of this release would fit: enough to catch a needless pre-release."""
+        fits = all(one.contains(version, prereleases=True) for one in self._asked.get(pin.name, []))
+        excluded = any(fact.speaks_of(version) for fact in self._problem.facts if fact.package == pin.name)
+        if not fits or excluded or self._problem.policy.exclude_newer is not None:
+            return False
+        return any(
+            file.filename.endswith("-py3-none-any.whl") and file.yanked is None and not file.requires_python
+            for page in self._catalog.lookup(pin.name).pages
+            for version_text in page.releases
+            if Version(version_text) == version
+            for file in page.releases[version_text]
+        )
+
+    def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        return [
+            fact
+            for fact in self._problem.facts
+            if isinstance(fact, kind)
+            and fact.package == pin.name
+            and any(versions.contains(pin.version, prereleases=True) for versions in fact.versions)
+        ]
+
+    def _facts(self, pin: Pin) -> Iterator[str]:
+        for excludes in self._about(pin, facts.Excludes):
+            yield f"{pin.name} {pin.version} is excluded at {excludes.where}"
+        for names in self._about(pin, facts.Names):
+            if names.index == pin.release.index:
+                yield f"{pin.name} {pin.version} from `{names.index}` is refused at {names.where}"
+        for collides in self._about(pin, facts.Collides):
+            if collides.other in self._pins:
+                yield f"{pin.name} and {collides.other} both own the module {collides.module}, {collides.where}"
+        if self._about(pin, facts.Builds) and pin.release.file.filename.endswith(".whl"):
+            yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"

@@ -1,0 +1,105 @@
+"""A conflict's edges told as sentences, each with its origin; releases that behave alike together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from resolver.model.component import ComponentRequirement
+from resolver.model.conflict import Clash
+from resolver.model.edge import Edge
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, StackLine
+from resolver.model.package import Kind, Package
+from resolver.model.release import SetAside
+from resolver.solve.project import Project
+from resolver.solve.universe import Universe
+
+_MANY = 4
+
+
+def clashes(universe: Universe, core: Sequence[Edge]) -> tuple[Clash, ...]:
+    """Sentences for the edges of a core, the stack's own first."""
+    rows = sorted(core, key=lambda edge: not isinstance(edge.origin, StackLine))
+    sentences = list(_edges(rows))
+    for package in dict.fromkeys(edge.package for edge in rows):
+        sentences += _missing(universe, package, [edge for edge in rows if edge.package == package])
+    return tuple(sentences)
+
+
+def _edges(rows: Sequence[Edge]) -> Iterator[Clash]:
+    alike: dict[tuple[str, str], list[Edge]] = {}
+    for edge in rows:
+        match edge.origin:
+            case MetadataLine() | FactLine() | BuildLine():
+                key = (edge.origin.parent.rpartition(" ")[0], f"{type(edge.origin).__name__} {edge.origin.text}")
+            case _:
+                key = (str(edge.origin), edge.origin.where)
+        alike.setdefault(key, []).append(edge)
+    for edges in alike.values():
+        origin = edges[0].origin
+        evidence = strength = ""
+        text = str(origin)
+        if isinstance(origin, (FactLine, BuildLine)) and origin.fact is not None:
+            evidence, strength = origin.fact.source, str(origin.fact.strength)
+        if len(edges) > 1 and isinstance(origin, (MetadataLine, FactLine, BuildLine)):
+            versions = [
+                edge.origin.parent.rpartition(" ")[2]
+                for edge in edges
+                if isinstance(edge.origin, (MetadataLine, FactLine, BuildLine))
+            ]
+            text = text.replace(origin.parent, f"{origin.parent.rpartition(' ')[0]} {_listed(versions)}", 1)
+            text = text.replace(" needs ", " need ", 1)
+        yield Clash(text=text, where=origin.where, evidence=evidence, strength=strength)
+
+
+def _listed(versions: Sequence[str]) -> str:
+    if len(versions) <= _MANY:
+        return ", ".join(versions)
+    return f"{versions[-1]} to {versions[0]} ({len(versions)} releases)"
+
+
+def _missing(universe: Universe, package: Package, edges: Sequence[Edge]) -> Iterator[Clash]:
+    """What the target or the indexes contribute: a component's value, releases that do not exist or do not fit."""
+    if package.kind is Kind.SYSTEM:
+        value = universe.problem.target.system.get(package.name)
+        if any(isinstance(edge.allows, ComponentRequirement) for edge in edges):
+            yield Clash(text=f"the target has {package.name} {value}", where=universe.problem.stack.where)
+        return
+    if package.kind is not Kind.PROJECT:
+        return
+    project = universe.project(package.base.name)  # type: ignore[arg-type]
+    if not project.found:
+        bound = universe.problem.indexes.binding(project.name, universe.problem.target.platform).indexes
+        yield Clash(text=f"no index has a project `{project.name}`", where=f"looked up on {', '.join(bound)}")
+        return
+    for edge in edges:
+        mask = project.mask(edge.allows)
+        if not mask:
+            yield Clash(
+                text=f"there is no release of {project.name} in `{edge.allows}`; {_newest(project)}",
+                where="index page of " + project.name,
+            )
+            continue
+        refused = [
+            (position, release)
+            for position in project.positions(mask)
+            if isinstance(release := project.release(position), tuple)
+        ]
+        if refused and len(refused) == mask.bit_count():
+            yield from _refusals(project, refused)
+
+
+def _newest(project: Project) -> str:
+    return f"the newest is {project.versions[0]}" if project.versions else "it has none at all"
+
+
+def _refusals(project: Project, refused: Sequence[tuple[int, tuple[SetAside, ...]]]) -> Iterator[Clash]:
+    for position, rows in refused[:_MANY]:
+        reasons = "; ".join(
+            dict.fromkeys(f"{row.reason.value}" + (f" ({row.detail})" if row.detail else "") for row in rows[:_MANY])
+        )
+        yield Clash(
+            text=f"{project.name} {project.versions[position]} has no file for the target: each {reasons}",
+            where=", ".join(row.filename for row in rows[:_MANY]) + (" …" if len(rows) > _MANY else ""),
+        )
+    if len(refused) > _MANY:
+        yield Clash(text=f"and {len(refused) - _MANY} older releases of {project.name} likewise", where="")

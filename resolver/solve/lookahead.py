@@ -1,0 +1,81 @@
+"""What the search will ask for next, told to the catalog before it asks.
+
+The guess follows newest releases from requirement to requirement. A wrong
+guess costs a request; a right one saves a round trip in which the search
+would wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.catalog.protocol import Lookup
+from resolver.errors import ResolverError
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.edge import Edge
+from resolver.model.origin import MetadataLine
+from resolver.model.package import Kind, Package
+from resolver.model.release import File, Metadata
+from resolver.solve.universe import Universe
+
+
+class Lookahead:
+    """Implements the catalog's `Follow` over a universe; called from the catalog's thread."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._told: set[tuple[str, str]] = set()
+
+    def expect(self, edges: Iterable[Edge]) -> None:
+        """Tell the catalog of the projects that these edges name."""
+        wanted = []
+        for edge in edges:
+            if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
+                key = (edge.package.name, str(edge.allows))
+                if key not in self._told:
+                    self._told.add(key)
+                    wanted.append((text.name(edge.package.name), edge.allows))
+        if wanted:
+            self._universe.catalog.expect(wanted, self)
+
+    def expect_projects(self, names: Iterable[NormalizedName]) -> None:
+        """Tell the catalog of projects that were needed the last time."""
+        preferred = self._universe.preferred
+        wanted = [
+            (name, SpecifierSet(f"=={preferred[name]}") if name in preferred else SpecifierSet()) for name in names
+        ]
+        if wanted:
+            self._universe.catalog.expect(wanted, self)
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        """The file of the release that the search would take now."""
+        if not lookup.pages:
+            return None
+        try:
+            self._universe.project(project, lookup)
+        except ResolverError:
+            return None  # told when the search itself gets there
+        package = Package(project)
+        guess = next(self._universe.candidates(package, (_guess(package, specifier),)), None)
+        if guess is None or not isinstance(guess.chosen, Release):
+            return None
+        return guess.chosen.file
+
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+        """The projects that this metadata names for the target."""
+        for line in metadata.requires_dist:
+            try:
+                requirement = self._universe.relevant(line, "")
+            except InvalidRequirement:
+                continue
+            if requirement is not None and requirement.name != project and not requirement.url:
+                yield requirement.name, requirement.specifier
+
+
+def _guess(package: Package, specifier: SpecifierSet) -> Edge:
+    return Edge(package, specifier, MetadataLine("", "", ""))

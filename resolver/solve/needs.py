@@ -1,0 +1,98 @@
+"""The requirement lines of a release: from its file, or from the fact that speaks for the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.requirements import InvalidRequirement
+
+from resolver.catalog.protocol import Catalog, UnusableFile
+from resolver.errors import InputError
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.release import Archive
+
+# PEP 517: what a source archive without build-system.requires is built with.
+_LEGACY_BUILD = ("setuptools>=40.8.0", "wheel")
+
+
+class DynamicArchiveError(InputError):
+    """A source archive has no static metadata, and no fact speaks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """PEP 508 lines, markers and extras still in them. `build_requires` is empty for wheels."""
+
+    requires: tuple[str, ...]
+    requires_python: str
+    build_requires: tuple[str, ...]
+    extras: tuple[str, ...]
+
+
+def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]) -> Lines:
+    """Read what a release needs, in this order: its `builds` fact, its file, its `metadata` fact.
+
+    Raises UnusableFile where a file cannot be read, DynamicArchiveError where an archive
+    has no static metadata and no fact speaks for it.
+    """
+    file = release.file
+    if file.is_wheel:
+        wheel = catalog.metadata(file)
+        return Lines(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)
+    archive = catalog.archive(file)
+    if release.builds is not None:
+        listed = requirements_file(catalog.member(file, release.builds.requires_from))
+        python = archive.metadata.requires_python if archive.metadata else file.requires_python
+        return Lines(listed, python, build_lines(archive, release.builds), ())
+    if metadata:
+        fact = metadata[0]
+        python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
+        build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
+        return Lines(tuple(map(str, fact.requires)), python, build, ())
+    if archive.metadata is None:
+        raise _dynamic(release, archive)
+    static = archive.metadata
+    return Lines(static.requires_dist, static.requires_python, build_lines(archive, None), static.provides_extra)
+
+
+def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
+    """What building an archive needs: its own pyproject.toml's word, corrected by the fact."""
+    lines = archive.build_requires if archive.build_requires is not None else _LEGACY_BUILD
+    if builds is None:
+        return lines
+    kept = []
+    for line in lines:
+        try:
+            if text.requirement(line).name not in builds.build_drop:
+                kept.append(line)
+        except InvalidRequirement:
+            raise UnusableFile(f"`{line}` in its build-system.requires is not a requirement") from None
+    return (*kept, *map(str, builds.build_add))
+
+
+def requirements_file(content: str) -> tuple[str, ...]:
+    """The requirement lines of a requirements file; options in it are refused, never followed."""
+    lines = []
+    for raw in content.replace("\\\n", " ").splitlines():
+        line = raw.partition(" #")[0].strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("-"):
+            raise UnusableFile(f"the requirements file has the option `{line}`, which is not followed")
+        lines.append(line)
+    return tuple(lines)
+
+
+def _dynamic(release: Release, archive: Archive) -> DynamicArchiveError:
+    name, version = release.file.filename.rpartition("-")[0], release.version
+    return DynamicArchiveError(
+        f"`{release.file.filename}` has no static metadata, and locking never runs a package's code",
+        where=f"index `{release.index}`",
+        why=archive.why_dynamic,
+        hint="say what it needs in a fact, read from its setup.py:\n"
+        f'  # matrices/facts/{text.name(name)}.toml\n  [[metadata]]\n  versions = "=={version}"\n'
+        '  requires = []\n  reason = "…"\n  strength = "documented"\n  source = "…"\n  checked = 2026-01-31',
+    )

@@ -1,0 +1,154 @@
+"""A project's releases in order, and sets of them as bit masks.
+
+Bit i stands for the i-th newest release. Specifiers come again and again for
+the same project, so each is turned into a mask once; and as every comparison
+is monotone in the version order, its mask is two bounds found by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from packaging.specifiers import Specifier, SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.protocol import Lookup
+from resolver.catalog.screen import Screen, Screened
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.edge import Allows, Exactly
+from resolver.model.fact import Builds, Excludes, Fact, Names
+from resolver.model.release import File, Reason, SetAside
+
+
+class Project:
+    """All releases of a project on the indexes bound to it, newest first.
+
+    `facts` are those about this project. Screening happens release by release,
+    when one is first looked at.
+    """
+
+    def __init__(self, name: NormalizedName, lookup: Lookup, screen: Screen, facts: tuple[Fact, ...]) -> None:
+        self.name = name
+        self.found = bool(lookup.pages)
+        self.unreachable = lookup.unreachable
+        self.set_aside = tuple(row for page in lookup.pages for row in page.set_aside)
+        self._screen = screen
+        self._facts = facts
+        # the first index named wins where two have the same version
+        rows: dict[Version, tuple[str, Callable[[], tuple[File, ...]]]] = {}
+        for page in lookup.pages:
+            for version_text in page.releases:
+                version = text.version(version_text)
+                if version is not None:
+                    rows.setdefault(
+                        version,
+                        (page.index, lambda page=page, key=version_text: page.releases[key]),  # type: ignore[misc]
+                    )
+        self.versions: list[Version] = sorted(rows, reverse=True)
+        self._rows = [rows[version] for version in self.versions]
+        self._positions = {version: position for position, version in enumerate(self.versions)}
+        self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
+        self._masks: dict[str, int] = {}
+        self.all = (1 << len(self.versions)) - 1
+        self.stable = sum(1 << at for at, version in enumerate(self.versions) if not version.is_prerelease)
+
+    def release(self, position: int) -> Release | tuple[SetAside, ...]:
+        """The usable release at a position, or why each of its files was set aside."""
+        known = self._screened.get(position)
+        if known is None:
+            known = self._screened[position] = self._look(position)
+        return known
+
+    def positions(self, mask: int) -> Iterator[int]:
+        """The positions in a mask, newest first."""
+        while mask:
+            low = mask & -mask
+            yield low.bit_length() - 1
+            mask ^= low
+
+    def position(self, version: Version) -> int | None:
+        """Where a version stands; None where the project has no such release."""
+        return self._positions.get(version)
+
+    def mask(self, allows: Allows) -> int:
+        """The releases that a requirement admits, whatever its pre-release policy."""
+        match allows:
+            case SpecifierSet():
+                key = str(allows)
+                known = self._masks.get(key)
+                if known is None:
+                    known = self.all
+                    for one in allows:
+                        known &= self._mask_of(one)
+                    self._masks[key] = known
+                return known
+            case Exactly():
+                position = self.position(allows.version)
+                return 0 if position is None else 1 << position
+            case _:
+                return 0
+
+    def _mask_of(self, one: Specifier) -> int:
+        key = str(one)
+        known = self._masks.get(key)
+        if known is None:
+            known = self._masks[key] = self._compute(one)
+        return known
+
+    def _compute(self, one: Specifier) -> int:
+        if one.operator in (">=", ">"):
+            return (1 << self._bisect(lambda version: not one.contains(version, prereleases=True))) - 1
+        if one.operator in ("<=", "<"):
+            return self.all ^ ((1 << self._bisect(lambda version: one.contains(version, prereleases=True))) - 1)
+        return sum(1 << at for at, version in enumerate(self.versions) if one.contains(version, prereleases=True))
+
+    def _bisect(self, after: Callable[[Version], bool]) -> int:
+        """The first position at which `after` holds; it holds for all older ones."""
+        low, high = 0, len(self.versions)
+        while low < high:
+            middle = (low + high) // 2
+            if after(self.versions[middle]):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _look(self, position: int) -> Release | tuple[SetAside, ...]:
+        version = self.versions[position]
+        index, files = self._rows[position]
+        screened: Screened = self._screen(files())
+        builds: Builds | None = None
+        for fact in self._facts:
+            match fact:
+                case Excludes() if fact.speaks_of(version):
+                    return (SetAside(str(version), Reason.FACT, f"{fact.reason}, {fact.where}"),)
+                case Names() if fact.index == index and fact.speaks_of(version):
+                    return (SetAside(str(version), Reason.FACT, f"{fact.reason}, {fact.where}"),)
+                case Builds() if fact.speaks_of(version):
+                    builds = fact
+                case _:
+                    pass
+        wheels, archives = screened.wheels, screened.archives
+        set_aside = screened.set_aside
+        if builds is not None:
+            set_aside += tuple(
+                SetAside(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
+            )
+            wheels = ()
+        usable = wheels or archives
+        if not usable:
+            return set_aside or (SetAside(str(version), Reason.FORMAT),)
+        kept = tuple(file for file in usable if file.yanked is None) or usable
+        file = kept[0]
+        others = tuple(other for other in kept[1:] if other.is_wheel)
+        return Release(
+            version=version,
+            file=file,
+            others=others,
+            index=index,
+            builds=builds,
+            yanked=file.yanked is not None,
+            position=position,
+        )

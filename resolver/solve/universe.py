@@ -1,0 +1,380 @@
+"""Everything that can be chosen for one problem, and what each choice needs.
+
+This is the one place where metadata and facts meet. It is lazy: a page is
+asked for when a project is first needed, metadata when a release is first
+chosen. The search and the complete engine both stand on it; the independent
+check does not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
+from resolver.catalog.screen import Screen
+from resolver.errors import FactError
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.component import ComponentRequirement
+from resolver.model.edge import Allows, Edge, Exactly, Nothing, Owner
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
+from resolver.model.package import Kind, Package
+from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
+from resolver.solve.needs import DynamicArchiveError, requirement_lines
+from resolver.solve.project import Project
+
+
+class Universe:
+    """The candidates of a problem and their edges.
+
+    `preferred` names releases to be tried first: those of the lock before.
+    """
+
+    def __init__(
+        self, problem: Problem, catalog: Catalog, preferred: Mapping[NormalizedName, Version] | None = None
+    ) -> None:
+        self.problem = problem
+        self.catalog = catalog
+        self.preferred = dict(preferred or {})
+        self._screen = Screen(problem.target, problem.policy.exclude_newer)
+        self._facts: dict[NormalizedName, list[facts.Fact]] = {}
+        for fact in problem.facts:
+            self._facts.setdefault(fact.package, []).append(fact)
+        self._collisions: dict[NormalizedName, list[facts.Collides]] = {}
+        for fact in problem.facts:
+            if isinstance(fact, facts.Collides):
+                self._collisions.setdefault(fact.package, []).append(fact)
+                self._collisions.setdefault(fact.other, []).append(fact)
+        self._projects: dict[NormalizedName, Project] = {}
+        self._candidates: dict[tuple[Package, object], Candidate] = {}
+        self._edges: dict[Candidate, tuple[Edge, ...]] = {}
+        self._relevant: dict[tuple[str, str], Requirement | None] = {}
+        self.dynamic: dict[str, DynamicArchiveError] = {}
+        self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
+
+    # --- what is wanted
+
+    def roots(self) -> tuple[Edge, ...]:
+        """What the stack asks for, the components of the target apart."""
+        edges: list[Edge] = []
+        for ask in self.problem.stack.asks:
+            edges += self._edges_of(ask.need, ask.origin)
+        return tuple(edges)
+
+    # --- what there is
+
+    def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
+        """A project with all its releases; asks the catalog the first time, unless given its answer."""
+        known = self._projects.get(name)
+        if known is not None:
+            return known
+        if lookup is None:
+            lookup = self.catalog.lookup(name)
+        with self._lock:
+            if name not in self._projects:
+                project = Project(name, lookup, self._screen, tuple(self._facts.get(name, ())))
+                self._check_facts(project)
+                self._projects[name] = project
+            return self._projects[name]
+
+    def known(self, name: NormalizedName) -> bool:
+        """Whether the project was looked up already."""
+        return name in self._projects
+
+    def candidates(
+        self, package: Package, edges: Sequence[Edge], excluded: Iterable[Candidate] = ()
+    ) -> Iterator[Candidate]:
+        """The candidates that all `edges` admit, in the order of preference.
+
+        The preferred release first, then newest first. Pre-releases by the
+        policy: with "if-necessary" where a requirement names one, or nothing
+        else fits. Yanked releases only where a requirement pins them (PEP 592).
+        """
+        banned = set(excluded)
+        match package.kind:
+            case Kind.PROJECT:
+                project = self.project(text.name(package.name))
+                mask = project.all
+                for edge in edges:
+                    mask &= project.mask(edge.allows)
+                for position in self._order(project, mask, edges):
+                    candidate = self.candidate(package, position)
+                    if candidate is not None and candidate not in banned:
+                        yield candidate
+            case Kind.SYSTEM:
+                value = self.problem.target.system.get(package.name)
+                if value is not None:
+                    candidate = self._candidate(package, value)
+                    if candidate not in banned and all(satisfies(candidate, edge.allows) for edge in edges):
+                        yield candidate
+            case Kind.MODULE:
+                for name in sorted({edge.allows.name for edge in edges if isinstance(edge.allows, Owner)}):
+                    candidate = self._candidate(package, name)
+                    if candidate not in banned and all(satisfies(candidate, edge.allows) for edge in edges):
+                        yield candidate
+            case Kind.NONE:
+                return
+
+    def every(self, package: Package) -> Iterator[Candidate]:
+        """All candidates of a project that any requirements could admit, the least wanted last.
+
+        Pre-releases and yanked releases are among them, unless the policy refuses them.
+        """
+        project = self.project(text.name(package.name))
+        policy = self.problem.policy.prereleases_for(project.name)
+        stable = project.all if policy == "allow" else project.stable
+        late: list[Candidate] = []
+        for among in (stable, 0 if policy == "never" else project.all & ~stable):
+            preferred = self.preferred.get(project.name)
+            first = project.position(preferred) if preferred is not None else None
+            order = list(project.positions(among))
+            if first in order:
+                order.sort(key=lambda position: position != first)
+            for position in order:
+                candidate = self.candidate(package, position)
+                if candidate is None:
+                    continue
+                if isinstance(candidate.chosen, Release) and candidate.chosen.yanked:
+                    late.append(candidate)
+                else:
+                    yield candidate
+        yield from late
+
+    def owner(self, package: Package, name: str) -> Candidate:
+        """The candidate of a module that stands for its owner."""
+        return self._candidate(package, name)
+
+    def candidate(self, package: Package, position: int) -> Candidate | None:
+        """The candidate for a project's release; None where the target cannot use the release."""
+        release = self.project(text.name(package.name)).release(position)
+        return self._candidate(package, release) if isinstance(release, Release) else None
+
+    def _candidate(self, package: Package, chosen: object) -> Candidate:
+        key = (package, chosen)
+        with self._lock:
+            if key not in self._candidates:
+                self._candidates[key] = Candidate(package, chosen)  # type: ignore[arg-type]
+            return self._candidates[key]
+
+    def _order(self, project: Project, mask: int, edges: Sequence[Edge]) -> Iterator[int]:
+        pinned = any(_pins(edge.allows) for edge in edges)
+
+        def usable(among: int) -> Iterator[int]:
+            preferred = self.preferred.get(project.name)
+            first = project.position(preferred) if preferred is not None else None
+            if first is not None and among >> first & 1:
+                among ^= 1 << first
+                if self._takes(project, first, pinned):
+                    yield first
+            for position in project.positions(among):
+                if self._takes(project, position, pinned):
+                    yield position
+
+        match self.problem.policy.prereleases_for(project.name):
+            case "allow":
+                yield from usable(mask)
+            case "never":
+                yield from usable(mask & project.stable)
+            case "if-necessary":
+                if any(names_prerelease(edge.allows) for edge in edges):
+                    yield from usable(mask)
+                    return
+                found = False
+                for position in usable(mask & project.stable):
+                    found = True
+                    yield position
+                if not found:
+                    yield from usable(mask & ~project.stable)
+
+    def _takes(self, project: Project, position: int, pinned: bool) -> bool:
+        release = project.release(position)
+        return isinstance(release, Release) and (pinned or not release.yanked)
+
+    def _check_facts(self, project: Project) -> None:
+        """A fact that no release matches is a mistake, unless part of the indexes was out of reach."""
+        if not project.found or project.unreachable or self.problem.indexes.own:
+            return
+        for fact in self._facts.get(project.name, ()):
+            for versions in fact.versions:
+                if not any(versions.contains(version, prereleases=True) for version in project.versions):
+                    raise FactError(
+                        f"the fact `{fact.id}` speaks of {project.name} {versions}, and there is no such release",
+                        where=fact.where,
+                        hint="correct `versions`, or remove what is no longer on the index",
+                    )
+
+    # --- what a choice needs
+
+    def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
+        """What a candidate needs. Asks for its metadata the first time."""
+        known = self._edges.get(candidate)
+        if known is None:
+            known = self._edges[candidate] = self._look(candidate)
+        return known
+
+    def opened(self, candidate: Candidate) -> bool:
+        """Whether the candidate's edges are known already."""
+        return candidate in self._edges
+
+    def _look(self, candidate: Candidate) -> tuple[Edge, ...]:
+        release = candidate.chosen
+        if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
+            return ()
+        parent = str(candidate)
+        try:
+            lines = requirement_lines(self.catalog, release, self._about(candidate, facts.Metadata))
+        except UnusableFile as error:
+            return (_nothing(release, parent, str(error)),)
+        except DynamicArchiveError as error:
+            # not fatal yet: another release may do; fatal where the whole lock fails for it
+            self.dynamic[release.file.filename] = error
+            return (_nothing(release, parent, error.message),)
+        if refusal := self._screen.python_refusal(lines.requires_python):
+            return (_nothing(release, parent, refusal),)
+        extra = candidate.package.extra
+        edges: list[Edge] = []
+        if extra:
+            base = candidate.package.base
+            edges.append(Edge(base, Exactly(release.version), SameRelease(parent, f"{base} {release.version}")))
+        dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
+        for line in lines.requires:
+            try:
+                requirement = self.relevant(line, extra)
+            except InvalidRequirement:
+                return (_nothing(release, parent, f"`{line}` in its metadata is not a requirement"),)
+            if requirement is None or requirement.name in dropped:
+                continue
+            if requirement.url:
+                return (_nothing(release, parent, f"it needs `{requirement}`, and addresses are not followed"),)
+            if requirement.name == candidate.package.name and not requirement.extras:
+                if not requirement.specifier.contains(release.version, prereleases=True):
+                    return (_nothing(release, parent, f"it needs `{requirement}` of itself"),)
+                continue
+            origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker())
+            if release.builds is not None:
+                origin = FactLine(release.builds, parent, requirement.without_marker())
+            edges += _split(requirement, origin)
+        if not extra:
+            edges += self._fact_edges(candidate, release, parent, lines.build_requires)
+        return tuple(edges)
+
+    def _fact_edges(
+        self, candidate: Candidate, release: Release, parent: str, build_requires: tuple[str, ...]
+    ) -> Iterator[Edge]:
+        stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]]
+        stated = [(fact, fact.needs) for fact in self._about(candidate, facts.Requires)]
+        stated += [(fact, fact.add) for fact in self._about(candidate, facts.Replaces)]
+        for fact, needs in stated:
+            for need in needs:
+                yield from self._edges_of(need, FactLine(fact, parent, str(need)))
+        for collision in self._collisions.get(text.name(candidate.package.name), ()):
+            if candidate.package.name == collision.other or collision.speaks_of(release.version):
+                yield Edge(
+                    Package(collision.module, "", Kind.MODULE),
+                    Owner(candidate.package.name),
+                    FactLine(collision, parent, f"the module `{collision.module}` for itself"),
+                )
+        if release.builds is not None and not release.builds.isolation:
+            for line in build_requires:
+                requirement = self.relevant(line, "")
+                if requirement is not None and requirement.name != candidate.package.name:
+                    what = requirement.without_marker()
+                    yield from _split(requirement, BuildLine(release.file.filename, parent, what, release.builds))
+
+    def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        return [
+            fact
+            for fact in self._facts.get(text.name(candidate.package.name), ())
+            if isinstance(fact, kind) and fact.speaks_of(candidate.version)
+        ]
+
+    def _edges_of(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
+        match need:
+            case ComponentRequirement():
+                # a component that the target does not state is not held against it; the lock warns
+                if need.component in self.problem.target.system:
+                    yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
+            case Requirement():
+                if need.marker is None or need.marker.evaluate(self.problem.target.markers):
+                    yield from _split(need, origin)
+
+    def relevant(self, line: str, extra: str) -> Requirement | None:
+        """The requirement of a line where the target and `extra` make it count, else None.
+
+        With an extra, only what the extra adds. Raises InvalidRequirement.
+        """
+        key = (line, extra)
+        if key not in self._relevant:
+            self._relevant[key] = self._hold(text.requirement(line), extra)
+        return self._relevant[key]
+
+    def _hold(self, requirement: Requirement, extra: str) -> Requirement | None:
+        if requirement.marker is None:
+            return None if extra else requirement
+        environment = self.problem.target.markers
+        without = requirement.marker.evaluate(environment)
+        if not extra:
+            return requirement if without else None
+        return requirement if not without and requirement.marker.evaluate({**environment, "extra": extra}) else None
+
+
+def satisfies(candidate: Candidate, allows: Allows) -> bool:
+    """Whether a candidate is one that a requirement admits, pre-release policy apart."""
+    match allows:
+        case SpecifierSet():
+            return allows.contains(candidate.version, prereleases=True)
+        case Exactly():
+            return candidate.version == allows.version
+        case ComponentRequirement():
+            return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
+        case Owner():
+            return candidate.chosen == allows.name
+        case Nothing():
+            return False
+
+
+def names_prerelease(allows: Allows) -> bool:
+    """Whether a requirement names a pre-release and so allows them (PEP 440)."""
+    match allows:
+        case SpecifierSet():
+            return any(_is_prerelease(one.version) for one in allows if one.operator != "!=")
+        case Exactly():
+            return allows.version.is_prerelease
+        case _:
+            return False
+
+
+def _is_prerelease(version_text: str) -> bool:
+    version = text.version(version_text.removesuffix(".*"))
+    return version is not None and version.is_prerelease
+
+
+def _pins(allows: Allows) -> bool:
+    match allows:
+        case SpecifierSet():
+            return any(
+                one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*")) for one in allows
+            )
+        case Exactly():
+            return True
+        case _:
+            return False
+
+
+def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
+    """An edge for the project, and one for each extra."""
+    yield Edge(Package(requirement.name), requirement.specifier, origin)
+    for extra in requirement.extras:
+        yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
+
+
+def _nothing(release: Release, parent: str, why: str) -> Edge:
+    return Edge(Package(release.file.filename, "", Kind.NONE), Nothing(), Unusable(release.file.filename, parent, why))

@@ -1,0 +1,536 @@
+"""A package index on 127.0.0.1: real HTTP/1.1, from a snapshot or made by hand, and as wrong as a test wants it.
+
+    /simple/<index>/<project>/     a page, JSON (PEP 691, 700) or HTML (PEP 503)
+    /files/<index>/<file>          a file, and with `.metadata` its core metadata (PEP 658)
+
+A fault changes the answers to the paths that its pattern matches:
+
+    with LoopbackIndex() as index:
+        index.add_wheel("demo", "1.0", requires=["numpy"])
+        index.fault("/simple/*/demo/", status(503, retry_after=1), times=2)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import html
+import json
+import os
+import re
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Literal
+from urllib.parse import quote, unquote, urlsplit
+
+from packaging.utils import canonicalize_name
+
+from resolver.catalog.snapshot import Snapshot
+from resolver.model.release import File, Metadata
+from tests.builders import Built, Extras, build_archive, build_wheel
+
+PYPI = "pypi"
+JSON = "application/vnd.pypi.simple.v1+json"
+HTML = "application/vnd.pypi.simple.v1+html"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One line of the log. `sent` is what the client asked with, names in lower case."""
+
+    method: str
+    path: str
+    status: int
+    sent: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Response:
+    """An answer before it is sent.
+
+    `declared` is a Content-Length that is not the body's. After `reset_after`
+    bytes of the body the connection is reset. `delay` is in seconds.
+    """
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    declared: int | None = None
+    reset_after: int | None = None
+    delay: float = 0.0
+
+
+Fault = Callable[[Response], Response]
+
+
+def status(code: int, *, retry_after: int | str | None = None, headers: Mapping[str, str] | None = None) -> Fault:
+    """Answer with another status and no content of its own."""
+    extra = {**(headers or {}), **({} if retry_after is None else {"Retry-After": str(retry_after)})}
+    return lambda _: Response(code, b"", {"Content-Type": "text/plain", **extra})
+
+
+def empty() -> Fault:
+    """200, and nothing in it."""
+    return lambda response: replace(response, body=b"")
+
+
+def truncated(share: float = 0.5) -> Fault:
+    """Announce the whole body and close the connection after a share of it."""
+    return lambda response: replace(
+        response, body=response.body[: int(len(response.body) * share)], declared=len(response.body)
+    )
+
+
+def cut(share: float = 0.5) -> Fault:
+    """Send a share of the body as if it were the whole one: what a broken mirror has on its disk."""
+    return altered(lambda body: body[: int(len(body) * share)])
+
+
+def reset(after: int = 0) -> Fault:
+    """Reset the connection (RST, not FIN) after some bytes of the body."""
+    return lambda response: replace(response, reset_after=after)
+
+
+def delayed(seconds: float) -> Fault:
+    """Answer late."""
+    return lambda response: replace(response, delay=response.delay + seconds)
+
+
+def altered(change: Callable[[bytes], bytes]) -> Fault:
+    """Send a changed body with a length that is right."""
+    return lambda response: replace(response, body=change(response.body))
+
+
+def wrong_hashes() -> Fault:
+    """Change every sha256 on a page."""
+    return altered(lambda body: re.sub(rb"\b[0-9a-f]{64}\b", lambda match: match[0][::-1], body))
+
+
+def other_version(version: str) -> Fault:
+    """Let a `.metadata` file name another version. See also `add_wheel(stated_version=...)`."""
+    return altered(lambda body: re.sub(rb"(?m)^Version: .*$", b"Version: " + version.encode(), body))
+
+
+@dataclass
+class _Row:
+    """A file on a page. `content` is None where only the metadata is known."""
+
+    file: File
+    content: bytes | None
+    metadata: bytes | None
+
+
+@dataclass
+class _Rule:
+    pattern: str
+    fault: Fault
+    left: int | None  # requests that it still applies to; None for all
+
+
+class LoopbackIndex:
+    """A server for as long as the `with` block runs; may be changed meanwhile.
+
+    `pages` is the form of pages, "negotiate" going by the request's Accept.
+    Without `ranges` a Range is ignored: 200 and the whole file. With `etags`
+    answers carry one, and an If-None-Match that holds gives 304. `compress`
+    sends pages with gzip to whoever accepts it.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot | None = None,
+        *,
+        pages: Literal["json", "html", "negotiate"] = "json",
+        ranges: bool = True,
+        etags: bool = True,
+        compress: bool = False,
+    ) -> None:
+        self.pages = pages
+        self.ranges = ranges
+        self.etags = etags
+        self.compress = compress
+        self.requests: list[Request] = []
+        self._projects: dict[tuple[str, str], dict[str, _Row]] = {}
+        self._files: dict[tuple[str, str], _Row] = {}
+        self._rules: list[_Rule] = []
+        self._lock = threading.Lock()
+        self._snapshot = snapshot
+        self._server = _Server(self)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def __enter__(self) -> LoopbackIndex:
+        if self._snapshot is not None:
+            self._add_snapshot(self._snapshot)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._server.closing.set()
+        self._server.shutdown()
+        self._server.drop_connections()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        """What pip would be given as --index-url."""
+        return self.url_of(PYPI)
+
+    def url_of(self, index: str) -> str:
+        """The address of one of the snapshot's indexes."""
+        return f"{self._server.origin}/simple/{index}/"
+
+    def add_wheel(
+        self,
+        name: str,
+        version: str,
+        *,
+        requires: Iterable[str] = (),
+        requires_python: str = "",
+        extras: Extras | None = None,
+        tags: str = "py3-none-any",
+        build: str = "",
+        stated_version: str = "",
+        files: Mapping[str, str] | None = None,
+        yanked: str | None = None,
+        uploaded: str = "",
+        metadata_sidecar: bool = True,
+        sha256: bool = True,
+        index: str = PYPI,
+    ) -> Built:
+        """Make a wheel and list it; `sha256` of False lists it without a hash."""
+        built = build_wheel(
+            name,
+            version,
+            requires=requires,
+            requires_python=requires_python,
+            extras=extras,
+            tags=tags,
+            build=build,
+            stated_version=stated_version,
+            files=files,
+        )
+        metadata = built.metadata if metadata_sidecar else None
+        self._add_built(index, name, built, metadata, requires_python, yanked, uploaded, sha256)
+        return built
+
+    def add_archive(
+        self,
+        name: str,
+        version: str,
+        *,
+        requires: Iterable[str] = (),
+        requires_python: str = "",
+        extras: Extras | None = None,
+        static: bool = True,
+        build_requires: Iterable[str] | None = ("setuptools",),
+        members: Mapping[str, str] | None = None,
+        ending: str = ".tar.gz",
+        yanked: str | None = None,
+        uploaded: str = "",
+        sha256: bool = True,
+        index: str = PYPI,
+    ) -> Built:
+        """Make a source archive and list it; see `build_archive`."""
+        built = build_archive(
+            name,
+            version,
+            requires=requires,
+            requires_python=requires_python,
+            extras=extras,
+            static=static,
+            build_requires=build_requires,
+            members=members,
+            ending=ending,
+        )
+        self._add_built(index, name, built, None, requires_python, yanked, uploaded, sha256)
+        return built
+
+    def add_file(self, name: str, filename: str, content: bytes, *, index: str = PYPI) -> None:
+        """List any bytes under any file name."""
+        self._add_built(index, name, Built(filename, content, b""), None, "", None, "", True)
+
+    def fault(self, pattern: str, fault: Fault, *, times: int | None = None) -> None:
+        """Apply a fault to the paths that match (`*` and `?`), to the first `times` of them or to all.
+
+        Faults that match the same path apply in the order in which they were added.
+        """
+        with self._lock:
+            self._rules.append(_Rule(pattern, fault, times))
+
+    def page_of(self, project: str, *, index: str = PYPI) -> Fault:
+        """The page of another project in place of the one that was asked for."""
+        return lambda response: self._page(index, project, response.headers.get("Content-Type", JSON)) or response
+
+    def clear(self) -> None:
+        """Forget the requests so far."""
+        with self._lock:
+            self.requests.clear()
+
+    # What the handler asks
+
+    def answer(self, path: str, headers: Mapping[str, str]) -> Response:
+        """The answer to a GET of `path`, faults included."""
+        response = self._undisturbed(path, headers)
+        for fault in self._faults(path):
+            response = fault(response)
+        return response
+
+    def log(self, request: Request) -> None:
+        """Put a request into the log."""
+        with self._lock:
+            self.requests.append(request)
+
+    def _faults(self, path: str) -> list[Fault]:
+        with self._lock:
+            rules = [rule for rule in self._rules if rule.left != 0 and fnmatchcase(path, rule.pattern)]
+            for rule in rules:
+                rule.left = None if rule.left is None else rule.left - 1
+            return [rule.fault for rule in rules]
+
+    def _undisturbed(self, path: str, headers: Mapping[str, str]) -> Response:
+        response = None
+        match path.split("/"):
+            case ["", "simple", index, project, ""]:
+                response = self._page(index, project, self._form(headers.get("accept", "")))
+                if response and self.compress and "gzip" in headers.get("accept-encoding", ""):
+                    packed = gzip.compress(response.body, mtime=0)
+                    response = replace(response, body=packed, headers={**response.headers, "Content-Encoding": "gzip"})
+            case ["", "files", index, filename]:
+                response = self._file(index, filename)
+        if response is None:
+            return Response(404, b"not here\n", {"Content-Type": "text/plain"})
+        if self.etags:
+            etag = f'"{hashlib.sha256(response.body).hexdigest()[:16]}"'
+            response = replace(response, headers={**response.headers, "ETag": etag})
+            if etag in headers.get("if-none-match", ""):
+                return replace(response, status=304, body=b"")
+        if path.startswith("/files/") and self.ranges:
+            return _ranged(response, headers.get("range", ""))
+        return response
+
+    def _form(self, accept: str) -> str:
+        if self.pages == "negotiate":
+            return JSON if JSON in accept else HTML if HTML in accept else "text/html"
+        return JSON if self.pages == "json" else "text/html"
+
+    def _page(self, index: str, project: str, form: str) -> Response | None:
+        with self._lock:
+            if (index, project) not in self._projects:
+                return None
+            files = [row.file for row in self._projects[index, project].values()]
+        body = _json_page(project, files) if form == JSON else _html_page(project, files)
+        return Response(200, body, {"Content-Type": form if form == JSON else f"{form}; charset=utf-8"})
+
+    def _file(self, index: str, filename: str) -> Response | None:
+        row = self._files.get((index, filename.removesuffix(".metadata")))
+        if row is None:
+            return None
+        content = row.metadata if filename.endswith(".metadata") else row.content
+        return None if content is None else Response(200, content, {"Content-Type": "application/octet-stream"})
+
+    # What is served
+
+    def _add_built(
+        self,
+        index: str,
+        name: str,
+        built: Built,
+        metadata: bytes | None,
+        requires_python: str,
+        yanked: str | None,
+        uploaded: str,
+        with_hash: bool,
+    ) -> None:
+        file = File(
+            built.filename,
+            f"/files/{index}/{quote(built.filename)}",
+            built.sha256 if with_hash else "",
+            len(built.content),
+            requires_python,
+            yanked,
+            uploaded,
+            None if metadata is None else hashlib.sha256(metadata).hexdigest(),
+        )
+        self._add(index, canonicalize_name(name), _Row(file, built.content, metadata))
+
+    def _add_snapshot(self, snapshot: Snapshot) -> None:
+        """List all that was recorded; hashes that had to be found out are on the pages.
+
+        A wheel's metadata is written anew from what was recorded; files themselves are not there.
+        """
+        for project, lookups in snapshot.lookups.items():
+            for lookup in lookups.values():
+                for page in lookup.pages:
+                    self._projects.setdefault((page.index, project), {})
+                    for files in page.releases.values():
+                        for file in files:
+                            self._add(page.index, project, _recorded(snapshot, page.index, file))
+
+    def _add(self, index: str, project: str, row: _Row) -> None:
+        with self._lock:
+            self._files[index, row.file.filename] = row
+            self._projects.setdefault((index, project), {})[row.file.filename] = row
+
+
+def _recorded(snapshot: Snapshot, index: str, file: File) -> _Row:
+    sha256, size = snapshot.hashed.get(file.sha256 or file.filename, (file.sha256, file.size))
+    metadata = snapshot.metadata.get(file.sha256 or file.filename) or snapshot.metadata.get(sha256)
+    content = None
+    if isinstance(metadata, Metadata) and file.is_wheel:
+        lines = [f"Metadata-Version: 2.1\nName: {metadata.name}\nVersion: {metadata.version}\n"]
+        lines += [f"Requires-Python: {metadata.requires_python}\n"] if metadata.requires_python else []
+        lines += [f"Provides-Extra: {extra}\n" for extra in metadata.provides_extra]
+        lines += [f"Requires-Dist: {line}\n" for line in metadata.requires_dist]
+        content = "".join([*lines, "\n"]).encode()
+    listed = File(
+        file.filename,
+        f"/files/{index}/{quote(file.filename)}",
+        sha256,
+        size,
+        file.requires_python,
+        file.yanked,
+        file.uploaded,
+        None if content is None else hashlib.sha256(content).hexdigest(),
+    )
+    return _Row(listed, None, content)
+
+
+def _json_page(project: str, files: Iterable[File]) -> bytes:
+    rows = []
+    for file in files:
+        row: dict[str, Any] = {"filename": file.filename, "url": file.url}
+        row["hashes"] = {"sha256": file.sha256} if file.sha256 else {}
+        if file.requires_python:
+            row["requires-python"] = file.requires_python
+        if file.yanked is not None:
+            row["yanked"] = file.yanked or True
+        if file.size is not None:
+            row["size"] = file.size
+        if file.uploaded:
+            row["upload-time"] = file.uploaded
+        if file.metadata is not None:
+            row["core-metadata"] = {"sha256": file.metadata}
+        rows.append(row)
+    return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "versions": [], "files": rows}).encode()
+
+
+def _html_page(project: str, files: Iterable[File]) -> bytes:
+    lines = ["<!DOCTYPE html>", '<html><head><meta name="pypi:repository-version" content="1.1">']
+    lines.append(f"<title>Links for {project}</title></head><body>")
+    for file in files:
+        attributes = {"href": file.url + (f"#sha256={file.sha256}" if file.sha256 else "")}
+        if file.requires_python:
+            attributes["data-requires-python"] = file.requires_python
+        if file.yanked is not None:
+            attributes["data-yanked"] = file.yanked
+        if file.metadata is not None:
+            attributes["data-core-metadata"] = f"sha256={file.metadata}"
+        written = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
+        lines.append(f"<a {written}>{html.escape(file.filename)}</a><br>")
+    return "\n".join([*lines, "</body></html>", ""]).encode()
+
+
+def _ranged(response: Response, wanted: str) -> Response:
+    """The part that a Range header asks for (RFC 9110, 14.2); one range, as no client here asks for more."""
+    total = len(response.body)
+    headers = {**response.headers, "Accept-Ranges": "bytes"}
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted.replace(" ", ""))
+    if match is None or not (match[1] or match[2]):
+        return replace(response, headers=headers)
+    if match[1]:
+        start, stop = int(match[1]), min(int(match[2]) + 1, total) if match[2] else total
+    else:
+        start, stop = max(total - int(match[2]), 0), total
+    if start >= stop:
+        return Response(416, b"", {**headers, "Content-Range": f"bytes */{total}"})
+    headers["Content-Range"] = f"bytes {start}-{stop - 1}/{total}"
+    return replace(response, status=206, body=response.body[start:stop], headers=headers)
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = False  # so that server_close waits for them, and no test sees another's threads
+
+    def __init__(self, index: LoopbackIndex) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.index = index
+        self.closing = threading.Event()
+        self.origin = f"http://127.0.0.1:{self.server_address[1]}"
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self._open.discard(request)
+
+    def drop_connections(self) -> None:
+        """End connections that a client keeps alive, so that their threads come to an end."""
+        for connection in tuple(self._open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no error of the server's."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # one packet for head and small bodies
+    server: _Server
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        sent = {name.lower(): value for name, value in self.headers.items()}
+        response = self.server.index.answer(path, sent)
+        self.server.index.log(Request(self.command, path, response.status, sent))
+        if response.delay:
+            self.server.closing.wait(response.delay)
+        self.send_response(response.status)
+        for name, value in response.headers.items():
+            self.send_header(name, value)
+        if response.status != 304:
+            self.send_header("Content-Length", str(_length(response)))
+        self.end_headers()
+        if self.command == "HEAD" or response.status == 304:
+            return
+        if response.reset_after is not None:
+            self.wfile.write(response.body[: response.reset_after])
+            self.wfile.flush()
+            self._reset()
+            return
+        self.wfile.write(response.body)
+        if response.declared is not None:
+            self.close_connection = True
+
+    def _reset(self) -> None:
+        # With a linger of zero seconds, closing sends RST; the server's own way of closing would send FIN first.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(self.connection.detach())
+        self.close_connection = True
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing goes to stderr: the log is `index.requests`."""
+
+
+def _length(response: Response) -> int:
+    return len(response.body) if response.declared is None else response.declared

@@ -1,0 +1,607 @@
+"""Recording what a catalog answers, and the file that it becomes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from packaging.utils import NormalizedName, canonicalize_name
+
+from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
+from resolver.catalog.recording import RecordingCatalog, without_addresses
+from resolver.catalog.snapshot import Snapshot, SnapshotCatalog, Unusable, moment
+from resolver.errors import IndexFailure, InputError
+from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
+from resolver.model.target import Target
+
+TODAY = dt.date(2026, 11, 20)
+ARM = Target(name="arm", python="3.11", platform="linux-aarch64", glibc=(2, 28))
+X86 = replace(ARM, name="x86", platform="linux-x86_64")
+
+
+def sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def a_file(filename: str, **changes: object) -> File:
+    made = File(filename, f"https://files.example/{filename}", sha(filename), 1000 + len(filename))
+    return msgspec.structs.replace(made, **changes)
+
+
+def a_page(
+    project: str, releases: Mapping[str, Iterable[File]], index: str = "pypi", set_aside: Iterable[SetAside] = ()
+) -> Page:
+    rows = {version: tuple(files) for version, files in releases.items()}
+    return Page(project=canonicalize_name(project), index=index, releases=rows, set_aside=tuple(set_aside))
+
+
+@dataclass
+class Plain:
+    """A catalog of plain data. What it was not given is a KeyError: no test asks for it by accident."""
+
+    lookups: Mapping[str, Lookup] = field(default_factory=dict)
+    answers: Mapping[str, Metadata | Archive | Unusable] = field(default_factory=dict)
+    members: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    expected: list[object] = field(default_factory=list)
+    closed: bool = False
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        return self.lookups[project]
+
+    def metadata(self, file: File) -> Metadata:
+        answer = self.answers[file.filename]
+        if isinstance(answer, Unusable):
+            raise UnusableFile(answer.why)
+        assert isinstance(answer, Metadata)
+        return answer
+
+    def archive(self, file: File) -> Archive:
+        answer = self.answers[file.filename]
+        assert isinstance(answer, Archive)
+        return answer
+
+    def member(self, file: File, path: str) -> str:
+        if (file.filename, path) not in self.members:
+            raise UnusableFile(f"{file.filename} has no {path}")
+        return self.members[file.filename, path]
+
+    def sha256(self, file: File) -> File:
+        return file if file.sha256 else msgspec.structs.replace(file, sha256=self.hashes[file.filename], size=77)
+
+    def expect(self, wanted: Iterable[object], follow: object = None) -> None:
+        self.expected += [*wanted, follow]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def demo() -> tuple[RecordingCatalog, dict[str, File]]:
+    """A recording of a bit of everything, and its files."""
+    files = {
+        file.filename: file
+        for file in (
+            a_file("demo-1.0-py3-none-any.whl", requires_python=">=3.9", uploaded="2025-01-02T03:04:05.678901Z"),
+            a_file("demo-1.0.tar.gz", yanked="", uploaded="2025-01-02T03:04:09Z"),
+            a_file("Demo-1.10.zip", yanked="broken", size=None),
+            a_file("demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl", sha256="", metadata=sha("sidecar")),
+            a_file("demo-2.0-py3-none-any.whl", uploaded="2026-01-01T00:00:00+08:00"),
+        )
+    }
+    releases: dict[str, list[File]] = {}
+    for file in files.values():
+        releases.setdefault(file.filename.split("-")[1].removesuffix(".tar.gz").removesuffix(".zip"), []).append(file)
+    aside = [SetAside("demo-old.tar.gz", Reason.VERSION, "old")]
+    recording = RecordingCatalog(
+        Plain(
+            lookups={
+                "demo": Lookup((a_page("demo", releases, set_aside=aside),), ("vendor",)),
+                "nowhere": Lookup(()),
+            },
+            answers={
+                "demo-1.0-py3-none-any.whl": Metadata("Demo", "1.0", ("numpy>=1", "x ; extra == 'e'"), ">=3.9", ("e",)),
+                "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl": Metadata("demo", "1.9"),
+                "demo-2.0-py3-none-any.whl": Unusable("demo 2.0 has no Name"),
+                "demo-1.0.tar.gz": Archive(Metadata("demo", "1.0"), ("setuptools",)),
+                "Demo-1.10.zip": Archive(None, None, "it has a setup.py only"),
+            },
+            members={("demo-1.0.tar.gz", "requirements/common.txt"): "numpy\n"},
+            hashes={"demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl": sha("found out")},
+        )
+    )
+    ask_everything(recording, files)
+    return recording, files
+
+
+def ask_everything(catalog: Catalog, files: Mapping[str, File]) -> list[object]:
+    """Everything that `demo` holds, as a catalog answers it."""
+    return [
+        catalog.lookup(NormalizedName("nowhere")),
+        catalog.metadata(files["demo-1.0-py3-none-any.whl"]),
+        catalog.metadata(files["demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"]),
+        refusal(catalog, files["demo-2.0-py3-none-any.whl"]),
+        catalog.archive(files["demo-1.0.tar.gz"]),
+        catalog.archive(files["Demo-1.10.zip"]),
+        catalog.member(files["demo-1.0.tar.gz"], "requirements/common.txt"),
+        refusal(catalog, files["demo-1.0.tar.gz"], "setup.cfg"),
+        catalog.sha256(files["demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"]).sha256,
+        catalog.sha256(files["demo-1.0.tar.gz"]).sha256,
+        # last, so that the other answers do not depend on it
+        {version: len(rows) for version, rows in catalog.lookup(NormalizedName("demo")).pages[0].releases.items()},
+    ]
+
+
+def refusal(catalog: Catalog, file: File, path: str = "") -> str:
+    with pytest.raises(UnusableFile) as caught:
+        catalog.member(file, path) if path else catalog.metadata(file)
+    return str(caught.value)
+
+
+def recorded_page(page: Page, target: Target = ARM) -> Page:
+    """What becomes of a page in a recording."""
+    recording = RecordingCatalog(Plain({page.project: Lookup((page,))}))
+    recording.lookup(page.project)
+    snapshot = recording.snapshot(stack="demo", date=TODAY, target=target)
+    return snapshot.lookups[page.project][target.platform].pages[0]
+
+
+def kept(*filenames: str, target: Target = ARM) -> list[str]:
+    """Which files of one release a recording keeps."""
+    page = recorded_page(a_page("demo", {"1.0": map(a_file, filenames)}), target)
+    return [file.filename for file in page.releases["1.0"]]
+
+
+# Recording
+
+
+def test_recording_answers_as_the_catalog_below() -> None:
+    recording, files = demo()
+    assert ask_everything(recording, files) == ask_everything(recording._inner, files)
+    recording.expect([(NormalizedName("demo"), None)], "follow")  # type: ignore[list-item, arg-type]
+    assert isinstance(recording._inner, Plain)
+    assert recording._inner.expected == [("demo", None), "follow"]
+    recording.close()
+    assert recording._inner.closed
+
+
+def test_snapshot_answers_as_the_recorded_catalog(tmp_path: Path) -> None:
+    recording, files = demo()
+    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
+    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    assert (snapshot.stack, snapshot.date) == ("demo", TODAY)
+    assert ask_everything(SnapshotCatalog(snapshot, "linux-aarch64"), files) == ask_everything(recording, files)
+
+
+def test_files_come_back_without_address_and_in_order(tmp_path: Path) -> None:
+    recording, _ = demo()
+    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
+    lookup = SnapshotCatalog(Snapshot.read(tmp_path / "demo.snapshot"), "linux-aarch64").lookup(NormalizedName("demo"))
+    assert lookup.unreachable == ("vendor",)
+    (page,) = lookup.pages
+    assert (page.project, page.index) == ("demo", "pypi")
+    assert page.set_aside == (SetAside("demo-old.tar.gz", Reason.VERSION, "old"),)
+    assert list(page.releases) == ["1.0", "1.9", "1.10", "2.0"]
+    wheel = "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"
+    assert [file for files in page.releases.values() for file in files] == [
+        File(
+            "demo-1.0-py3-none-any.whl",
+            "",
+            sha("demo-1.0-py3-none-any.whl"),
+            1025,
+            ">=3.9",
+            None,
+            "2025-01-02T03:04:05Z",
+        ),
+        File("demo-1.0.tar.gz", "", sha("demo-1.0.tar.gz"), 1015, "", "", "2025-01-02T03:04:09Z"),
+        File(wheel, "", "", 1047),
+        File("Demo-1.10.zip", "", sha("Demo-1.10.zip"), None, "", "broken"),
+        File("demo-2.0-py3-none-any.whl", "", sha("demo-2.0-py3-none-any.whl"), 1025, uploaded="2025-12-31T16:00:00Z"),
+    ]
+
+
+def test_a_file_is_known_before_and_after_its_hash_was_found_out() -> None:
+    recording, files = demo()
+    catalog = SnapshotCatalog(recording.snapshot(stack="demo", date=TODAY, target=ARM), "linux-aarch64")
+    wheel = msgspec.structs.replace(files["demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"], url="", metadata=None)
+    hashed = catalog.sha256(wheel)
+    assert (hashed.sha256, hashed.size) == (sha("found out"), 77)
+    assert catalog.metadata(wheel) == catalog.metadata(hashed) == Metadata("demo", "1.9")
+    with pytest.raises(IndexFailure):  # another file of the same name
+        catalog.metadata(msgspec.structs.replace(wheel, sha256=sha("another")))
+
+
+def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
+    recording, files = demo()
+    catalog = SnapshotCatalog(recording.snapshot(stack="demo", date=TODAY, target=ARM), "linux-aarch64")
+    other = a_file("other-1-py3-none-any.whl")
+    messages = []
+    for ask in (
+        lambda: catalog.lookup(NormalizedName("other")),
+        lambda: catalog.metadata(other),
+        lambda: catalog.archive(other),
+        lambda: catalog.member(files["demo-1.0.tar.gz"], "setup.py"),
+        lambda: catalog.sha256(msgspec.structs.replace(other, sha256="")),
+    ):
+        with pytest.raises(IndexFailure) as caught:
+            ask()
+        messages.append(caught.value.message)
+    assert messages == [
+        "The snapshot of 2026-11-20 does not hold `other` for linux-aarch64.",
+        "The snapshot of 2026-11-20 does not hold the metadata of `other-1-py3-none-any.whl`.",
+        "The snapshot of 2026-11-20 does not hold the content of `other-1-py3-none-any.whl`.",
+        "The snapshot of 2026-11-20 does not hold `setup.py` of `demo-1.0.tar.gz`.",
+        "The snapshot of 2026-11-20 does not hold the sha256 of `other-1-py3-none-any.whl`.",
+    ]
+    assert str(caught.value).endswith(
+        "hint: run online, or make it again where there is a network: make snapshot STACK=demo"
+    )
+
+
+def test_a_platform_that_was_not_recorded_is_a_failure() -> None:
+    recording, _ = demo()
+    catalog = SnapshotCatalog(recording.snapshot(stack="demo", date=TODAY, target=ARM), "linux-x86_64")
+    with pytest.raises(IndexFailure, match=r"does not hold `demo` for linux-x86_64\."):
+        catalog.lookup(NormalizedName("demo"))
+
+
+@pytest.mark.parametrize(
+    ("uploaded", "expected"),
+    [
+        ("2025-01-02T03:04:05.678901Z", "2025-01-02T03:04:05Z"),
+        ("2025-01-02t03:04:05z", "2025-01-02T03:04:05Z"),
+        ("2025-01-02T03:04:05", "2025-01-02T03:04:05Z"),
+        ("2025-01-02T03:04:05.1+08:00", "2025-01-01T19:04:05Z"),
+        ("2025-13-02T03:04:05Z", ""),
+        ("yesterday", ""),
+        ("", ""),
+    ],
+)
+def test_upload_times_are_utc_and_whole_seconds(uploaded: str, expected: str) -> None:
+    assert moment(uploaded) == expected
+
+
+# Addresses
+
+REGISTRY = "files.registry.example.org"
+
+
+def test_no_address_is_recorded(tmp_path: Path) -> None:
+    url = f"https://user:secret@{REGISTRY}:8443/a/b.whl"
+    wheel = a_file("demo-1.0-py3-none-any.whl", url=url, yanked=f"see {url} or {REGISTRY}.")
+    archive = a_file("demo-1.0.tar.gz", url=url)
+    other = a_file("demo-2.0.tar.gz", url=url)
+    aside = SetAside("demo-x.tar.gz", Reason.VERSION, f"from {REGISTRY}")
+    recording = RecordingCatalog(
+        Plain(
+            lookups={"demo": Lookup((a_page("demo", {"1.0": [wheel, archive], "2.0": [other]}, set_aside=[aside]),))},
+            answers={
+                wheel.filename: Metadata("demo", "1.0", (f"x @ {url} ; os_name == 'nt'",)),
+                archive.filename: Archive(Metadata("demo", "1.0", (f"x @ {url}",)), (f"y @ {url}",), f"see {url}"),
+                other.filename: Unusable(f"{url} and {REGISTRY} are of no use"),
+            },
+            members={
+                (archive.filename, "requirements.txt"): (
+                    f"# from {REGISTRY}\n--trusted-host {REGISTRY}\n-i {url}\nzope.org>=1\n"
+                )
+            },
+        )
+    )
+    recording.lookup(NormalizedName("demo"))
+    recording.metadata(wheel)
+    recording.archive(archive)
+    recording.member(archive, "requirements.txt")
+    refusal(recording, other)
+    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
+
+    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    everything = msgspec.json.encode(
+        [
+            [
+                lookup.pages[0].releases["1.0"] + lookup.pages[0].set_aside
+                for lookup in snapshot.lookups["demo"].values()
+            ],
+            *snapshot.metadata.values(),
+            *snapshot.archives.values(),
+            *snapshot.members.values(),
+        ]
+    ).decode()
+    assert REGISTRY not in everything
+    assert "secret" not in everything
+    catalog = SnapshotCatalog(snapshot, "linux-aarch64")
+    assert catalog.metadata(wheel).requires_dist == ("x @ https://address.invalid/a/b.whl ; os_name == 'nt'",)
+    assert catalog.member(archive, "requirements.txt") == (
+        "# from address.invalid\n--trusted-host address.invalid\n-i https://address.invalid/a/b.whl\nzope.org>=1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see https://github.com/org/repo/issues/1.", "see https://github.com/org/repo/issues/1."),
+        ("git+ssh://git@github.com/org/repo.git@v1", "git+ssh://github.com/org/repo.git@v1"),
+        (f"https://github.com.{REGISTRY}/x", "https://address.invalid/x"),
+        (f"https://proxy.internal/{REGISTRY}/simple/", "https://address.invalid/address.invalid/simple/"),
+        (f"<{REGISTRY}/x>, me@{REGISTRY}", "<address.invalid/x>, me@address.invalid"),
+        ("torch 2.8.0 and demo-1.0.tar.gz of ruamel.yaml", "torch 2.8.0 and demo-1.0.tar.gz of ruamel.yaml"),
+        ("http://[::1]:80/x http://10.0.0.1/x", "http://address.invalid/x http://address.invalid/x"),
+    ],
+)
+def test_addresses_in_prose(text: str, expected: str) -> None:
+    assert without_addresses(text) == expected
+    assert without_addresses(expected) == expected
+
+
+# Trimming
+
+
+def test_keeps_what_some_target_could_use() -> None:
+    useful = [
+        "demo-1.0-1-cp39-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+        "demo-1.0-cp310-cp310-linux_aarch64.whl",
+        "demo-1.0-cp313-cp313-manylinux_2_39_aarch64.whl",
+        "demo-1.0-cp39.cp312-none-manylinux1_x86_64.whl",
+        "demo-1.0-py2.py3-none-any.whl",
+        "demo-1.0.tar.gz",
+    ]
+    useless = [
+        "demo-1.0-cp311-cp311-win_amd64.whl",
+        "demo-1.0-cp311-cp311-macosx_11_0_arm64.whl",
+        "demo-1.0-cp311-cp311-musllinux_1_2_aarch64.whl",
+        "demo-1.0-cp39-cp39-manylinux_2_28_aarch64.whl",
+        "demo-1.0-cp313-cp313t-manylinux_2_28_aarch64.whl",
+        "demo-1.0-cp314-cp314-manylinux_2_28_aarch64.whl",
+        "demo-1.0-pp310-pypy310_pp73-manylinux_2_28_aarch64.whl",
+        "demo-1.0-cp311-cp311-manylinux_2_28_i686.whl",
+        "demo-1.0-py2-none-any.whl",
+    ]
+    assert kept(*useless, *useful) == useful
+
+
+def test_keeps_what_a_newer_target_could_use() -> None:
+    names = ("demo-1.0-cp314-cp314-linux_aarch64.whl", "demo-1.0-cp311-cp311-linux_aarch64.whl")
+    assert kept(*names, target=replace(ARM, python="3.14")) == sorted(names)
+
+
+def test_a_release_that_no_target_could_use_keeps_one_row() -> None:
+    assert kept("demo-1.0-cp311-cp311-win_amd64.whl", "demo-1.0-cp310-cp310-win_amd64.whl") == [
+        "demo-1.0-cp310-cp310-win_amd64.whl"
+    ]
+
+
+def test_trims_what_was_set_aside_for_its_format_only() -> None:
+    aside = [
+        SetAside("demo-1.0.win32.exe", Reason.FORMAT),
+        SetAside("demo-1.0-1.noarch.rpm", Reason.FORMAT),
+        SetAside("demo-1.0.1.win32.exe", Reason.FORMAT),
+        SetAside("demo-2.0-py2.7.egg", Reason.FORMAT),
+        SetAside("demo-1.0-x.whl", Reason.NAME),
+    ]
+    page = recorded_page(a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, set_aside=aside))
+    assert [row.filename for row in page.set_aside] == [
+        "demo-1.0-1.noarch.rpm",
+        "demo-1.0-x.whl",
+        "demo-1.0.1.win32.exe",
+        "demo-2.0-py2.7.egg",
+    ]
+
+
+# Merging
+
+
+def test_merges_the_recordings_of_two_platforms(tmp_path: Path) -> None:
+    arm = RecordingCatalog(
+        Plain(
+            {
+                "both": Lookup((a_page("both", {"1": [a_file("both-1.tar.gz")]}),)),
+                "torch": Lookup((a_page("torch", {"2": [a_file("torch-2-cp311-cp311-linux_aarch64.whl")]}),)),
+            },
+            {"torch-2-cp311-cp311-linux_aarch64.whl": Metadata("torch", "2")},
+        )
+    )
+    x86 = RecordingCatalog(
+        Plain(
+            {
+                "both": Lookup((a_page("both", {"1": [a_file("both-1.tar.gz")], "2": [a_file("both-2.tar.gz")]}),)),
+                "torch": Lookup(
+                    (a_page("torch", {"2+cpu": [a_file("torch-2+cpu-cp311-cp311-linux_x86_64.whl")]}, "cpu"),), ("far",)
+                ),
+            },
+            {"torch-2+cpu-cp311-cp311-linux_x86_64.whl": Metadata("torch", "2+cpu")},
+        )
+    )
+    for recording in (arm, x86):
+        for project in ("both", "torch"):
+            page = recording.lookup(NormalizedName(project)).pages[0]
+        recording.metadata(next(iter(page.releases.values()))[0])
+    first = arm.snapshot(stack="demo", date=TODAY, target=ARM)
+    second = x86.snapshot(stack="demo", date=TODAY, target=X86)
+    merged = first.merged(second)
+    assert merged == second.merged(first)
+    assert merged.merged(first) == merged
+    merged.write(tmp_path / "demo.snapshot")
+
+    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    assert snapshot == merged
+    for target, index, unreachable in ((ARM, "pypi", ()), (X86, "cpu", ("far",))):
+        catalog = SnapshotCatalog(snapshot, target.platform)
+        lookup = catalog.lookup(NormalizedName("torch"))
+        assert ([page.index for page in lookup.pages], lookup.unreachable) == ([index], unreachable)
+        ((version, (file,)),) = lookup.pages[0].releases.items()
+        assert catalog.metadata(file) == Metadata("torch", version)
+        assert list(catalog.lookup(NormalizedName("both")).pages[0].releases) == ["1", "2"]
+
+
+def test_merges_two_spellings_of_one_version() -> None:
+    pages = (
+        a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}),
+        a_page("demo", {"1": [a_file("demo-1-py3-none-any.whl")]}),
+    )
+    one, other = (
+        Snapshot(
+            stack="demo",
+            date=TODAY,
+            lookups={NormalizedName("demo"): {target.platform: Lookup((page,))}},
+            metadata={},
+            archives={},
+            members={},
+            hashed={},
+        )
+        for target, page in zip((ARM, X86), pages, strict=True)
+    )
+    (page,) = one.merged(other).lookups[NormalizedName("demo")]["linux-aarch64"].pages
+    assert {version: [file.filename for file in files] for version, files in page.releases.items()} == {
+        "1.0": ["demo-1-py3-none-any.whl", "demo-1.0.tar.gz"]
+    }
+
+
+def test_recordings_of_two_days_do_not_merge() -> None:
+    recording, _ = demo()
+    first = recording.snapshot(stack="demo", date=TODAY, target=ARM)
+    second = recording.snapshot(stack="demo", date=dt.date(2026, 11, 21), target=ARM)
+    with pytest.raises(ValueError, match="demo of 2026-11-20 and demo of 2026-11-21 do not go together"):
+        first.merged(second)
+
+
+# The file
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    recording, _ = demo()
+    snapshot = recording.snapshot(stack="demo", date=TODAY, target=ARM)
+    snapshot.write(tmp_path / "demo.snapshot")
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.snapshot"]
+    again = Snapshot.read(tmp_path / "demo.snapshot")
+    assert again == snapshot
+    assert again.to_bytes() == (tmp_path / "demo.snapshot").read_bytes()
+
+
+def test_an_empty_snapshot_round_trips(tmp_path: Path) -> None:
+    empty = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM)
+    empty.write(tmp_path / "demo.snapshot")
+    assert Snapshot.read(tmp_path / "demo.snapshot") == empty
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "demo.snapshot").write_bytes(b"old")
+    snapshot = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM)
+    broken = replace(snapshot, hashed={"demo.whl": ("no hash", 1)})
+    with pytest.raises(ValueError, match="fromhex"):
+        broken.write(tmp_path / "demo.snapshot")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"demo.snapshot": b"old"}
+
+
+def test_order_of_asking_and_hash_seed_change_nothing() -> None:
+    recording, _ = demo()
+    expected = hashlib.sha256(recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()).hexdigest()
+    script = f"""
+import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]
+from test_snapshot import *
+recording, files = demo()
+again = RecordingCatalog(recording._inner)
+again.lookup("demo")
+for filename in set(files):
+    file = files[filename]
+    for ask in (again.metadata, again.archive):
+        try:
+            ask(file)
+        except (AssertionError, KeyError, UnusableFile):
+            pass
+ask_everything(again, files)
+extra = again.snapshot(stack="demo", date=TODAY, target=ARM)
+print(hashlib.sha256(extra.to_bytes()).hexdigest())
+"""
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert (done.stdout.strip(), done.stderr) == (expected, ""), seed
+
+
+@pytest.mark.parametrize("position", [0, 21, 30, 60, 200, -1])
+def test_a_damaged_file_is_an_input_error(tmp_path: Path, position: int) -> None:
+    recording, _ = demo()
+    content = bytearray(recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes())
+    content[position] ^= 1
+    path = tmp_path / "demo.snapshot"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="make snapshot STACK=demo"):
+        Snapshot.read(path)
+
+
+@pytest.mark.parametrize("length", [0, 10, 23, 40, 60, -1])
+def test_a_truncated_file_is_an_input_error(tmp_path: Path, length: int) -> None:
+    recording, _ = demo()
+    path = tmp_path / "demo.snapshot"
+    path.write_bytes(recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()[:length])
+    with pytest.raises(InputError, match="make snapshot STACK=demo"):
+        Snapshot.read(path)
+
+
+def test_damage_is_told_from_another_format_and_from_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "demo.snapshot"
+    content = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()
+    reasons = {}
+    for name, changed in (
+        ("damaged", content[:-1] + b"?"),
+        ("newer", content.replace(b"snapshot 1\n", b"snapshot 2\n")),
+        ("other", b"PK" + content),
+    ):
+        path.write_bytes(changed)
+        with pytest.raises(InputError) as caught:
+            Snapshot.read(path)
+        reasons[name] = caught.value.why
+    assert reasons == {
+        "damaged": "It was changed or cut after it was made.",
+        "newer": "It was made by another version of ascend-lock.",
+        "other": "It is not a snapshot.",
+    }
+    with pytest.raises(InputError) as caught:
+        Snapshot.read(tmp_path / "none.snapshot")
+    assert str(caught.value) == (
+        f"The snapshot cannot be read.\n  at {tmp_path}/none.snapshot\n  No such file or directory\n"
+        "hint: make it where there is a network: make snapshot STACK=none"
+    )
+
+
+def test_what_is_sealed_but_wrong_inside_is_an_input_error(tmp_path: Path) -> None:
+    content = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()
+    payload = b"\0\0\0\4none"
+    (tmp_path / "demo.snapshot").write_bytes(content[:23] + hashlib.sha256(payload).digest() + payload)
+    with pytest.raises(InputError, match=r"The snapshot cannot be used\."):
+        Snapshot.read(tmp_path / "demo.snapshot")
+
+
+def test_reading_decodes_no_page_and_a_page_no_release(tmp_path: Path) -> None:
+    """The whole set has 60,000 files; a run looks at a few hundred, and must not pay for the others."""
+    recording, _ = demo()
+    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
+    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    assert snapshot.lookups._decoded == {}  # type: ignore[attr-defined]
+    assert snapshot.metadata._decoded == {}  # type: ignore[attr-defined]
+    releases = snapshot.lookups[NormalizedName("demo")]["linux-aarch64"].pages[0].releases
+    assert list(snapshot.lookups._decoded) == ["demo"]  # type: ignore[attr-defined]
+    assert releases._known == {}  # type: ignore[attr-defined]
+    assert releases["2.0"] is releases["2.0"]
+    assert list(releases._known) == ["2.0"]  # type: ignore[attr-defined]
+
+
+def test_a_page_of_thousands_of_files_takes_few_bytes_beyond_its_hashes() -> None:
+    releases = {
+        f"{major}.{minor}": [
+            a_file(f"demo-{major}.{minor}-{tags}.whl", size=None)
+            for tags in ("py3-none-any", "cp311-cp311-manylinux_2_28_aarch64", "cp311-cp311-manylinux_2_28_x86_64")
+        ]
+        for major in range(20)
+        for minor in range(100)
+    }
+    recording = RecordingCatalog(Plain({"demo": Lookup((a_page("demo", releases),))}))
+    recording.lookup(NormalizedName("demo"))
+    content = recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()
+    assert len(content) - 32 * 6000 < 6000  # a byte a file
