@@ -50,7 +50,7 @@ def read_archive(path: Path, release: Release, where: str) -> Archive:
                 why = f"its PKG-INFO calls {' and '.join(dynamic)} dynamic"
             else:
                 major, minor = header.version
-                why = f"its PKG-INFO has version {major}.{minor}, before which 2.2 nothing is said to be static"
+                why = f"its PKG-INFO is of version {major}.{minor}, and only 2.2 or later says what is static"
     if project is None:
         return Archive(None, None, f"{why}, and it has no pyproject.toml")
     if project.metadata is None:

@@ -51,7 +51,7 @@ class Downloads:
             check_status(response.status_code, file)
             return await self.keep(response, file)
 
-        return await self._client.request(file.url, consume, headers=PLAIN)
+        return await self._client.request(file.url, consume, headers=PLAIN, long=True)
 
     async def keep(self, response: httpx.Response, file: File) -> Download:
         """Write an answer's body to a file, and check what the page says of it; raises IndexFailure."""

@@ -7,110 +7,20 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from resolver.catalog.archive import read_archive, read_member
-from resolver.catalog.cache import Cache
 from resolver.catalog.download import PLAIN, Download, Downloads, check_status
-from resolver.catalog.filename import ARCHIVE_ENDINGS, wheel_parts
 from resolver.catalog.http import Client
-from resolver.catalog.metadata import Release, check_release, read
-from resolver.catalog.meter import Meter
+from resolver.catalog.metadata import Release, read
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.ranges import Ranges
+from resolver.catalog.stored import Hashed, Stored, metadata_key
 from resolver.catalog.wheel import METADATA_LIMIT
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure
-from resolver.model import text
 from resolver.model.release import Archive, File, Metadata
 
 if TYPE_CHECKING:
     import httpx
-
-_encode = msgspec.msgpack.Encoder().encode
-# A text is the reason why a file cannot be used; only reasons that its very bytes give are kept.
-_decode_metadata: Callable[[bytes], Metadata | str] = msgspec.msgpack.Decoder(Metadata | str).decode
-_decode_archive: Callable[[bytes], Archive | str] = msgspec.msgpack.Decoder(Archive | str).decode
-_decode_member = msgspec.msgpack.Decoder(str).decode
-
-
-class _Hashed(msgspec.Struct, array_like=True, gc=False):
-    """A file that was hashed because its page has no sha256, with the validators of that answer."""
-
-    sha256: str
-    size: int
-    etag: str
-    modified: str
-
-    def fill(self, file: File) -> File:
-        """The file with this sha256 and size."""
-        return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
-
-
-_decode_hashed = msgspec.msgpack.Decoder(_Hashed).decode
-
-
-class Stored:
-    """What the cache on disk has of files. Asks no network, and may be called from any thread."""
-
-    def __init__(self, cache: Cache, meter: Meter) -> None:
-        self._cache = cache
-        self._meter = meter
-
-    def metadata(self, file: File, release: Release) -> Metadata | None:
-        """A wheel's metadata; raises what `Files.metadata` would."""
-        key = _metadata_key(file)
-        content = self._cache.get("metadata", key) if key else None
-        if content is None:
-            return None
-        try:
-            found = _decode_metadata(content)
-        except msgspec.DecodeError:
-            return None
-        self._meter.add(hits=1)
-        if isinstance(found, str):
-            raise UnusableFile(found)
-        check_release(found.name, found.version, release, file.url)
-        return found
-
-    def archive(self, file: File) -> Archive | None:
-        """What is static in a source archive; raises what `Files.archive` would."""
-        content = self._cache.get("archive", file.sha256) if file.sha256 else None
-        if content is None:
-            return None
-        try:
-            found = _decode_archive(content)
-        except msgspec.DecodeError:
-            return None
-        self._meter.add(hits=1)
-        if isinstance(found, str):
-            raise UnusableFile(found)
-        return found
-
-    def member(self, file: File, path: str) -> str | None:
-        """The text of a file in a source archive."""
-        content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
-        if content is None:
-            return None
-        try:
-            found = _decode_member(content)
-        except msgspec.DecodeError:
-            return None
-        self._meter.add(hits=1)
-        return found
-
-    def hashed(self, file: File) -> _Hashed | None:
-        """The digest that a file without one had when it was last downloaded."""
-        content = self._cache.get("hash", file.url)
-        try:
-            return None if content is None else _decode_hashed(content)
-        except msgspec.DecodeError:
-            return None
-
-    def put(self, kind: str, key: str, value: object) -> None:
-        """Store a value where there is a key for it."""
-        if key:
-            self._cache.put(kind, key, _encode(value))
 
 
 class Files:
@@ -143,7 +53,7 @@ class Files:
     async def _metadata(self, file: File, release: Release) -> Metadata:
         if (known := self._stored.metadata(file, release)) is not None:
             return known
-        key = _metadata_key(file)
+        key = metadata_key(file)
         try:
             metadata = await self._beside(file, release)
             if metadata is None:
@@ -205,16 +115,16 @@ class Files:
         conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
         headers = PLAIN | {field: value for field, value in conditions.items() if value}
 
-        async def consume(response: httpx.Response) -> _Hashed:
+        async def consume(response: httpx.Response) -> Hashed:
             if response.status_code == 304 and known is not None:
                 return known
             check_status(response.status_code, file)
             download = await self._downloads.keep(response, file)
             download.path.unlink()
             validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
-            return _Hashed(download.sha256, download.size, *validators)
+            return Hashed(download.sha256, download.size, *validators)
 
-        hashed = await self._client.request(file.url, consume, headers=headers)
+        hashed = await self._client.request(file.url, consume, headers=headers, long=True)
         if hashed is not known:
             self._stored.put("hash", file.url, hashed)
             self._warn(
@@ -222,27 +132,3 @@ class Files:
                 f"it was downloaded ({hashed.size} bytes) and hashed: {hashed.sha256}."
             )
         return hashed.fill(file)
-
-
-def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
-    """What a file's name says it is.
-
-    Where a source archive's name can be split in several ways, the first whose
-    project `is_project` counts, else the first.
-    """
-    if (parts := wheel_parts(file.filename)) is not None:
-        return Release(file.filename, text.name(parts.distribution), parts.version)
-    stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
-    splits = [
-        Release(file.filename, text.name(stem[:at]), stem[at + 1 :])
-        for at, char in enumerate(stem)
-        if char == "-" and at and text.version(stem[at + 1 :]) is not None
-    ]
-    if not splits:
-        raise UnusableFile(f"{file.filename} has no name and version that can be read")
-    return next((split for split in splits if is_project(split.project)), splits[0])
-
-
-def _metadata_key(file: File) -> str:
-    """The file's own sha256; else that of its `.metadata` file; else nothing, and then nothing is stored."""
-    return file.sha256 or (f"metadata {file.metadata}" if file.metadata else "")

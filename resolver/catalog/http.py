@@ -84,14 +84,24 @@ class Client:
             self._netrc = None
         except Exception as error:  # netrc.NetrcParseError, whose module is not worth an import
             raise InputError("The netrc file cannot be read.", why=str(error)) from None
+        self._pip = pip
+        # A stream of HTTP/2 has a window of 64 kB here, which long files on far servers would wait for.
+        self._pages = self._open(http2=True)
+        self._long: httpx.AsyncClient | None = None
+
+    def _open(self, *, http2: bool) -> httpx.AsyncClient:
+        import httpx
+
         try:
-            self._client = httpx.AsyncClient(
-                http2=True,
-                verify=trust(pip, os.environ),
-                proxy=pip.proxy or None,
+            return httpx.AsyncClient(
+                http2=http2,
+                verify=trust(self._pip, os.environ),
+                proxy=self._pip.proxy or None,
                 limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS),
                 headers={"User-Agent": "ascend-lock"},
                 follow_redirects=False,
+                # What is asked over plain http must not leave this machine, not even to a proxy.
+                mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
             )
         except ValueError as error:
             raise InputError(
@@ -100,9 +110,18 @@ class Client:
                 why=without_credentials(str(error)),
             ) from None
 
+    def _session(self, long: bool) -> httpx.AsyncClient:
+        if not long:
+            return self._pages
+        if self._long is None:
+            self._long = self._open(http2=False)
+        return self._long
+
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        await self._pages.aclose()
+        if self._long is not None:
+            await self._long.aclose()
 
     def remember(self, root: Root) -> None:
         """Send the credentials of an index to its own origin, and nowhere else."""
@@ -144,10 +163,11 @@ class Client:
         *,
         headers: Mapping[str, str],
         patience: Patience | None = None,
+        long: bool = False,
     ) -> T:
         """Send a GET, follow redirects, hand the answer to `consume`; all of it again where the network fails.
 
-        Raises Unreachable after the last try.
+        `long` is for whole files. Raises Unreachable after the last try.
         """
         patience = patience or self.patience
         host = self._hosts.setdefault(_allowed(url), _Host())
@@ -158,12 +178,13 @@ class Client:
         if not host.answered:
             host.probe = asyncio.get_running_loop().create_future()
         try:
-            return await self._tries(url, consume, headers, patience, host)
+            return await self._tries(self._session(long), url, consume, headers, patience, host)
         finally:
             host.settle()
 
     async def _tries(
         self,
+        session: httpx.AsyncClient,
         url: str,
         consume: Callable[[httpx.Response], Awaitable[T]],
         headers: Mapping[str, str],
@@ -175,7 +196,7 @@ class Client:
         for number in range(1, patience.tries + 1):
             wait = patience.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
             try:
-                response = await self._send(url, headers, patience, host)
+                response = await self._send(session, url, headers, patience, host)
                 try:
                     if response.status_code not in _BUSY:
                         return await consume(response)
@@ -195,7 +216,9 @@ class Client:
                 await asyncio.sleep(wait)
         raise _unreachable(url, why, patience.tries, certificate=False)
 
-    async def _send(self, url: str, headers: Mapping[str, str], patience: Patience, host: _Host) -> httpx.Response:
+    async def _send(
+        self, session: httpx.AsyncClient, url: str, headers: Mapping[str, str], patience: Patience, host: _Host
+    ) -> httpx.Response:
         """One request and its redirects; the answer's body is still to be read, and the answer to be closed."""
         import httpx
 
@@ -204,11 +227,11 @@ class Client:
         for _ in range(_MOST_REDIRECTS + 1):
             where = _allowed(hop, came_from=url)
             try:
-                request = self._client.build_request("GET", hop, headers=headers, timeout=timeout)
+                request = session.build_request("GET", hop, headers=headers, timeout=timeout)
             except (httpx.InvalidURL, ValueError) as error:
                 raise _refused(hop, f"It cannot be read: {error}.", url) from None
             self._meter.add(requests=1)
-            response = await self._client.send(request, stream=True, auth=self._auth.get(where, self._netrc))
+            response = await session.send(request, stream=True, auth=self._auth.get(where, self._netrc))
             host.answered = True
             host.settle()
             target = response.headers.get("location")

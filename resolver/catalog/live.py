@@ -16,12 +16,12 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.cache import Cache
-from resolver.catalog.files import Stored, release_of
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter, Traffic
-from resolver.catalog.pages import Pages
 from resolver.catalog.pipconfig import PipConfig, read_pip_config
 from resolver.catalog.protocol import Follow, Lookup
+from resolver.catalog.shelf import Shelf
+from resolver.catalog.stored import Stored, release_of
 from resolver.errors import IndexFailure
 from resolver.model.index import Indexes
 from resolver.model.release import Archive, File, Metadata
@@ -56,7 +56,7 @@ class LiveCatalog:
         self._meter = Meter(progress)
         self._pip = pip
         self._stored = Stored(cache, self._meter)
-        self._pages = Pages(indexes, platform, cache, lambda: self._pip_config().index_url, self._meter, warn)
+        self._shelf = Shelf(indexes, platform, cache, lambda: self._pip_config().index_url, self._meter)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._metadata: dict[tuple[str, str], Metadata] = {}
         self._network: Network | None = None
@@ -71,7 +71,7 @@ class LiveCatalog:
         """See `protocol.Catalog`."""
         if (known := self._lookups.get(project)) is not None:
             return known
-        found = self._pages.cached(project) if self._offline else self._go_online().lookup(project)
+        found = self._shelf.lookup(project) if self._offline else self._go_online().lookup(project)
         self._lookups[project] = found
         return found
 
@@ -139,7 +139,7 @@ class LiveCatalog:
                 from resolver.catalog.network import Network
 
                 self._network = Network(
-                    self._pages, self._stored, self._pip_config(), self._meter, self._warn, self._release
+                    self._shelf, self._stored, self._pip_config(), self._meter, self._warn, self._release
                 )
             return self._network
 

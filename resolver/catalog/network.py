@@ -10,13 +10,15 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.download import Downloads
-from resolver.catalog.files import Files, Stored
+from resolver.catalog.files import Files
 from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter
 from resolver.catalog.pages import Pages
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.protocol import Follow, Lookup
+from resolver.catalog.shelf import Shelf
+from resolver.catalog.stored import Stored
 from resolver.catalog.worker import Once, Worker
 from resolver.model.release import Archive, File, Metadata
 
@@ -31,14 +33,14 @@ class Network:
 
     def __init__(
         self,
-        pages: Pages,
+        shelf: Shelf,
         stored: Stored,
         pip: PipConfig,
         meter: Meter,
         warn: Callable[[str], None],
         release: Callable[[File], Release],
     ) -> None:
-        self._pages = pages
+        self._pages = Pages(shelf, meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, bool]] = set()

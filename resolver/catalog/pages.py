@@ -4,102 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Final
 
-import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.catalog import frozen, simple
-from resolver.catalog.address import Root, read_root
-from resolver.catalog.cache import Cache
+from resolver.catalog import simple
+from resolver.catalog.address import Root
 from resolver.catalog.http import BRIEF, Client, Patience, Unreachable
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
-from resolver.errors import IndexFailure, InputError
-from resolver.model.index import PYPI, Index, Indexes
+from resolver.catalog.shelf import Record, Shelf, parsed_key
+from resolver.errors import IndexFailure
 from resolver.model.release import Page
 
 _PAGE_LIMIT: Final = 256 << 20
-_PARSER: Final = "1"  # part of every key: another number, and all pages are parsed anew
-
-
-class _Record(msgspec.Struct, array_like=True, gc=False):
-    """What an index last answered for a project: validators, and the key of the parsed page ("" for none)."""
-
-    url: str
-    etag: str
-    modified: str
-    parsed: str
-
-
-_encode_record = msgspec.msgpack.Encoder().encode
-_decode_record = msgspec.msgpack.Decoder(_Record).decode
 
 
 class Pages:
-    """Looks projects up. `lookup` lives on an event loop; `cached` asks no network."""
+    """Looks projects up. Lives on an event loop."""
 
-    def __init__(
-        self,
-        indexes: Indexes,
-        platform: str,
-        cache: Cache,
-        pypi_url: Callable[[], str],
-        meter: Meter,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._indexes = indexes
-        self._platform = platform
-        self._cache = cache
-        self._pypi_url = pypi_url
+    def __init__(self, shelf: Shelf, meter: Meter, warn: Callable[[str], None]) -> None:
+        self._shelf = shelf
         self._meter = meter
         self._warn = warn
-        self._roots: dict[str, tuple[Root, ...]] = {}
         self._down: dict[str, Unreachable] = {}
-
-    def roots(self, name: str) -> tuple[Root, ...]:
-        """The addresses of an index, its mirrors last; raises InputError."""
-        if name not in self._roots:
-            index = self._indexes.indexes.get(name) or (Index(name=PYPI) if name == PYPI else None)
-            if index is None:
-                raise InputError(f"A binding names the index `{name}`, which is not defined.")
-            url = index.url or (self._pypi_url() if name == PYPI else "")
-            if not url:
-                raise InputError(f"The index `{name}` has no url.")
-            self._roots[name] = tuple(read_root(one, name) for one in (url, *index.mirrors))
-        return self._roots[name]
-
-    def cached(self, project: NormalizedName) -> Lookup:
-        """What the cache has of a project; raises IndexFailure where no bound index was ever asked for it."""
-        binding = self._indexes.binding(project, self._platform)
-        pages = []
-        unknown = []
-        for name in binding.indexes:
-            answers = [self._stored(root, project, name) for root in self.roots(name)]
-            known = [answer for answer in answers if answer is not None]
-            if not known:
-                unknown.append(name)
-                if binding.unreachable == "fail":
-                    break
-                continue
-            page = next((page for _, page in known if page is not None), None)
-            if page is not None:
-                self._meter.add(hits=1)
-                pages.append(page)
-                if binding.take == "first":
-                    break
-        if unknown and (binding.unreachable == "fail" or len(unknown) == len(binding.indexes)):
-            raise IndexFailure(
-                f"{project} is not in the cache, and --offline asks no network.",
-                where=f"index `{unknown[0]}`",
-                hint="lock once without --offline; the cache then has what is needed",
-            )
-        return Lookup(tuple(pages), tuple(unknown))
 
     async def lookup(self, client: Client, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project; raises IndexFailure and InputError."""
-        binding = self._indexes.binding(project, self._platform)
+        binding = self._shelf.binding(project)
         lenient = binding.unreachable == "next"
         pages = []
         passed = []
@@ -128,7 +60,7 @@ class Pages:
         """The page of a project on one index or the first of its mirrors that answers."""
         if lenient and name in self._down:
             raise self._down[name]
-        roots = self.roots(name)
+        roots = self._shelf.roots(name)
         failure: Unreachable | None = None
         for at, root in enumerate(roots):
             # Where something else can answer instead, little time is spent on what does not.
@@ -150,7 +82,7 @@ class Pages:
         self, client: Client, root: Root, name: str, project: NormalizedName, patience: Patience | None
     ) -> Page | None:
         client.remember(root)
-        stored = self._stored(root, project, name)
+        stored = self._shelf.record(root, project, name)
         headers = {"Accept": simple.ACCEPT}
         if stored is not None:
             record, page = stored
@@ -167,57 +99,26 @@ class Pages:
                 root.page(project), headers={"Accept": simple.ACCEPT}, limit=_PAGE_LIMIT, patience=patience
             )
         if reply.status in (404, 410):
-            self._cache.put("page", _key(root, project), _encode_record(_Record(reply.url, "", "", "")))
+            self._shelf.keep(root, project, Record(reply.url, "", "", ""))
             return None
         if reply.status != 200:
             raise _bad_status(reply.status, name, project, reply.url)
         content_type = reply.headers.get("content-type", "")
-        parsed = _parsed_key(reply.body, content_type, project, reply.url)
+        parsed = parsed_key(reply.body, content_type, project, reply.url)
         validators = reply.headers.get("etag", ""), reply.headers.get("last-modified", "")
-        new = _Record(reply.url, *validators, parsed)
+        new = Record(reply.url, *validators, parsed)
         if stored is not None and stored[0].parsed == parsed and stored[1] is not None:
             page = stored[1]
             self._meter.add(hits=1)
             if stored[0] == new:
                 return page
         else:
-            page = self._parsed(parsed, project, name)
+            page = self._shelf.parsed(parsed, project, name)
             if page is None:
                 read = simple.parse(reply.body, content_type, project=project, index=name, url=reply.url)
-                content = frozen.freeze(read)
-                self._cache.put("parsed", parsed, content)
-                page = frozen.thaw(content, project, name) or read
-        self._cache.put("page", _key(root, project), _encode_record(new))
+                page = self._shelf.keep_parsed(parsed, read)
+        self._shelf.keep(root, project, new)
         return page
-
-    def _stored(self, root: Root, project: NormalizedName, name: str) -> tuple[_Record, Page | None] | None:
-        """What the cache has: None for nothing, a page of None where the index did not have the project."""
-        content = self._cache.get("page", _key(root, project))
-        if content is None:
-            return None
-        try:
-            record = _decode_record(content)
-        except msgspec.DecodeError:
-            return None
-        if not record.parsed:
-            return record, None
-        page = self._parsed(record.parsed, project, name)
-        return None if page is None else (record, page)
-
-    def _parsed(self, key: str, project: NormalizedName, name: str) -> Page | None:
-        content = self._cache.get("parsed", key)
-        return None if content is None else frozen.thaw(content, project, name)
-
-
-def _key(root: Root, project: NormalizedName) -> str:
-    """The key of a record. Who asks is part of it, as an index may answer each user differently."""
-    return "\0".join((_PARSER, root.url, root.user, root.password, project))
-
-
-def _parsed_key(body: bytes, content_type: str, project: NormalizedName, url: str) -> str:
-    digest = blake2b(body, digest_size=20)
-    digest.update("\0".join(("", _PARSER, content_type, project, url)).encode())
-    return digest.hexdigest()
 
 
 def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,11 +17,9 @@ _VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BU
 
 def trust(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
     """A context that verifies against the system's store and every bundle named by pip or the environment."""
-    import truststore
-
-    context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = _system_store()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    loaded = set()
+    loaded = {os.path.realpath(ssl.get_default_verify_paths().cafile or "")}
     for source, bundle in (("pip's cert", pip.cert), *((name, environ.get(name, "")) for name in _VARIABLES)):
         if not bundle or (real := os.path.realpath(bundle)) in loaded:
             continue
@@ -42,3 +41,15 @@ def trust(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
                 "The client certificate of pip's configuration cannot be read.", where=pip.client_cert, why=str(error)
             ) from None
     return context
+
+
+def _system_store() -> ssl.SSLContext:
+    # On Linux the system's store is what OpenSSL finds by itself, unless it was built for another
+    # distribution. truststore would read that store again for each connection, 12 ms each time.
+    if sys.platform == "linux" and ssl.get_default_verify_paths().cafile:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.set_default_verify_paths()
+        return context
+    import truststore
+
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,7 +1,7 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
 0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale;
-130 interrupted.
+70 a mistake of ours; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from resolver import __version__
 from resolver.errors import InputError, ResolverError
 
 _INTERRUPTED = 130
+_BUG = 70  # EX_SOFTWARE of sysexits.h
 
 
 class _Group(click.Group):
@@ -75,6 +76,16 @@ def main() -> None:
         why = str(error.strerror or error)
         _say(InputError("the operating system refused", where=str(error.filename or ""), why=why))
         status = 2
+    except Exception as error:
+        if os.environ.get("ASCEND_LOCK_DEBUG"):
+            raise
+        _say(
+            InputError(
+                f"a mistake in ascend-lock itself: {type(error).__name__}: {error}",
+                hint="nothing was changed; set ASCEND_LOCK_DEBUG=1 to see where, and report it with the stack file",
+            )
+        )
+        status = _BUG
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status or 0)  # threads of a look-ahead need not be waited for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import io
@@ -18,9 +19,15 @@ from packaging.metadata import parse_email
 from packaging.utils import NormalizedName, parse_wheel_filename
 
 from resolver.catalog import simple
-from resolver.catalog.protocol import Lookup
-from resolver.catalog.snapshot import Snapshot, sorted_page
+from resolver.catalog.cache import Cache
+from resolver.catalog.live import LiveCatalog
+from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
+from resolver.catalog.recording import RecordingCatalog
+from resolver.catalog.snapshot import Snapshot, SnapshotCatalog, seed_cache, sorted_page
+from resolver.model.index import Index, Indexes
 from resolver.model.release import File, Metadata
+from resolver.model.target import Target
 from tests.builders import build_archive, build_wheel
 from tests.loopback import (
     JSON,
@@ -368,3 +375,58 @@ def test_serves_a_snapshot(tmp_path: Path) -> None:
         assert client.get(found.url).status_code == 404
         assert (files[archive.filename].sha256, files[archive.filename].size) == ("b" * 64, 7)
         assert client.get(files[archive.filename].url + ".metadata").status_code == 404
+
+
+def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(tmp_path: Path) -> None:
+    """The circle: index, live catalog, recording, snapshot, index, live catalog. No file is asked for again."""
+    demo, target = NormalizedName("demo"), Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28))
+
+    def ask(catalog: Catalog) -> dict[str, object]:
+        (page,) = catalog.lookup(demo).pages
+        files = {file.filename: file for rows in page.releases.values() for file in rows}
+        answers: dict[str, object] = {"nowhere": catalog.lookup(NormalizedName("nowhere")).pages}
+        for filename, file in files.items():
+            hashed = catalog.sha256(file)
+            answers[f"{filename} on the page"] = (hashed.sha256, file.requires_python, file.yanked)
+            try:
+                answers[filename] = catalog.metadata(hashed) if file.is_wheel else catalog.archive(hashed)
+            except UnusableFile as refusal:
+                answers[filename] = str(refusal)
+        answers["member"] = catalog.member(files["demo-1.tar.gz"], "requirements/common.txt")
+        return answers
+
+    def live(index: LoopbackIndex, cache: Cache, warnings: list[str]) -> LiveCatalog:
+        indexes = Indexes(indexes={"pypi": Index(name="pypi", url=index.url)}, bindings=())
+        return LiveCatalog(indexes, target.platform, cache, warn=warnings.append, pip=PipConfig(index_url=index.url))
+
+    warnings: list[str] = []
+    with LoopbackIndex() as index:
+        index.add_wheel("demo", "1", requires=["numpy>=1"], requires_python=">=3.9", extras={"x": ["ray"]}, yanked="")
+        index.add_archive("demo", "1", requires=["scipy"], members={"requirements/common.txt": "numpy\n"})
+        index.add_wheel("demo", "2", metadata_sidecar=False, requires=["pandas"])
+        index.add_archive("demo", "3", static=False)
+        index.add_wheel("demo", "4", requires=["not a requirement"])
+        index.add_archive("demo", "5", sha256=False)
+        recording = RecordingCatalog(live(index, Cache(tmp_path / "first", warnings.append), warnings))
+        with contextlib.closing(recording):
+            expected = ask(recording)
+    assert "is static" in str(expected["demo-3.tar.gz"]) or "dynamic" in str(expected["demo-3.tar.gz"])
+    assert "not a requirement" in str(expected["demo-4-py3-none-any.whl"])
+    assert warnings == [next(line for line in warnings if "has no sha256 for demo-5.tar.gz" in line)]
+
+    recording.snapshot(stack="demo", date=dt.date(2026, 11, 20), target=target).write(tmp_path / "demo.snapshot")
+    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    assert ask(SnapshotCatalog(snapshot, target.platform)) == expected
+
+    with LoopbackIndex(snapshot) as index:
+        cache = Cache(tmp_path / "second", warnings.append)
+        seed_cache(snapshot, cache)
+        with live(index, cache, warnings) as catalog:
+            assert ask(catalog) == expected
+        assert sorted((request.path, request.status) for request in index.requests) == [
+            ("/files/pypi/demo-1-py3-none-any.whl.metadata", 200),
+            ("/files/pypi/demo-2-py3-none-any.whl.metadata", 200),
+            ("/simple/pypi/demo/", 200),
+            ("/simple/pypi/nowhere/", 404),
+        ]
+    assert len(warnings) == 1

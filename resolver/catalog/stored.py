@@ -1,0 +1,124 @@
+"""What the cache on disk has of files. Imports neither asyncio nor an HTTP client, for offline runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.filename import ARCHIVE_ENDINGS, wheel_parts
+from resolver.catalog.metadata import Release, check_release
+from resolver.catalog.meter import Meter
+from resolver.catalog.protocol import UnusableFile
+from resolver.model import text
+from resolver.model.release import Archive, File, Metadata
+
+_encode = msgspec.msgpack.Encoder().encode
+# A text is the reason why a file cannot be used; only reasons that its very bytes give are kept.
+_decode_metadata: Callable[[bytes], Metadata | str] = msgspec.msgpack.Decoder(Metadata | str).decode
+_decode_archive: Callable[[bytes], Archive | str] = msgspec.msgpack.Decoder(Archive | str).decode
+_decode_member = msgspec.msgpack.Decoder(str).decode
+
+
+class Hashed(msgspec.Struct, array_like=True, gc=False):
+    """A file that was hashed because its page has no sha256, with the validators of that answer."""
+
+    sha256: str
+    size: int
+    etag: str
+    modified: str
+
+    def fill(self, file: File) -> File:
+        """The file with this sha256 and size."""
+        return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
+
+
+_decode_hashed = msgspec.msgpack.Decoder(Hashed).decode
+
+
+class Stored:
+    """What the cache on disk has of files. Asks no network, and may be called from any thread."""
+
+    def __init__(self, cache: Cache, meter: Meter) -> None:
+        self._cache = cache
+        self._meter = meter
+
+    def metadata(self, file: File, release: Release) -> Metadata | None:
+        """A wheel's metadata; raises what `Files.metadata` would."""
+        key = metadata_key(file)
+        content = self._cache.get("metadata", key) if key else None
+        if content is None:
+            return None
+        try:
+            found = _decode_metadata(content)
+        except msgspec.DecodeError:
+            return None
+        self._meter.add(hits=1)
+        if isinstance(found, str):
+            raise UnusableFile(found)
+        check_release(found.name, found.version, release, file.url)
+        return found
+
+    def archive(self, file: File) -> Archive | None:
+        """What is static in a source archive; raises what `Files.archive` would."""
+        content = self._cache.get("archive", file.sha256) if file.sha256 else None
+        if content is None:
+            return None
+        try:
+            found = _decode_archive(content)
+        except msgspec.DecodeError:
+            return None
+        self._meter.add(hits=1)
+        if isinstance(found, str):
+            raise UnusableFile(found)
+        return found
+
+    def member(self, file: File, path: str) -> str | None:
+        """The text of a file in a source archive."""
+        content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
+        if content is None:
+            return None
+        try:
+            found = _decode_member(content)
+        except msgspec.DecodeError:
+            return None
+        self._meter.add(hits=1)
+        return found
+
+    def hashed(self, file: File) -> Hashed | None:
+        """The digest that a file without one had when it was last downloaded."""
+        content = self._cache.get("hash", file.url)
+        try:
+            return None if content is None else _decode_hashed(content)
+        except msgspec.DecodeError:
+            return None
+
+    def put(self, kind: str, key: str, value: object) -> None:
+        """Store a value where there is a key for it."""
+        if key:
+            self._cache.put(kind, key, _encode(value))
+
+
+def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
+    """What a file's name says it is.
+
+    Where a source archive's name can be split in several ways, the first whose
+    project `is_project` counts, else the first.
+    """
+    if (parts := wheel_parts(file.filename)) is not None:
+        return Release(file.filename, text.name(parts.distribution), parts.version)
+    stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
+    splits = [
+        Release(file.filename, text.name(stem[:at]), stem[at + 1 :])
+        for at, char in enumerate(stem)
+        if char == "-" and at and text.version(stem[at + 1 :]) is not None
+    ]
+    if not splits:
+        raise UnusableFile(f"{file.filename} has no name and version that can be read")
+    return next((split for split in splits if is_project(split.project)), splits[0])
+
+
+def metadata_key(file: File) -> str:
+    """The file's own sha256; else that of its `.metadata` file; else nothing, and then nothing is stored."""
+    return file.sha256 or (f"metadata {file.metadata}" if file.metadata else "")
