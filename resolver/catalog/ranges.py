@@ -10,6 +10,7 @@ from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, MissingSpanError, Sparse, read_metadata
+from resolver.errors import IndexFailure
 from resolver.model.release import File
 
 if TYPE_CHECKING:
@@ -47,40 +48,39 @@ class Ranges:
     async def metadata(self, file: File, release: Release) -> bytes:
         """The METADATA of a wheel; raises UnusableFile and IndexFailure."""
         try:
-            answer = await self._fetch(file, f"bytes=-{_TAIL}")
+            answer: _Part | bytes | Download = await self._fetch(file, f"bytes=-{_TAIL}")
             if isinstance(answer, _Part):
-                return await self._from_parts(file, release, answer)
+                answer = await self._from_parts(file, release, answer)
         except _DistrustError:
             answer = await self._downloads.fetch(file)
+        if isinstance(answer, bytes):
+            return answer
         try:
             with answer.path.open("rb") as wheel:
                 return read_metadata(wheel, release)
         finally:
             answer.path.unlink()
 
-    async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes:
+    async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
+        """METADATA, or the whole file after all; raises _DistrustError."""
         wheel = Sparse(tail.total)
         wheel.add(tail.start, tail.content)
         for _ in range(_MOST):
             try:
                 return read_metadata(wheel, release)
             except MissingSpanError as missing:
-                if missing.end - missing.start > max(DIRECTORY_LIMIT, METADATA_LIMIT):
-                    raise UnusableFile(f"{release.filename} has a list of members beyond all measure") from None
                 span = missing.end - missing.start
+                if span > max(DIRECTORY_LIMIT, METADATA_LIMIT):
+                    raise UnusableFile(f"{release.filename} has a list of members beyond all measure") from None
                 start, end = max(0, missing.start - _SLACK - min(span * 3 // 4, _RECORD)), missing.end
             except UnusableFile:
                 # It may be the server that mixes up ranges; the whole file can be held against its hash.
                 raise _DistrustError from None
             part = await self._fetch(file, f"bytes={start}-{end - 1}")
             if not isinstance(part, _Part):
-                part.path.unlink()
-                raise _DistrustError
-            if (part.start, len(part.content), part.total) != (
-                start,
-                end - start,
-                tail.total,
-            ) or part.etag != tail.etag:
+                return part
+            answered = part.start, len(part.content), part.total, part.etag
+            if answered != (start, end - start, tail.total, tail.etag):
                 raise _DistrustError
             wheel.add(part.start, part.content)
         raise _DistrustError
@@ -101,7 +101,10 @@ class Ranges:
             start, last, total = (int(number) for number in match.groups())
             if last - start + 1 > _LONGEST:
                 raise _DistrustError
-            content = await self._client.body(response, last - start + 1)
+            try:
+                content = await self._client.body(response, last - start + 1)
+            except IndexFailure:  # longer than it says
+                raise _DistrustError from None
             wrong_size = file.size is not None and total != file.size
             if wrong_size or last >= total or last - start + 1 != len(content):
                 raise _DistrustError

@@ -101,8 +101,6 @@ def _lock(
     if isinstance(resolution, Conflict):
         return resolution
     builds = solve_builds(resolution, catalog, preferred=keep_builds, tick=progress.solving)
-    if isinstance(builds, Conflict):
-        return builds
     return lock_build.build(resolution, builds, catalog, previous)
 
 

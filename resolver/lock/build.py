@@ -9,8 +9,10 @@ from resolver.lock import diff
 from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model.component import ComponentRequirement
+from resolver.model.conflict import Conflict
 from resolver.model.index import PYPI
 from resolver.model.lock import (
+    FORMAT,
     Departed,
     Lock,
     LockedFact,
@@ -27,19 +29,25 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 
 
-def build(resolution: Resolution, builds: Resolution | None, catalog: Catalog, previous: Lock | None = None) -> Lock:
+def build(
+    resolution: Resolution, builds: Resolution | Conflict | None, catalog: Catalog, previous: Lock | None = None
+) -> Lock:
     """The lock of a resolution. `builds` is the environment of builds that have one apart.
+
+    Where that environment has no solution the lock says so, and install.sh
+    builds with what is there already, downloading nothing.
 
     `previous` is the lock before; where nothing was decided anew, what it says
     of changes stays, so that locking again gives the same bytes.
     """
     problem = resolution.problem
     pins = tuple(_pin(pin, catalog) for pin in resolution.pins)
-    build_pins = tuple(_pin(pin, catalog) for pin in builds.pins) if builds else ()
+    build_pins = tuple(_pin(pin, catalog) for pin in builds.pins) if isinstance(builds, Resolution) else ()
     modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
     about = list(_applied(resolution))
     indexes = sorted({pin.index for pin in (*pins, *build_pins)})
     lock = Lock(
+        format=FORMAT,
         stack=problem.stack.name,
         summary=problem.stack.summary,
         source=problem.stack.source,
@@ -74,7 +82,7 @@ def build(resolution: Resolution, builds: Resolution | None, catalog: Catalog, p
         ),
         override=tuple(_overrides(resolution, catalog)),
         departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
-        warnings=tuple(_warnings(resolution, about, catalog)),
+        warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, builds)),
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
     )
@@ -198,6 +206,16 @@ def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Cata
             passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
     for name, projects in sorted(passed.items()):
         yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
+
+
+def _unbuilt(pins: Sequence[LockedPin], builds: Resolution | Conflict | None) -> Iterator[str]:
+    if isinstance(builds, Conflict):
+        names = ", ".join(pin.name for pin in pins if pin.mode == "built-apart")
+        why = "; ".join(clash.text for clash in builds.clashes)
+        yield (
+            f"the tools that build {names} could not be locked ({why}); "
+            "install.sh builds with those that the environment has and downloads none"
+        )
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:

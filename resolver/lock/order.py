@@ -27,10 +27,12 @@ def stages(modes: Mapping[str, Mode], afters: Sequence[facts.After]) -> tuple[Lo
     graph.add_node(_REST)
     because: dict[str, list[str]] = {}
     for fact in afters:
-        for other in fact.others:
-            if fact.package in modes and other in modes:
-                graph.add_edge(str(other), str(fact.package))
-                because.setdefault(fact.package, []).append(f"after {other}: {fact.reason} ({fact.where})")
+        others = [other for other in fact.others if fact.package in modes and other in modes]
+        for other in others:
+            graph.add_edge(str(other), str(fact.package))
+        if others:
+            text = f"{fact.package} after {' and '.join(others)}: {fact.reason} ({fact.where})"
+            because.setdefault(fact.package, []).append(text)
     _refuse_cycles(graph, afters)
     here = [name for name, mode in modes.items() if mode == "built-here"]
     graph.add_nodes_from(here)

@@ -108,7 +108,7 @@ class Change(_Row, kw_only=True, frozen=True):
 class Lock(_Row, kw_only=True, frozen=True):
     """One target's lock. `inputs` is the digest of the files that it was made from."""
 
-    format: int = FORMAT
+    format: int
     stack: str
     summary: str
     source: str = ""

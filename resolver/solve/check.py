@@ -36,6 +36,7 @@ class _Check:
         self._catalog = catalog
         self._pins = {str(pin.name): pin for pin in resolution.pins}
         self._asked: dict[str, list[SpecifierSet]] = {}
+        self._wished: dict[str, list[SpecifierSet]] = {}  # by the stack or a fact
         self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
 
     def violations(self) -> Iterator[str]:
@@ -74,7 +75,8 @@ class _Check:
                 needed = Requirement(line)
                 if canonicalize_name(needed.name) in dropped or not self._counts(needed, extra):
                     continue
-                yield from self._project_need(f"{who} {pin.version}", needed, todo)
+                stated = bool(self._about(pin, facts.Builds))
+                yield from self._project_need(f"{who} {pin.version}", needed, todo, wish=stated)
             if not extra:
                 for fact in self._about(pin, facts.Requires):
                     for need in fact.needs:
@@ -96,9 +98,9 @@ class _Check:
             return
         needed = Requirement(str(need))
         if self._counts(needed, ""):
-            yield from self._project_need(who, needed, todo)
+            yield from self._project_need(who, needed, todo, wish=True)
 
-    def _project_need(self, who: str, needed: Requirement, todo: list[tuple[str, str]]) -> Iterator[str]:
+    def _project_need(self, who: str, needed: Requirement, todo: list[tuple[str, str]], *, wish: bool) -> Iterator[str]:
         name = canonicalize_name(needed.name)
         pin = self._pins.get(name)
         if needed.url:
@@ -110,6 +112,8 @@ class _Check:
         else:
             extras = {canonicalize_name(extra) for extra in needed.extras}
             self._asked.setdefault(name, []).append(needed.specifier)
+            if wish:
+                self._wished.setdefault(name, []).append(needed.specifier)
             self._extras[name] |= extras
             todo.append((name, ""))
             todo.extend((name, extra) for extra in sorted(extras))
@@ -186,10 +190,12 @@ class _Check:
     def _policy(self, pin: Pin) -> Iterator[str]:
         asked = self._asked.get(pin.name, [])
         pinned = any(
-            one.operator == "===" or (one.operator == "==" and "*" not in one.version) for s in asked for one in s
+            one.operator == "===" or (one.operator == "==" and "*" not in one.version)
+            for wished in self._wished.get(pin.name, [])
+            for one in wished
         )
         if pin.release.file.yanked is not None and not pinned:
-            yield f"{pin.name} {pin.version} was yanked, and nothing pins it"
+            yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
         if not pin.version.is_prerelease:
             return
         match self._problem.policy.prereleases_for(pin.name):

@@ -32,6 +32,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._lookahead = Lookahead(universe)
+        self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
         self.conflicts: Counter[Package] = Counter()
 
     def identify(self, requirement_or_candidate: Edge | Candidate) -> Package:
@@ -86,7 +87,12 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
         """Whether the edge admits the candidate."""
-        return satisfies(candidate, requirement.allows)
+        # resolvelib asks the same of every pin in every round
+        key = (requirement, candidate)
+        known = self._satisfied.get(key)
+        if known is None:
+            known = self._satisfied[key] = satisfies(candidate, requirement.allows)
+        return known
 
     def get_dependencies(self, candidate: Candidate) -> Iterable[Edge]:
         """The candidate's edges, and a hint to the catalog of what they will ask for."""

@@ -24,7 +24,7 @@ from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Allows, Edge, Exactly, Nothing, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine, Unusable
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -96,7 +96,8 @@ class Universe:
 
         The preferred release first, then newest first. Pre-releases by the
         policy: with "if-necessary" where a requirement names one, or nothing
-        else fits. Yanked releases only where a requirement pins them (PEP 592).
+        else fits. Yanked releases only where the stack or a fact pins them:
+        PEP 592 leaves a pin in metadata open, and uv refuses it, too.
         """
         banned = set(excluded)
         match package.kind:
@@ -165,7 +166,7 @@ class Universe:
             return self._candidates[key]
 
     def _order(self, project: Project, mask: int, edges: Sequence[Edge]) -> Iterator[int]:
-        pinned = any(_pins(edge.allows) for edge in edges)
+        pinned = any(isinstance(edge.origin, (StackLine, FactLine)) and _pins(edge.allows) for edge in edges)
 
         def usable(among: int) -> Iterator[int]:
             preferred = self.preferred.get(project.name)

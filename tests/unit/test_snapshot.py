@@ -440,9 +440,10 @@ def test_merges_the_recordings_of_two_platforms(tmp_path: Path) -> None:
 
 
 def test_merges_two_spellings_of_one_version() -> None:
+    aside = [SetAside("demo-x.zip", Reason.VERSION, "x")]
     pages = (
-        a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}),
-        a_page("demo", {"1": [a_file("demo-1-py3-none-any.whl")]}),
+        a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, set_aside=aside),
+        a_page("demo", {"1": [a_file("demo-1-py3-none-any.whl")]}, set_aside=aside),
     )
     one, other = (
         Snapshot(
@@ -457,6 +458,7 @@ def test_merges_two_spellings_of_one_version() -> None:
         for target, page in zip((ARM, X86), pages, strict=True)
     )
     (page,) = one.merged(other).lookups[NormalizedName("demo")]["linux-aarch64"].pages
+    assert page.set_aside == tuple(aside)
     assert {version: [file.filename for file in files] for version, files in page.releases.items()} == {
         "1.0": ["demo-1-py3-none-any.whl", "demo-1.0.tar.gz"]
     }
@@ -489,13 +491,17 @@ def test_an_empty_snapshot_round_trips(tmp_path: Path) -> None:
     assert Snapshot.read(tmp_path / "demo.snapshot") == empty
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "demo.snapshot").write_bytes(b"old")
     snapshot = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM)
     broken = replace(snapshot, hashed={"demo.whl": ("no hash", 1)})
     with pytest.raises(ValueError, match="fromhex"):
         broken.write(tmp_path / "demo.snapshot")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"demo.snapshot": b"old"}
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        snapshot.write(tmp_path / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.snapshot", "folder"]
 
 
 def test_order_of_asking_and_hash_seed_change_nothing() -> None:

@@ -1,0 +1,349 @@
+"""Pages of the simple API, from bytes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.utils import NormalizedName
+
+from resolver.catalog import simple
+from resolver.catalog.frozen import freeze, thaw
+from resolver.errors import IndexFailure
+from resolver.model.release import File, Page, Reason, SetAside
+
+RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
+DEMO = NormalizedName("demo")
+URL = "https://mirror.example/simple/demo/"
+A, B = "a" * 64, "b" * 64
+JSON = "application/vnd.pypi.simple.v1+json"
+HINT = "hint: open the address in a browser: a proxy or a half-finished mirror may have answered"
+
+
+def parse(body: str | bytes, content_type: str = "text/html", project: str = "demo", url: str = URL) -> Page:
+    content = body if isinstance(body, bytes) else body.encode()
+    return simple.parse(content, content_type, project=NormalizedName(project), index="mirror", url=url)
+
+
+def html(*anchors: str, head: str = "") -> str:
+    return f"<!DOCTYPE html><html><head>{head}</head><body>{''.join(anchors)}</body></html>"
+
+
+def page(*files: dict[str, Any], **changes: Any) -> str:
+    return json.dumps({"meta": {"api-version": "1.1"}, "name": "Demo", "files": list(files), **changes})
+
+
+def only(parsed: Page) -> File:
+    assert parsed.set_aside == ()
+    ((file,),) = parsed.releases.values()
+    return file
+
+
+# --- recorded shapes
+
+
+def test_the_page_of_pytorch() -> None:
+    """Root-relative links, `%2B`, no hash but one of METADATA, links to another host, a comment after the end."""
+    body = (RECORDED / "pytorch-cpu-torch.html").read_bytes()
+    parsed = parse(body, project="torch", url="https://download.pytorch.org/whl/cpu/torch/")
+    assert set(parsed.releases) == {"2.8.0+cpu", "2.10.0+cpu"}
+    assert parsed.set_aside == ()
+    assert parsed.releases["2.8.0+cpu"] == (
+        File(
+            "torch-2.8.0+cpu-cp313-cp313-manylinux_2_28_x86_64.whl",
+            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp313-cp313-manylinux_2_28_x86_64.whl",
+            metadata="ac59d7d8f73f4f515c949c9583ead0cce1f230a649f6c63fea0e949f93f02ae6",
+        ),
+        File(
+            "torch-2.8.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl",
+            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp311-cp311-manylinux_2_28_x86_64.whl",
+            sha256="cb06175284673a581dd91fb1965662ae4ecaba6e5c357aa0ea7bb8b84b6b7eeb",
+            metadata="",
+        ),
+        File(
+            "torch-2.8.0+cpu-cp311-cp311-win_amd64.whl",
+            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp311-cp311-win_amd64.whl",
+            sha256="7631ef49fbd38d382909525b83696dc12a55d68492ade4ace3883c62b9fc140f",
+        ),
+    )
+    newest = parsed.releases["2.10.0+cpu"]
+    assert [file.yanked for file in newest] == [None, "superseded by the manylinux wheel"]
+    assert {file.url.partition("/whl/")[0] for file in newest} == {"https://download-r2.pytorch.org"}
+
+
+def test_the_page_of_huawei() -> None:
+    """A folder listing: links up and for sorting, relative links, no hash, or an md5, which counts as none."""
+    root = "https://mirrors.huaweicloud.com/ascend/repos/pypi/torch-npu/"
+    parsed = parse((RECORDED / "huawei-torch-npu.html").read_bytes(), project="torch-npu", url=root)
+    names = [f"torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_{machine}.whl" for machine in ("aarch64", "x86_64")]
+    assert parsed.releases == {"2.7.1.post1": tuple(File(name, root + name) for name in names)}
+    assert [str(one) for one in parsed.set_aside] == [
+        "torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_x86_64.whl.asc is not a wheel, .tar.gz or .zip",
+        "torch_npu-2.7.1.nightly-cp311-cp311-linux_aarch64.whl has a version that is not PEP 440 (2.7.1.nightly)",
+    ]
+
+
+def test_the_variant_wheels_of_huawei() -> None:
+    parsed = parse((RECORDED / "huawei-variant-vllm-ascend.html").read_bytes(), project="vllm-ascend")
+    assert [file.filename for file in parsed.releases["0.22.1rc1"]] == [
+        "vllm_ascend-0.22.1rc1-cp311-cp311-manylinux_2_24_x86_64-910b.whl"
+    ]
+    assert parsed.set_aside == (SetAside("vllm_ascend-0.22.1rc1-index.json", Reason.FORMAT),)
+
+
+# --- JSON (PEP 691, 700, 714)
+
+
+def test_all_that_a_json_page_says() -> None:
+    file = only(
+        parse(
+            page(
+                {
+                    "filename": "demo-1.0-py3-none-any.whl",
+                    "url": f"../../files/demo-1.0-py3-none-any.whl#sha256={B}",
+                    "hashes": {"sha256": A, "md5": "0"},
+                    "requires-python": ">=3.10",
+                    "size": 7,
+                    "upload-time": "2025-01-02T03:04:05.678Z",
+                    "yanked": "broken",
+                    "core-metadata": {"sha256": B},
+                    "dist-info-metadata": {"sha256": A},
+                    "provenance": None,
+                }
+            ),
+            JSON,
+        )
+    )
+    assert file == File(
+        "demo-1.0-py3-none-any.whl",
+        "https://mirror.example/files/demo-1.0-py3-none-any.whl",
+        A,
+        7,
+        ">=3.10",
+        "broken",
+        "2025-01-02T03:04:05.678Z",
+        B,
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "metadata"),
+    [
+        ({}, None),
+        ({"core-metadata": False, "dist-info-metadata": {"sha256": A}}, None),
+        ({"core-metadata": True}, ""),
+        ({"core-metadata": {"sha512": "1"}}, ""),
+        ({"dist-info-metadata": {"sha256": A}}, A),
+        ({"core-metadata": None, "dist-info-metadata": True}, ""),
+    ],
+)
+def test_metadata_files_in_json(keys: dict[str, Any], metadata: str | None) -> None:
+    assert only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **keys}), JSON)).metadata == metadata
+
+
+@pytest.mark.parametrize(("yanked", "expected"), [(False, None), (True, ""), ("", ""), ("why", "why")])
+def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": yanked}
+    assert only(parse(page(row), JSON)).yanked == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "why"),
+    [
+        ("", JSON, "The page is empty."),
+        (" \n ", "text/html", "The page is empty."),
+        ('{"meta": {', JSON, "It is not a JSON page of PEP 691: Input data was truncated."),
+        (page()[:-1], "", "It is not a JSON page of PEP 691: Input data was truncated."),
+        ('{"files": []}', JSON, "It is not a JSON page of PEP 691: Object missing required field `meta`."),
+        (page(meta={"api-version": "2.0"}), JSON, "Its API version is 2.0; 1 can be read (PEP 629)."),
+        (page(name="other"), JSON, "It is a page for another project, `other`."),
+        (
+            page(),
+            "application/vnd.pypi.simple.v2+json",
+            "It is of the type `application/vnd.pypi.simple.v2+json`; version 1 is what can be read (PEP 629).",
+        ),
+        (html()[:-8], "text/html", "It breaks off before `</html>`."),
+        ("<HTML ><a href=demo-1.zip>", "text/html", "It breaks off before `</html>`."),
+        ("404 not found", "text/plain", "It is neither JSON nor HTML."),
+        ("\x7fELF\x00\x01", "", "It is neither JSON nor HTML."),
+        (
+            html(head='<meta name="pypi:repository-version" content="2.0">'),
+            "text/html",
+            "Its API version is '2.0'; 1 can be read (PEP 629).",
+        ),
+        (
+            html("<a href=other-1.zip>x</a>", "<a href='x/other-2-py3-none-any.whl'>x</a>", "<a href=other.egg>"),
+            "text/html",
+            "Every file on it belongs to another project, other-1.zip for one.",
+        ),
+        (
+            page({"filename": "other-1.zip", "url": "other-1.zip", "hashes": {}}),
+            JSON,
+            "Every file on it belongs to another project, other-1.zip for one.",
+        ),
+    ],
+)
+def test_pages_that_cannot_be_used(body: str, content_type: str, why: str) -> None:
+    with pytest.raises(IndexFailure) as caught:
+        parse(body, content_type)
+    assert str(caught.value) == (
+        f"Index `mirror` sent an unusable page for demo.\n  at https://mirror.example/simple/demo/\n  {why}\n{HINT}"
+    )
+
+
+@pytest.mark.parametrize("body", [html(), "<!doctype html>", page(files=[])])
+def test_a_page_without_files_is_one(body: str) -> None:
+    parsed = parse(body)
+    assert dict(parsed.releases) == {}
+    assert (parsed.project, parsed.index, parsed.set_aside) == ("demo", "mirror", ())
+
+
+# --- HTML (PEP 503, 592, 658, 714)
+
+
+def test_all_that_an_anchor_says() -> None:
+    file = only(
+        parse(
+            html(
+                f'<a href="../../f/demo-1-py3-none-any.whl?sig=1#egg=x&amp;sha256={A.upper()}" '
+                'data-requires-python="&gt;=3.8,&lt;4" data-yanked data-upload-time="2025-08-07T06:56:07.773876Z" '
+                f'data-core-metadata="sha256={B}" data-dist-info-metadata="true">any text</a>'
+            )
+        )
+    )
+    assert file == File(
+        "demo-1-py3-none-any.whl",
+        "https://mirror.example/f/demo-1-py3-none-any.whl?sig=1",
+        sha256=A,
+        requires_python=">=3.8,<4",
+        yanked="",
+        uploaded="2025-08-07T06:56:07.773876Z",
+        metadata=B,
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "metadata"),
+    [
+        ("", None),
+        ('data-dist-info-metadata="true"', ""),
+        (f'data-dist-info-metadata="sha256={A}"', A),
+        (f'data-core-metadata="true" data-dist-info-metadata="sha256={A}"', ""),
+        ('data-core-metadata="false"', None),
+        ('data-core-metadata="sha512=12"', ""),
+        ('data-core-metadata="sha256=12"', ""),
+        ("data-core-metadata", ""),
+    ],
+)
+def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
+    assert only(parse(html(f"<a href='demo-1-py3-none-any.whl' {attributes}>x</a>"))).metadata == metadata
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("demo-1.zip", "https://mirror.example/simple/demo/demo-1.zip"),
+        ("/f/demo-1.zip", "https://mirror.example/f/demo-1.zip"),
+        ("/f/../demo-1.zip", "https://mirror.example/demo-1.zip"),
+        ("//files.example/demo-1.zip", "https://files.example/demo-1.zip"),
+        ("HTTPS://files.example/demo-1.zip", "https://files.example/demo-1.zip"),
+        ("https://me:secret@files.example/demo-1.zip", "https://files.example/demo-1.zip"),
+        ("  https://files.example/demo-1.zip\n", "https://files.example/demo-1.zip"),
+        ("https://files.example/a@b/demo-1.zip", "https://files.example/a@b/demo-1.zip"),
+    ],
+)
+def test_where_a_link_leads(href: str, url: str) -> None:
+    assert only(parse(html(f'<a href="{href}">x</a>'))).url == url
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("https://cdn.example/d/", "https://cdn.example/d/demo-1.zip"),
+        ("/d/", "https://mirror.example/d/demo-1.zip"),
+        ("//me:secret@cdn.example/", "https://cdn.example/demo-1.zip"),
+    ],
+)
+def test_a_base_address(base: str, url: str) -> None:
+    assert only(parse(html("<a href=demo-1.zip>x</a>", head=f'<base target="_top"><base href="{base}">'))).url == url
+
+
+def test_credentials_of_the_page_do_not_reach_its_files() -> None:
+    parsed = parse(html("<a href=/demo-1.zip>x</a>"), url="https://me:secret@mirror.example/simple/demo/")
+    assert only(parsed).url == "https://mirror.example/demo-1.zip"
+
+
+def test_anchors_in_comments_do_not_count() -> None:
+    assert only(parse(html("<!-- <a href=demo-2.zip>x</a> -->", "<a>", "<a href=''>", "<a href=demo-1.zip>"))).url
+
+
+def test_other_encodings() -> None:
+    body = html('<a href="demo-1.zip" data-yanked="zurückgezogen">x</a>')
+    assert only(parse(body.encode("latin-1"), "text/html; charset=ISO-8859-1")).yanked == "zurückgezogen"
+    assert only(parse(body.encode("utf-8-sig"), "text/html; charset=nonsense")).yanked == "zurückgezogen"
+
+
+# --- grouping
+
+
+def test_what_is_set_aside_and_why() -> None:
+    parsed = parse(
+        html(
+            "<a href=demo-1.0.tar.gz>",
+            "<a href=demo-1.0.linux-x86_64.tar.gz>",
+            "<a href=demo-1.0-py2.6.egg>",
+            "<a href=demo-1.0.win32.exe>",
+            "<a href=demo-2004d.zip>",
+            "<a href=other-1.0.tar.gz>",
+            "<a href=other-1.0-py3-none-any.whl>",
+            "<a href=demo-1.0-py3.whl>",
+            "<a href='demo%0a-1.0.zip'>",
+            "<a href='x%2fdemo-1.0.zip'>",
+            "<a href='http://[/demo-1.0.zip'>",
+        )
+    )
+    assert [file.filename for file in parsed.releases["1.0"]] == ["demo-1.0.tar.gz"]
+    assert [(one.filename, one.reason.name, one.detail) for one in parsed.set_aside] == [
+        ("demo-1.0-py2.6.egg", "FORMAT", ""),
+        ("demo-1.0.win32.exe", "FORMAT", ""),
+        ("other-1.0.tar.gz", "FOREIGN", ""),
+        ("other-1.0-py3-none-any.whl", "FOREIGN", "other"),
+        ("demo-1.0-py3.whl", "NAME", ""),
+        ("demo\\n-1.0.zip", "NAME", ""),
+        ("x/demo-1.0.zip", "NAME", ""),
+        ("demo-1.0.zip", "NAME", ""),
+        ("demo-1.0.linux-x86_64.tar.gz", "VERSION", "1.0.linux-x86_64"),
+        ("demo-2004d.zip", "VERSION", "2004d"),
+    ]
+
+
+def test_spellings_of_one_version_share_a_key_whatever_their_order() -> None:
+    anchors = ["<a href=demo-1.0.zip>", "<a href=demo-1.0.0-py3-none-any.whl>", "<a href=demo-1-py2-none-any.whl>"]
+    for order in (anchors, anchors[::-1]):
+        parsed = parse(html(*order))
+        assert {key: [file.filename for file in files] for key, files in parsed.releases.items()} == {
+            "1": ["demo-1-py2-none-any.whl", "demo-1.0.zip", "demo-1.0.0-py3-none-any.whl"]
+        }
+
+
+def test_a_file_that_is_listed_twice() -> None:
+    link = f"<a href='demo-1.zip#sha256={A}'>"
+    assert only(parse(html(link, link))).sha256 == A
+    parsed = parse(html(link, f"<a href='demo-1.zip#sha256={B}'>"))
+    assert [file.sha256 for file in parsed.releases["1"]] == [A]
+    assert parsed.set_aside == (SetAside("demo-1.zip", Reason.NAME, "the page lists it again with another sha256"),)
+
+
+def test_a_page_is_the_same_after_freezing() -> None:
+    parsed = parse(html("<a href=demo-1.zip>", "<a href=demo-2.zip data-yanked=no>", "<a href=demo-3.egg>"))
+    thawed = thaw(freeze(parsed), DEMO, "elsewhere")
+    assert thawed is not None
+    assert (thawed.project, thawed.index, thawed.set_aside) == ("demo", "elsewhere", parsed.set_aside)
+    assert dict(thawed.releases) == dict(parsed.releases)
+    assert ("1" in thawed.releases, "9" in thawed.releases, len(thawed.releases)) == (True, False, 2)
+    with pytest.raises(KeyError):
+        thawed.releases["9"]
+    assert thaw(freeze(parsed), NormalizedName("other"), "x") is None
+    assert thaw(b"\x93", DEMO, "x") is None
