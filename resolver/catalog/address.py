@@ -115,4 +115,6 @@ class Base:
             url = self._origin + href
         else:
             url = urljoin(self.url, href)
+        if "[" in url:
+            urlsplit(url)  # raises where what is in brackets is no IPv6 address
         return without_credentials(url) if "@" in url else url

@@ -21,6 +21,7 @@ from resolver.model.release import Archive
 _MEMBER_LIMIT: Final = 8 << 20
 _MOST_MEMBERS: Final = 200_000
 _UNPACKED_LIMIT: Final = 8 << 30
+_CHUNK: Final = 1 << 20
 _HEADER_LIMIT: Final = 16 << 20  # for a tar's extended headers, and a zip's list of members
 
 # PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for every wheel.
@@ -131,6 +132,9 @@ def _tar_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str,
                     content = archive.extractfile(info)
                     if content is not None:
                         yield top, rest, content.read()
+        # What follows the last member is of no interest, but the checksum at the very end is.
+        while source.read(_CHUNK):
+            source.seek(source.tell())
 
 
 def _zip_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:

@@ -61,7 +61,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
         unusable(project, index, url, "The page is empty.")
     if media.startswith("application/vnd.pypi.simple.v") and not media.startswith("application/vnd.pypi.simple.v1+"):
         unusable(project, index, url, f"It is of the type `{media}`; version 1 is what can be read (PEP 629).")
-    if media in _JSON_TYPES or (not media.endswith("html") and body.lstrip()[:1] == b"{"):
+    if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
         files = _read_json(body, project, index, url)
     else:
         try:

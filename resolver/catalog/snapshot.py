@@ -31,7 +31,9 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.cache import Cache
+from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Follow, Lookup, UnusableFile
+from resolver.catalog.stored import Stored
 from resolver.errors import IndexFailure, InputError
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
@@ -207,10 +209,6 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
     An index made of a snapshot can serve pages and the metadata of wheels, but
     no file itself; with this, it needs to serve none.
     """
-    # 50 ms of imports that reading a snapshot does not need
-    from resolver.catalog.files import Stored
-    from resolver.catalog.meter import Meter
-
     stored = Stored(cache, Meter())
 
     def sha256(key: str) -> str:

@@ -306,7 +306,7 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
         [
             [
                 lookup.pages[0].releases["1.0"] + lookup.pages[0].set_aside
-                for lookup in snapshot.lookups["demo"].values()
+                for lookup in snapshot.lookups[NormalizedName("demo")].values()
             ],
             *snapshot.metadata.values(),
             *snapshot.archives.values(),

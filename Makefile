@@ -1,0 +1,83 @@
+# `make` alone says what there is to do. Everything sets up .venv by itself.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+LOCK   := $(BIN)/ascend-lock
+
+# variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
+STACK   ?=
+OFFLINE ?=
+UPGRADE ?=
+ARGS    ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help lock check-locks snapshot test test-live check format bench requirements clean
+
+help: ## say what there is to do
+	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "For example: make lock STACK=verl-qwen3.5"
+
+lock: $(VENV)/.run ## lock a stack: STACK=name [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list the stacks
+ifeq ($(STACK),)
+	@echo "Which stack? make lock STACK=…"
+	@echo
+	@$(LOCK) stacks
+else
+	@$(LOCK) lock $(STACK) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
+endif
+
+check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say
+	@$(LOCK) check $(STACK)
+
+snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
+	@$(LOCK) snapshot $(STACK)
+
+test: $(VENV)/.dev ## run the tests (no network but loopback)
+	@$(BIN)/python -m pytest -q -n 2 -m "not live" $(ARGS)
+
+test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
+	@$(BIN)/python -m pytest -q -m live $(ARGS)
+
+check: $(VENV)/.dev ## lint, types, import rules, tests
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory test
+
+format: $(VENV)/.dev ## put the code into its form
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.dev ## pair this with uv on the same requirements
+	@$(BIN)/python benchmarks/bench.py $(ARGS)
+
+requirements: $(VENV)/.dev ## lock this project's own requirements again
+	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+		--python-version 3.10 --extra build pyproject.toml -o requirements/run.txt
+	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+		--python-version 3.10 --extra build --extra dev pyproject.toml -o requirements/dev.txt
+
+clean: ## remove .venv and what tools left behind
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build ./*.egg-info
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "error: $(PYTHON) is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+
+# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply.
+$(VENV)/.run: $(BIN)/python requirements/run.txt pyproject.toml
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/run.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python requirements/dev.txt pyproject.toml
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/dev.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,169 @@
+"""An index made of plain data, and problems in one line: what tests of the solver stand on.
+
+    catalog = DataCatalog({"a": {"2": ["b<2"], "1": []}, "b": {"2": [], "1": []}})
+    resolution = solved(problem("a"), catalog)
+
+`wheel` and `archive` add files with everything that a page can say of them.
+`solved` and `refused` insist on the answer that the test expects.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName, canonicalize_name
+
+from resolver.catalog.protocol import Follow, Lookup, UnusableFile
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.conflict import Conflict
+from resolver.model.fact import Need
+from resolver.model.index import PYPI, Binding, Index, Indexes
+from resolver.model.origin import StackLine
+from resolver.model.problem import Ask, Policy, Problem, Stack
+from resolver.model.release import Archive, File, Metadata, Page, SetAside
+from resolver.model.resolution import Resolution
+from resolver.model.target import Target
+from resolver.solve.solver import solve
+
+
+class DataCatalog:
+    """A `Catalog` over files that a test adds. `asked` lists the metadata that was read, in order."""
+
+    def __init__(self, releases: Mapping[str, Mapping[str, Iterable[str]]] | None = None) -> None:
+        self._pages: dict[tuple[NormalizedName, str], dict[str, list[File]]] = {}
+        self._set_aside: dict[tuple[NormalizedName, str], list[SetAside]] = {}
+        self._metadata: dict[str, Metadata] = {}
+        self._archives: dict[str, Archive] = {}
+        self._members: dict[tuple[str, str], str] = {}
+        self._bindings: dict[NormalizedName, tuple[str, ...]] = {}
+        self.unreachable: tuple[str, ...] = ()
+        self.asked: list[str] = []
+        for name, versions in (releases or {}).items():
+            for version, requires in versions.items():
+                self.wheel(name, version, requires)
+
+    # --- what there is
+
+    def wheel(
+        self,
+        name: str,
+        version: str,
+        requires: Iterable[str] = (),
+        *,
+        tags: str = "py3-none-any",
+        index: str = PYPI,
+        requires_python: str = "",
+        metadata_python: str | None = None,
+        readable: bool = True,
+        yanked: str | None = None,
+        uploaded: str = "",
+    ) -> File:
+        """Add a wheel. `tags` may begin with a build tag; METADATA says `metadata_python`, else what the page says."""
+        distribution = canonicalize_name(name).replace("-", "_")
+        file = self._add(
+            name, version, f"{distribution}-{version}-{tags}.whl", index, requires_python, yanked, uploaded
+        )
+        if readable:
+            python = requires_python if metadata_python is None else metadata_python
+            self._metadata[file.filename] = Metadata(name, version, tuple(requires), python)
+        return file
+
+    def archive(
+        self,
+        name: str,
+        version: str,
+        requires: Iterable[str] | None = (),
+        *,
+        ending: str = ".tar.gz",
+        index: str = PYPI,
+        requires_python: str = "",
+        build_requires: Iterable[str] | None = ("setuptools",),
+        members: Mapping[str, str] | None = None,
+        yanked: str | None = None,
+        uploaded: str = "",
+    ) -> File:
+        """Add a source archive; with `requires` of None it has no static metadata."""
+        distribution = canonicalize_name(name).replace("-", "_")
+        file = self._add(name, version, f"{distribution}-{version}{ending}", index, requires_python, yanked, uploaded)
+        metadata = None if requires is None else Metadata(name, version, tuple(requires), requires_python)
+        why = "its PKG-INFO has metadata 2.1, and it has no [project] table" if requires is None else ""
+        builds = None if build_requires is None else tuple(build_requires)
+        self._archives[file.filename] = Archive(metadata, builds, why)
+        for path, content in (members or {}).items():
+            self._members[file.filename, path] = content
+        return file
+
+    def project(self, name: str, *, index: str = PYPI, set_aside: Iterable[SetAside] = ()) -> None:
+        """Make a project known, if only by files that were set aside while its page was read."""
+        key = (canonicalize_name(name), index)
+        self._pages.setdefault(key, {})
+        self._set_aside.setdefault(key, []).extend(set_aside)
+
+    def bind(self, name: str, *indexes: str) -> None:
+        """Look a project up on these indexes, all of them together."""
+        self._bindings[canonicalize_name(name)] = indexes
+
+    def indexes(self) -> Indexes:
+        """The indexes and bindings that this catalog answers for. They are the stack's own: facts may match nothing."""
+        names = {PYPI, *(index for bound in self._bindings.values() for index in bound)}
+        bindings = [
+            Binding(packages=(name,), indexes=bound, take="all") for name, bound in sorted(self._bindings.items())
+        ]
+        indexes = {name: Index(name=name, url="" if name == PYPI else f"http://{name}.test/") for name in sorted(names)}
+        return Indexes(indexes=indexes, bindings=tuple(bindings), own=True)
+
+    def _add(
+        self, name: str, version: str, filename: str, index: str, python: str, yanked: str | None, uploaded: str
+    ) -> File:
+        file = File(
+            filename=filename,
+            sha256=hashlib.sha256(f"{index}/{filename}".encode()).hexdigest(),
+            size=len(filename),
+            requires_python=python,
+            yanked=yanked,
+            uploaded=uploaded,
+        )
+        self.project(name, index=index)
+        self._pages[canonicalize_name(name), index].setdefault(version, []).append(file)
+        return file
+
+    # --- what the solver asks
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        pages = []
+        for index in self._bindings.get(project, (PYPI,)):
+            releases = self._pages.get((project, index))
+            if releases is not None:
+                frozen = {version: tuple(files) for version, files in releases.items()}
+                pages.append(Page(project, index, frozen, tuple(self._set_aside[project, index])))
+        return Lookup(tuple(pages), self.unreachable)
+
+    def metadata(self, file: File) -> Metadata:
+        self.asked.append(file.filename)
+        if file.filename not in self._metadata:
+            raise UnusableFile("its METADATA cannot be read")
+        return self._metadata[file.filename]
+
+    def archive_of(self, file: File) -> Archive:
+        self.asked.append(file.filename)
+        return self._archives[file.filename]
+
+    def member(self, file: File, path: str) -> str:
+        if (file.filename, path) not in self._members:
+            raise UnusableFile(f"it has no `{path}`")
+        return self._members[file.filename, path]
+
+    def sha256(self, file: File) -> File:
+        return file
+
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+        list(wanted)
+
+    def close(self) -> None:
+        pass

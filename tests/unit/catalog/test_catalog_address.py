@@ -1,0 +1,93 @@
+"""Addresses: which may be asked, and what of them may be shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.catalog.address import Root, is_allowed, is_loopback, origin, read_root, without_credentials
+from resolver.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://a.example/x@y", "https://a.example/x@y"),
+        ("https://me:pw@a.example/x@y", "https://a.example/x@y"),
+        ("https://me:p@w@a.example", "https://a.example"),
+        ("https://me@a.example?q=@", "https://a.example?q=@"),
+        ("//me:pw@a.example/", "//a.example/"),
+        ("me:pw@a.example", "a.example"),
+        ("https://a.example#@", "https://a.example#@"),
+    ],
+)
+def test_credentials_are_cut_out(url: str, shown: str) -> None:
+    assert without_credentials(url) == shown
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.255.0.9", "::1"])
+def test_loopback(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["localhost.example", "128.0.0.1", "10.0.0.1", "::2", "127.0.0.1.example", "0.0.0.0", ""])
+def test_no_loopback(host: str) -> None:
+    assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("https://a.example/", True),
+        ("http://127.0.0.1:8000/", True),
+        ("http://[::1]/", True),
+        ("http://a.example/", False),
+        ("ftp://a.example/", False),
+        ("http://127.0.0.1@a.example/", False),
+    ],
+)
+def test_what_may_be_asked(url: str, allowed: bool) -> None:
+    assert is_allowed(origin(url)) is allowed
+
+
+def test_origins() -> None:
+    assert origin("https://a.example/x") == origin("https://me@A.example:443/y")
+    assert str(origin("https://[::1]:8443/x")) == "https://[::1]:8443"
+    with pytest.raises(ValueError, match="names no host"):
+        origin("https:///x")
+
+
+def test_a_root_keeps_credentials_apart() -> None:
+    root = read_root(" https://me:p%40ss@a.example/simple?x#y ", "mine")
+    assert root == Root("https://a.example/simple/", "me", "p@ss")
+    assert root.page("demo") == "https://a.example/simple/demo/"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (
+            "http://me:pw@a.example/simple",
+            "The address of index `mine` is plain http.\n"
+            "  at index `mine`: http://a.example/simple\n"
+            "  Whoever sits on the way could change pages and hashes alike.\n"
+            "hint: use https; a trusted-host setting of pip is not followed",
+        ),
+        (
+            "file:///srv/simple",
+            "The address of index `mine` has the scheme `file`.\n"
+            "  at index `mine`: file:///srv/simple\n"
+            "  Only https is asked, and http on this machine itself.\n"
+            "hint: serve a folder with `python -m http.server --bind 127.0.0.1` and name that address",
+        ),
+        (
+            "https:///simple",
+            "The address of index `mine` cannot be read.\n"
+            "  at index `mine`: https:///simple\n"
+            "  `https:///simple` names no host",
+        ),
+    ],
+)
+def test_roots_that_are_refused(url: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_root(url, "mine")
+    assert str(caught.value) == message

@@ -1,0 +1,302 @@
+"""Source archives: what is static, and that nothing in them can do harm."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.utils import NormalizedName
+
+from resolver.catalog import archive as archive_module
+from resolver.catalog.archive import read_archive, read_member
+from resolver.catalog.metadata import Release
+from resolver.catalog.protocol import UnusableFile
+from resolver.errors import IndexFailure
+from resolver.model.release import Archive, Metadata
+
+TAR = Release("demo-1.0.tar.gz", NormalizedName("demo"), "1.0")
+ZIP = Release("demo-1.0.zip", NormalizedName("demo"), "1.0")
+URL = "https://mirror.example/demo-1.0.tar.gz"
+OLD = "Metadata-Version: 1.0\nName: demo\nVersion: 1.0\n"
+NEW = "Metadata-Version: 2.2\nName: demo\nVersion: 1.0\nRequires-Dist: numpy\n"
+
+
+def tar(path: Path, members: dict[str, str | tarfile.TarInfo]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            if isinstance(content, tarfile.TarInfo):
+                archive.addfile(content)
+            else:
+                info = tarfile.TarInfo(name)
+                info.size = len(content.encode())
+                archive.addfile(info, io.BytesIO(content.encode()))
+    return path
+
+
+def zipped(path: Path, members: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+def read(path: Path, members: dict[str, str]) -> Archive:
+    """The same archive as .tar.gz and as .zip gives the same."""
+    placed = {f"demo-1.0/{name}": content for name, content in members.items()}
+    first = read_archive(tar(path, placed), TAR, URL)
+    second = read_archive(zipped(path, placed), ZIP, URL)
+    assert first == second
+    return first
+
+
+# --- what is static
+
+
+def test_a_static_pkg_info(path: Path) -> None:
+    found = read(path, {"PKG-INFO": NEW, "pyproject.toml": '[build-system]\nrequires = ["setuptools>=77"]\n'})
+    assert found == Archive(Metadata("demo", "1.0", ("numpy",)), ("setuptools>=77",))
+
+
+@pytest.mark.parametrize("field", ["Requires-Dist", "requires-python", "Provides-Extra"])
+def test_a_dynamic_pkg_info(path: Path, field: str) -> None:
+    found = read(path, {"PKG-INFO": NEW + f"Dynamic: {field}\n"})
+    why = f"its PKG-INFO calls {field.title()} dynamic, and it has no pyproject.toml"
+    assert found == Archive(None, None, why)
+
+
+def test_other_dynamic_fields_do_not_matter(path: Path) -> None:
+    assert read(path, {"PKG-INFO": NEW + "Dynamic: License\n"}).metadata is not None
+
+
+@pytest.mark.parametrize(
+    ("members", "build_requires", "why"),
+    [
+        ({}, None, "it has no PKG-INFO, and it has no pyproject.toml"),
+        (
+            {"PKG-INFO": OLD},
+            None,
+            "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static, and it has no pyproject.toml",
+        ),
+        (
+            {"PKG-INFO": OLD, "pyproject.toml": "[build-system]\nrequires = []\n"},
+            (),
+            "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static, "
+            "and its pyproject.toml has no [project] table",
+        ),
+        (
+            {"pyproject.toml": '[project]\nname = "demo"\ndynamic = ["dependencies", "version"]\n'},
+            None,
+            "it has no PKG-INFO, and its pyproject.toml calls dependencies dynamic",
+        ),
+        (
+            {"pyproject.toml": '[project]\nname = "other"\n'},
+            None,
+            "it has no PKG-INFO, and its pyproject.toml is that of other",
+        ),
+        (
+            {"PKG-INFO": "Name: demo\n"},
+            None,
+            "the metadata of demo-1.0.tar.gz has no Version, and it has no pyproject.toml",
+        ),
+    ],
+)
+def test_archives_without_static_metadata(
+    path: Path, members: dict[str, str], build_requires: tuple[str, ...] | None, why: str
+) -> None:
+    placed = {f"demo-1.0/{name}": content for name, content in {"setup.py": "", **members}.items()}
+    assert read_archive(tar(path, placed), TAR, URL) == Archive(None, build_requires, why)
+
+
+def test_a_static_project_table(path: Path) -> None:
+    found = read(
+        path,
+        {
+            "PKG-INFO": OLD,
+            "pyproject.toml": """
+[project]
+name = "Demo"
+dynamic = ["version"]
+requires-python = ">=3.9"
+dependencies = ["numpy>=1", "torch==2.8.0 ; platform_machine == 'aarch64'"]
+[project.optional-dependencies]
+Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_name == 'b'"]
+""",
+        },
+    )
+    assert found.metadata == Metadata(
+        "Demo",
+        "1.0",
+        (
+            "numpy>=1",
+            "torch==2.8.0 ; platform_machine == 'aarch64'",
+            'pytest; extra == "test-all"',
+            'x @ https://a.example/x.whl ; extra == "test-all"',
+            'y; (os_name == "a" or os_name == "b") and extra == "test-all"',
+        ),
+        ">=3.9",
+        ("Test_all",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("[project", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
+        ("[project]\n", "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Object missing required field `name`"),
+        (
+            '[project]\nname = "demo"\ndependencies = "x"\n',
+            "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `array`, got `str` - at `$.dependencies`",
+        ),
+        (
+            '[build-system]\nrequires = [1]\n',
+            "[build-system] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `str`, got `int` - at `$.requires[0]`",
+        ),
+        (
+            '[project]\nname = "demo"\ndependencies = ["-x"]\n',
+            "demo-1.0.tar.gz has the invalid requirement `-x`: ",
+        ),
+        (
+            '[project]\nname = "demo"\n[project.optional-dependencies]\na = ["x=="]\n',
+            "demo-1.0.tar.gz has the invalid requirement `x==`: ",
+        ),
+    ],
+)
+def test_an_invalid_pyproject(path: Path, content: str, why: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        read_archive(tar(path, {"demo-1.0/pyproject.toml": content}), TAR, URL)
+    assert str(caught.value).startswith(why)
+
+
+def test_an_archive_of_another_release(path: Path) -> None:
+    with pytest.raises(IndexFailure, match=r"The metadata of demo-1\.0\.tar\.gz is that of another release"):
+        read_archive(tar(path, {"demo-1.0/PKG-INFO": NEW.replace("1.0", "1.1")}), TAR, URL)
+
+
+# --- members
+
+
+def test_members(path: Path) -> None:
+    tar(path, {"./demo-1.0/requirements/common.txt": "numpy\n", "demo-1.0/x/requirements/common.txt": "no\n"})
+    assert read_member(path, TAR, "requirements/common.txt") == "numpy\n"
+    zipped(path, {"demo-1.0/setup.py": "\ufeffé"})
+    assert read_member(path, ZIP, "setup.py") == "é"
+
+
+def test_the_last_of_several_members_counts(path: Path) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        for content in (b"first", b"last"):
+            info = tarfile.TarInfo("demo-1.0/a")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    assert read_member(path, TAR, "a") == "last"
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
+def test_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
+    info = tarfile.TarInfo("demo-1.0/PKG-INFO")
+    info.type = kind
+    info.linkname = "/etc/passwd"
+    tar(path, {"demo-1.0/setup.py": "", "link": info})
+    with pytest.raises(UnusableFile, match=r"demo-1\.0\.tar\.gz has no file PKG-INFO"):
+        read_member(path, TAR, "PKG-INFO")
+
+
+def test_links_in_a_zip_are_no_members(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        info = zipfile.ZipInfo("demo-1.0/PKG-INFO")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    with pytest.raises(UnusableFile, match="has no file PKG-INFO"):
+        read_member(path, ZIP, "PKG-INFO")
+
+
+@pytest.mark.parametrize("name", ["../PKG-INFO", "/PKG-INFO", "PKG-INFO", "demo-1.0/../PKG-INFO", "./PKG-INFO"])
+def test_paths_that_lead_elsewhere_are_no_members(path: Path, name: str) -> None:
+    with pytest.raises(UnusableFile, match="has no file PKG-INFO"):
+        read_member(tar(path, {name: NEW}), TAR, "PKG-INFO")
+
+
+def test_several_top_folders(path: Path) -> None:
+    assert read_member(tar(path, {"x/a": "no", "Demo-1/a": "yes"}), TAR, "a") == "yes"
+    with pytest.raises(UnusableFile, match=r"demo-1\.0\.tar\.gz has several top folders: x, y"):
+        read_member(tar(path, {"x/a": "", "y/a": ""}), TAR, "a")
+
+
+def test_a_member_that_is_not_utf8(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("demo-1.0/a", b"\xff\xfe")
+    with pytest.raises(UnusableFile, match=r"a in demo-1\.0\.zip is not UTF-8"):
+        read_member(path, ZIP, "a")
+
+
+# --- damage and malice
+
+
+@pytest.mark.parametrize("release", [TAR, ZIP])
+def test_no_archive_at_all(path: Path, release: Release) -> None:
+    for content in (b"", b"<html></html>", gzip.compress(b"x" * 600), os.urandom(2000)):
+        path.write_bytes(content)
+        with pytest.raises(UnusableFile, match="is no readable archive"):
+            read_archive(path, release, URL)
+
+
+def test_an_archive_that_breaks_off(path: Path) -> None:
+    whole = tar(path, {"demo-1.0/a": "x" * 5000, "demo-1.0/PKG-INFO": NEW}).read_bytes()
+    for length in range(1, len(whole), 7):
+        path.write_bytes(whole[:-length])
+        with pytest.raises(UnusableFile):
+            read_archive(path, TAR, URL)
+
+
+def test_a_member_beyond_the_limit(path: Path) -> None:
+    big = "x" * (8 << 20) + "x"
+    for release, make in ((TAR, tar), (ZIP, zipped)):
+        with pytest.raises(UnusableFile, match="its PKG-INFO is larger than 8 MiB"):
+            read_archive(make(path, {"demo-1.0/PKG-INFO": big}), release, URL)  # type: ignore[operator]
+
+
+def test_a_member_that_is_larger_than_it_says(path: Path) -> None:
+    content = zipped(path, {"demo-1.0/PKG-INFO": "x" * (9 << 20)}).read_bytes()
+    size = (9 << 20).to_bytes(4, "little")
+    assert content.count(size) == 2
+    path.write_bytes(content.replace(size, (100).to_bytes(4, "little")))
+    with pytest.raises(UnusableFile, match="is no readable archive"):
+        read_archive(path, ZIP, URL)
+
+
+def test_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive_module, "_MOST_MEMBERS", 3)
+    members = {f"demo-1.0/{n}": "" for n in range(4)}
+    for release, made in ((TAR, tar(path, members)), (ZIP, zipped(path.with_suffix(".z"), members))):
+        with pytest.raises(UnusableFile, match="it has more than 3 members"):
+            read_archive(made, release, URL)
+
+
+def test_an_extended_header_that_would_fill_the_memory(path: Path) -> None:
+    """tarfile reads such a header whole, whatever its length."""
+    info = tarfile.TarInfo("x")
+    info.type = tarfile.XHDTYPE
+    info.size = 1 << 40
+    with gzip.open(path, "wb") as file:
+        file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
+    with pytest.raises(UnusableFile, match="it makes a reader take 1099511627776 bytes at once"):
+        read_archive(path, TAR, URL)
+
+
+def test_a_member_that_ends_beyond_all_measure(path: Path) -> None:
+    info = tarfile.TarInfo("demo-1.0/model.bin")
+    info.size = 1 << 40
+    with gzip.open(path, "wb") as file:
+        file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
+    with pytest.raises(UnusableFile, match="it goes on beyond 8589934592 bytes"):
+        read_archive(path, TAR, URL)

@@ -1,0 +1,92 @@
+"""Core metadata, from bytes."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.utils import NormalizedName
+
+from resolver.catalog.metadata import Release, read, read_header
+from resolver.catalog.protocol import UnusableFile
+from resolver.errors import IndexFailure
+from resolver.model.release import Metadata
+
+DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
+URL = "https://mirror.example/demo_x-1.0-py3-none-any.whl"
+
+
+def text(*lines: str, name: str = "Demo.X", version: str = "1", form: str = "2.1") -> bytes:
+    return "\n".join([f"Metadata-Version: {form}", f"Name: {name}", f"Version: {version}", *lines]).encode()
+
+
+def test_what_is_read() -> None:
+    content = text(
+        "Requires-Python: >=3.9",
+        "Provides-Extra: Test_All",
+        "Requires-Dist: numpy (>=1.20)",
+        "Requires-Dist: pytest>=8;\n        extra == 'Test_All'",
+        "",
+        "Requires-Dist: nothing-from-the-description",
+    )
+    assert read(content, DEMO, URL) == Metadata(
+        "Demo.X", "1", ("numpy (>=1.20)", "pytest>=8; extra == 'Test_All'"), ">=3.9", ("Test_All",)
+    )
+
+
+def test_the_description_is_not_looked_at() -> None:
+    assert read(text("", "") + b"\xff\xfe" * (1 << 20), DEMO, URL).requires_dist == ()
+    assert read(text("").replace(b"\n", b"\r\n") + b"\r\nRequires-Dist: x\r\n", DEMO, URL).requires_dist == ()
+
+
+def test_dynamic_fields() -> None:
+    header = read_header(text("Dynamic: Requires-Dist", "Dynamic: version ", form="2.2"), DEMO, URL)
+    assert header.version == (2, 2)
+    assert header.dynamic == {"requires-dist", "version"}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "the metadata of demo_x-1.0-py3-none-any.whl has no Name"),
+        (b"Name: demo-x\n", "the metadata of demo_x-1.0-py3-none-any.whl has no Version"),
+        (b"<html></html>", "the metadata of demo_x-1.0-py3-none-any.whl has no Name"),
+        (text(form="3.0"), "the metadata of demo_x-1.0-py3-none-any.whl has the version '3.0'"),
+        (
+            text().replace(b"Demo", b"D\xffmo"),
+            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Name",
+        ),
+        (
+            text("Requires-Dist: a\xff").decode().encode("latin-1"),
+            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Requires-Dist",
+        ),
+        (
+            text("Requires-Python: >=3", "Requires-Python: >=4"),
+            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Requires-Python",
+        ),
+        (
+            text("Requires-Dist: pytz (>dev)"),
+            "demo_x-1.0-py3-none-any.whl has the invalid requirement `pytz (>dev)`: "
+            "Expected matching RIGHT_PARENTHESIS for LEFT_PARENTHESIS, after version specifier",
+        ),
+        (
+            text("Requires-Python: >=3.6.*"),
+            "demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `>=3.6.*`",
+        ),
+        (b"x" * (1 + (16 << 20)), "the metadata of demo_x-1.0-py3-none-any.whl is larger than 16 MiB"),
+    ],
+)
+def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        read(content, DEMO, URL)
+    assert str(caught.value) == why
+
+
+@pytest.mark.parametrize(("name", "version"), [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu")])
+def test_metadata_of_another_release(name: str, version: str) -> None:
+    with pytest.raises(IndexFailure) as caught:
+        read(text(name=name, version=version), DEMO, URL)
+    assert str(caught.value) == (
+        "The metadata of demo_x-1.0-py3-none-any.whl is that of another release.\n"
+        f"  at {URL}\n"
+        f"  It says {name} {version}; expected was demo-x 1.0.\n"
+        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact"
+    )

@@ -1,0 +1,110 @@
+"""pip's configuration, held against what pip itself says of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from resolver.catalog.pipconfig import PipConfig, config_files, read_pip_config
+from resolver.errors import InputError
+
+A, B, C, D = (f"https://{one}.example/simple" for one in "abcd")
+
+
+def read_as_child(environ: dict[str, str]) -> tuple[dict[str, str], PipConfig]:
+    """What pip's own option parser makes of an environment, and what `read_pip_config` does, both in one child."""
+    script = (
+        "import json, dataclasses\n"
+        "from pip._internal.commands import create_command\n"
+        "options, _ = create_command('install').parse_args([])\n"
+        "from resolver.catalog.pipconfig import read_pip_config\n"
+        "keys = ('index_url', 'cert', 'client_cert', 'proxy', 'timeout')\n"
+        "mine = read_pip_config()\n"
+        "print(json.dumps([{k: getattr(options, k) for k in keys}, {k: getattr(mine, k) for k in keys}]))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+    pip, mine = json.loads(answer.stdout)
+    return {key: value or "" for key, value in pip.items()}, PipConfig(**mine)
+
+
+@pytest.mark.parametrize(
+    ("variables", "files"),
+    [
+        ({}, {}),
+        ({}, {"user": f"[global]\nindex-url = {A}\n"}),
+        ({}, {"user": f"[global]\nindex_url = {A}\nproxy=p.example:1\n", "legacy": f"[global]\nindex-url = {B}\n"}),
+        ({}, {"legacy": f"[install]\nindex-url = {B}\n", "user": f"[global]\nindex-url = {A}\n"}),
+        ({}, {"all": f"[global]\nindex-url = {C}\ncert = /all.pem\n", "user": f"[global]\nindex-url = {A}\n"}),
+        ({}, {"user": f"[global]\nindex-url = {A}\n[install]\n--Index-URL = {B}\n[download]\nindex-url = {C}\n"}),
+        ({"PIP_INDEX_URL": D}, {"user": f"[install]\nindex-url = {A}\n"}),
+        ({"PIP_INDEX_URL": ""}, {"user": f"[install]\nindex-url = {A}\n"}),
+        ({}, {"user": f"[install]\nindex-url =\n[global]\nindex-url = {A}\n"}),
+        ({"PIP_CONFIG_FILE": "{home}/own.conf"}, {"own": f"[global]\nindex-url = {D}\n", "user": f"[global]\ncert=/u\n"}),
+        ({"PIP_CONFIG_FILE": "{home}/absent.conf"}, {"user": f"[global]\nindex-url = {A}\n"}),
+        ({"PIP_CONFIG_FILE": os.devnull}, {"user": f"[global]\nindex-url = {A}\n", "all": f"[global]\ncert=/x\n"}),
+        ({"PIP_TIMEOUT": "40", "PIP_CERT": "/c.pem", "PIP_CLIENT_CERT": "/k.pem", "PIP_PROXY": "http://p:1"}, {}),
+        ({"PIP_DEFAULT_TIMEOUT": "40"}, {}),
+        ({}, {"user": "[global]\ntimeout = 33\nextra-index-url = https://x.example\nfind-links = /wheels\n"}),
+        ({}, {"user": f"[global]\nindex-url = {A}%%2F%(x)s\n"}),
+    ],
+)
+def test_it_is_what_pip_sees(tmp_path: Path, variables: dict[str, str], files: dict[str, str]) -> None:
+    places = {
+        "user": tmp_path / ".config" / "pip" / "pip.conf",
+        "legacy": tmp_path / ".pip" / "pip.conf",
+        "all": tmp_path / "xdg" / "pip" / "pip.conf",
+        "own": tmp_path / "own.conf",
+    }
+    for name, text in files.items():
+        places[name].parent.mkdir(parents=True, exist_ok=True)
+        places[name].write_text(text)
+    environ = {
+        "HOME": str(tmp_path),
+        "PATH": os.environ["PATH"],
+        "XDG_CONFIG_DIRS": f"{tmp_path}/xdg",
+        **{key: value.format(home=tmp_path) for key, value in variables.items()},
+    }
+    pip, mine = read_as_child(environ)
+    assert {
+        "index_url": mine.index_url,
+        "cert": mine.cert,
+        "client_cert": mine.client_cert,
+        "proxy": mine.proxy,
+        "timeout": mine.timeout,
+    } == pip
+
+
+def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PIP_CONFIG_FILE": f"{tmp_path}/own.conf"}
+    script = (
+        "import os; from pip._internal.configuration import Configuration as C, OVERRIDE_ORDER\n"
+        "files = dict(C(isolated=False).iter_config_files())\n"
+        "print('\\n'.join(file for kind in OVERRIDE_ORDER for file in files.get(kind, [])))\n"
+        "from resolver.catalog.pipconfig import config_files\n"
+        "print('\\n'.join(config_files(os.environ)))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+    lines = answer.stdout.split()
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "100000", ""])
+def test_an_absurd_time_limit_is_ignored(text: str) -> None:
+    assert read_pip_config({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    own = tmp_path / "pip.conf"
+    own.write_text("index-url = x\n")
+    with pytest.raises(InputError, match="A configuration file of pip cannot be read") as caught:
+        read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
+    assert caught.value.where == str(own)
+
+
+def test_pip_is_not_asked_where_nothing_is_to_be_read() -> None:
+    assert config_files({"PIP_CONFIG_FILE": os.devnull}) == []

@@ -1,0 +1,109 @@
+"""METADATA inside wheels, whole and in pieces."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.utils import NormalizedName
+
+from resolver.catalog.metadata import Release
+from resolver.catalog.protocol import UnusableFile
+from resolver.catalog.wheel import MissingSpanError, Sparse, read_metadata
+
+DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
+
+
+def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, content)
+        archive.comment = comment
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "folder", ["demo_x-1.0.dist-info", "Demo.X-1.0.dist-info", "demo-x-1.dist-info", "demo_x-2.dist-info"]
+)
+def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
+    wheel = make("demo_x.py", "other-1.0.dist-info/METADATA", f"{folder}/METADATA", f"{folder}/sub/METADATA")
+    assert read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
+
+
+def test_of_several_folders_the_one_of_the_version_counts() -> None:
+    wheel = make("demo_x-0.9.dist-info/METADATA", "demo_x-1.0.dist-info/METADATA")
+    assert read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
+
+
+@pytest.mark.parametrize(
+    ("wheel", "why"),
+    [
+        (make("demo_x.py"), "demo_x-1.0-py3-none-any.whl has no .dist-info folders of demo-x"),
+        (
+            make("demo_x-0.8.dist-info/METADATA", "demo_x-0.9.dist-info/METADATA"),
+            "demo_x-1.0-py3-none-any.whl has 2 .dist-info folders of demo-x",
+        ),
+        (b"", "demo_x-1.0-py3-none-any.whl is no readable wheel: File is not a zip file"),
+        (
+            make("demo_x-1.0.dist-info/METADATA", content=b"\0" * (1 + (16 << 20))),
+            "the metadata of demo_x-1.0-py3-none-any.whl is larger than 16 MiB",
+        ),
+    ],
+)
+def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        read_metadata(io.BytesIO(wheel), DEMO)
+    assert str(caught.value) == why
+
+
+def test_damage_is_noticed() -> None:
+    wheel = make("demo_x-1.0.dist-info/METADATA", content=b"Name: demo\n" * 20)
+    start = wheel.index(b"METADATA") + len(b"METADATA")
+    for at in range(start, start + 10):
+        with pytest.raises(UnusableFile):
+            read_metadata(io.BytesIO(wheel[:at] + bytes([wheel[at] ^ 255]) + wheel[at + 1 :]), DEMO)
+
+
+@given(
+    st.integers(0, 60),
+    st.integers(0, 3000),
+    st.integers(1, 400),
+    st.integers(0, 300),
+    st.sampled_from([b"", b"a comment"]),
+)
+@settings(deadline=None, max_examples=60)
+def test_pieces_give_what_the_whole_gives(before: int, length: int, tail: int, slack: int, comment: bytes) -> None:
+    names = [f"demo_x/{n}.py" for n in range(before)]
+    content = bytes((n * 7919) % 251 for n in range(length))
+    wheel = make(*names, "demo_x-1.0.dist-info/METADATA", "demo_x/last.py", content=content, comment=comment)
+    sparse = Sparse(len(wheel))
+    sparse.add(max(0, len(wheel) - tail), wheel[-tail:])
+    for _ in range(8):
+        try:
+            assert read_metadata(sparse, DEMO) == content
+            return
+        except MissingSpanError as missing:
+            start = max(0, missing.start - slack)
+            sparse.add(start, wheel[start : missing.end])
+    pytest.fail("more than eight pieces were asked for")
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12), st.integers(0, 40), st.integers(0, 40))
+def test_a_sparse_file_has_what_was_added_and_no_more(spans: list[tuple[int, int]], start: int, length: int) -> None:
+    content = bytes(range(40))
+    sparse = Sparse(len(content))
+    here = set()
+    for begin, size in spans:
+        sparse.add(begin, content[begin : begin + size])
+        here |= set(range(begin, min(begin + size, 40)))
+    sparse.seek(start)
+    wanted = set(range(start, min(start + length, 40)))
+    if wanted <= here:
+        assert sparse.read(length) == content[start : start + length]
+    else:
+        with pytest.raises(MissingSpanError):
+            sparse.read(length)
