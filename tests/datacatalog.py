@@ -1,35 +1,24 @@
-"""An index made of plain data, and problems in one line: what tests of the solver stand on.
+"""An index made of plain data, without network or files.
 
     catalog = DataCatalog({"a": {"2": ["b<2"], "1": []}, "b": {"2": [], "1": []}})
-    resolution = solved(problem("a"), catalog)
+    catalog.add_wheel("c", "1", ["b"], tags="cp311-cp311-manylinux_2_28_aarch64")
 
-`wheel` and `archive` add files with everything that a page can say of them.
-`solved` and `refused` insist on the answer that the test expects.
+Every release that is given to the constructor is one pure-Python wheel; `add_wheel`
+and `add_archive` take everything that a page can say of a file. `tests/problems.py`
+has the problems that go with it.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.catalog.protocol import Follow, Lookup, UnusableFile
-from resolver.model import fact as facts
-from resolver.model import text
-from resolver.model.component import ComponentRequirement, parse_value
-from resolver.model.conflict import Conflict
-from resolver.model.fact import Need
 from resolver.model.index import PYPI, Binding, Index, Indexes
-from resolver.model.origin import StackLine
-from resolver.model.problem import Ask, Policy, Problem, Stack
 from resolver.model.release import Archive, File, Metadata, Page, SetAside
-from resolver.model.resolution import Resolution
-from resolver.model.target import Target
-from resolver.solve.solver import solve
 
 
 class DataCatalog:
@@ -46,11 +35,11 @@ class DataCatalog:
         self.asked: list[str] = []
         for name, versions in (releases or {}).items():
             for version, requires in versions.items():
-                self.wheel(name, version, requires)
+                self.add_wheel(name, version, requires)
 
     # --- what there is
 
-    def wheel(
+    def add_wheel(
         self,
         name: str,
         version: str,
@@ -74,7 +63,7 @@ class DataCatalog:
             self._metadata[file.filename] = Metadata(name, version, tuple(requires), python)
         return file
 
-    def archive(
+    def add_archive(
         self,
         name: str,
         version: str,
@@ -99,7 +88,7 @@ class DataCatalog:
             self._members[file.filename, path] = content
         return file
 
-    def project(self, name: str, *, index: str = PYPI, set_aside: Iterable[SetAside] = ()) -> None:
+    def add_project(self, name: str, *, index: str = PYPI, set_aside: Iterable[SetAside] = ()) -> None:
         """Make a project known, if only by files that were set aside while its page was read."""
         key = (canonicalize_name(name), index)
         self._pages.setdefault(key, {})
@@ -129,7 +118,7 @@ class DataCatalog:
             yanked=yanked,
             uploaded=uploaded,
         )
-        self.project(name, index=index)
+        self.add_project(name, index=index)
         self._pages[canonicalize_name(name), index].setdefault(version, []).append(file)
         return file
 
@@ -141,7 +130,8 @@ class DataCatalog:
             releases = self._pages.get((project, index))
             if releases is not None:
                 frozen = {version: tuple(files) for version, files in releases.items()}
-                pages.append(Page(project, index, frozen, tuple(self._set_aside[project, index])))
+                set_aside = tuple(self._set_aside[project, index])
+                pages.append(Page(project=project, index=index, releases=frozen, set_aside=set_aside))
         return Lookup(tuple(pages), self.unreachable)
 
     def metadata(self, file: File) -> Metadata:
@@ -150,7 +140,7 @@ class DataCatalog:
             raise UnusableFile("its METADATA cannot be read")
         return self._metadata[file.filename]
 
-    def archive_of(self, file: File) -> Archive:
+    def archive(self, file: File) -> Archive:
         self.asked.append(file.filename)
         return self._archives[file.filename]
 

@@ -134,7 +134,7 @@ def _tar_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str,
                         yield top, rest, content.read()
         # What follows the last member is of no interest, but the checksum at the very end is.
         while source.read(_CHUNK):
-            source.seek(source.tell())
+            pass
 
 
 def _zip_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:

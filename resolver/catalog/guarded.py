@@ -24,13 +24,18 @@ class Guarded:
         content = self._file.read(self._one_read + 1 if size < 0 else size)
         if len(content) > self._one_read:
             raise TooLargeError(f"it makes a reader take more than {self._one_read} bytes at once")
+        self._check(self._file.tell())
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Move; raises TooLargeError."""
-        if whence == 0 and offset > self._position:
-            raise TooLargeError(f"it goes on beyond {self._position} bytes")
+        if whence == 0:
+            self._check(offset)  # beforehand, as moving on in a compressed file is reading it
         return self._file.seek(offset, whence)
+
+    def _check(self, position: int) -> None:
+        if position > self._position:
+            raise TooLargeError(f"it goes on beyond {self._position} bytes")
 
     def tell(self) -> int:
         """The position."""

@@ -55,7 +55,12 @@ def with_catalog(
 def _catalogs(problem: Problem, snapshots: Snapshots, *, offline: bool, progress: Progress) -> Iterator[Catalog]:
     platform = problem.target.platform
     yield LiveCatalog(
-        problem.indexes, platform, Cache(default_folder(), progress.warn), offline=offline, warn=progress.warn
+        problem.indexes,
+        platform,
+        Cache(default_folder(), progress.warn),
+        offline=offline,
+        warn=progress.warn,
+        progress=progress.fetching,
     )
     path = snapshots.path(problem.stack.name)
     if offline and not problem.indexes.own and path.exists():

@@ -83,7 +83,7 @@ def command(
     for problem in problems:
         target = locks / problem.stack.name / problem.target.name
         previous = None if upgrade else lock_file.read(target)
-        progress.label(f"{problem.stack.name} for {problem.target}")
+        progress.label(f"locking {problem.stack.name} for {problem.target.name}")
         answer = with_catalog(
             problem, snapshots, partial(_lock, problem, previous, wishes, progress), offline=offline, progress=progress
         )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
+from resolver.catalog.meter import Traffic
+
 _EVERY = 0.1  # seconds between two drawings
+_WIDTH = 110
 
 
 class Progress:
@@ -17,6 +20,7 @@ class Progress:
         self._drawn = False
         self._label = ""
         self._counters = ""
+        self._traffic = ""
 
     def label(self, text: str) -> None:
         """Begin a new part of the work."""
@@ -26,6 +30,11 @@ class Progress:
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver."""
         self._counters = f"{packages} packages, {rounds} steps"
+        self._draw()
+
+    def fetching(self, traffic: Traffic) -> None:
+        """Called by the catalog, from its thread."""
+        self._traffic = f"{traffic.requests} requests, {traffic.bytes / 1e6:.0f} MB"
         self._draw()
 
     def warn(self, text: str) -> None:
@@ -45,7 +54,7 @@ class Progress:
         if not self._enabled or (not force and time.monotonic() - self._last < _EVERY):
             return
         self._last = time.monotonic()
-        text = self._label + (f": {self._counters}" if self._counters else "")
-        sys.stderr.write(f"\r\x1b[K{text[:100]}")
+        text = ": ".join(filter(None, [self._label, "; ".join(filter(None, [self._counters, self._traffic]))]))
+        sys.stderr.write(f"\r\x1b[K{text[:_WIDTH]}")
         sys.stderr.flush()
         self._drawn = True

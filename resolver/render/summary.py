@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.render.text import one_line
 
-_SHOWN = 12
+_WIDTH = 100
 
 
 def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
@@ -33,16 +34,18 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool) -> str
         + (f", {len(built)} of them built from source ({', '.join(pin.name for pin in built)})" if built else ""),
     ]
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
-    shown = [pin for pin in lock.pin if pin.name in asked][:_SHOWN]
-    if shown:
-        lines.append("  " + ", ".join(f"{pin.name} {pin.version}" for pin in shown))
+    shown = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
+    lines += textwrap.wrap(shown, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     if not written:
         lines.append(f"Nothing changed: {folder} is as it was.")
     elif lock.first:
         lines.append(f"Written to {folder}, which had no lock before.")
     else:
         lines.append(f"Written to {folder}; {len(lock.change)} pins changed since the lock before.")
-    lines += [f"warning: {one_line(warning)}" for warning in lock.warnings]
+    if lock.warnings:
+        lines.append(f"{len(lock.warnings)} warnings:")
+    for warning in lock.warnings:
+        lines += textwrap.wrap(one_line(warning), _WIDTH, initial_indent="  - ", subsequent_indent="    ")
     lines += [
         "Next:",
         f"  read     {folder}/report.md",

@@ -29,7 +29,9 @@ def test_loopback(host: str) -> None:
     assert is_loopback(host)
 
 
-@pytest.mark.parametrize("host", ["localhost.example", "128.0.0.1", "10.0.0.1", "::2", "127.0.0.1.example", "0.0.0.0", ""])
+@pytest.mark.parametrize(
+    "host", ["localhost.example", "128.0.0.1", "10.0.0.1", "::2", "127.0.0.1.example", "0.0.0.0", ""]
+)
 def test_no_loopback(host: str) -> None:
     assert not is_loopback(host)
 

@@ -152,13 +152,16 @@ Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_n
     ("content", "why"),
     [
         ("[project", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
-        ("[project]\n", "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Object missing required field `name`"),
+        (
+            "[project]\n",
+            "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Object missing required field `name`",
+        ),
         (
             '[project]\nname = "demo"\ndependencies = "x"\n',
             "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `array`, got `str` - at `$.dependencies`",
         ),
         (
-            '[build-system]\nrequires = [1]\n',
+            "[build-system]\nrequires = [1]\n",
             "[build-system] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `str`, got `int` - at `$.requires[0]`",
         ),
         (

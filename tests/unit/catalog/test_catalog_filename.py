@@ -24,7 +24,9 @@ from resolver.catalog.filename import WheelParts, archive_version, is_readable, 
         ),
         (
             "demo-1-7-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64-a.any.whl",
-            WheelParts("demo", "1", (7, ""), "cp311", "cp311", "manylinux_2_17_x86_64-a_any.manylinux2014_x86_64-a_any"),
+            WheelParts(
+                "demo", "1", (7, ""), "cp311", "cp311", "manylinux_2_17_x86_64-a_any.manylinux2014_x86_64-a_any"
+            ),
         ),
     ],
 )

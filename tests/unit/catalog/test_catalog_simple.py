@@ -140,7 +140,10 @@ def test_all_that_a_json_page_says() -> None:
     ],
 )
 def test_metadata_files_in_json(keys: dict[str, Any], metadata: str | None) -> None:
-    assert only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **keys}), JSON)).metadata == metadata
+    assert (
+        only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **keys}), JSON)).metadata
+        == metadata
+    )
 
 
 @pytest.mark.parametrize(("yanked", "expected"), [(False, None), (True, ""), ("", ""), ("why", "why")])

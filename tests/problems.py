@@ -1,0 +1,154 @@
+"""Problems, facts and targets in one line each, and answers that a test insists on.
+
+    resolution = solved(problem("a", "cann >= 8.5.0"), catalog)
+    conflict = refused(problem("a", facts=[requires("a", "==1", "b<2")]), catalog)
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from resolver.catalog.protocol import Catalog
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.conflict import Conflict
+from resolver.model.index import PYPI, Index, Indexes
+from resolver.model.origin import StackLine
+from resolver.model.problem import Ask, Policy, Problem, Stack
+from resolver.model.resolution import Resolution
+from resolver.model.target import Target
+from resolver.solve.check import check
+from resolver.solve.solver import solve
+
+CHECKED = dt.date(2026, 11, 20)
+PYPI_ONLY = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(), own=True)  # own: a fact may match no release
+
+
+def target(python: str = "3.11", platform: str = "linux-aarch64", glibc: str = "2.28", **system: str) -> Target:
+    """A target named `here`; `system` states further components (cann="8.5.0")."""
+    major, minor = map(int, glibc.split("."))
+    stated = {"python": python, "glibc": glibc, **system}
+    values = {component: parse_value(component, value) for component, value in sorted(stated.items())}
+    return Target(name="here", python=python, platform=platform, glibc=(major, minor), system=values)
+
+
+def problem(
+    *asks: str,
+    facts: Iterable[facts.Fact] = (),
+    target: Target = target(cann="8.5.0"),  # noqa: B008  frozen
+    indexes: Indexes = PYPI_ONLY,
+    **policy: Any,
+) -> Problem:
+    """A stack of these lines, the first on line 5 of stack.toml; `policy` are the fields of Policy."""
+    lines = tuple(Ask(need=need(line), origin=StackLine(line, f"stack.toml:{at}")) for at, line in enumerate(asks, 5))
+    stack = Stack(name="test", summary="a test", source="", where="stack.toml", asks=lines)
+    return Problem(
+        stack=stack, target=target, facts=tuple(facts), policy=Policy(**policy), indexes=indexes, digest="0" * 64
+    )
+
+
+def solved(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None) -> Resolution:
+    """The resolution of a problem that has one; it has passed the independent check."""
+    wanted = {canonicalize_name(name): Version(version) for name, version in (preferred or {}).items()}
+    answer = solve(problem, catalog, preferred=wanted)
+    assert isinstance(answer, Resolution), [clash.text for clash in answer.clashes]
+    assert check(problem, answer, catalog) == []
+    return answer
+
+
+def pins(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What a problem that can be solved is solved with."""
+    return {pin.name: str(pin.version) for pin in solved(problem, catalog, preferred).pins}
+
+
+def refused(problem: Problem, catalog: Catalog) -> Conflict:
+    """The conflict of a problem that has no solution."""
+    answer = solve(problem, catalog)
+    assert isinstance(answer, Conflict), {pin.name: str(pin.version) for pin in answer.pins}
+    return answer
+
+
+def told(problem: Problem, catalog: Catalog) -> list[str]:
+    """A conflict's clashes as lines: `text @ where`, then evidence and strength of a fact."""
+    return [
+        f"{clash.text} @ {clash.where}" + (f" ({clash.evidence}, {clash.strength})" if clash.evidence else "")
+        for clash in refused(problem, catalog).clashes
+    ]
+
+
+# --- facts
+
+
+def need(line: str) -> facts.Need:
+    """A requirement on a component or a project."""
+    return ComponentRequirement.parse(line) or text.requirement(line)
+
+
+def requires(package: str, versions: str, *needs: str) -> facts.Requires:
+    return facts.Requires(**_common(package, versions, "requires"), needs=tuple(map(need, needs)))
+
+
+def excludes(package: str, versions: str, reason: str = "it is broken") -> facts.Excludes:
+    return facts.Excludes(**_common(package, versions, "excludes") | {"reason": reason})
+
+
+def replaces(package: str, versions: str, drop: Iterable[str], *add: str) -> facts.Replaces:
+    dropped = tuple(canonicalize_name(name) for name in drop)
+    return facts.Replaces(**_common(package, versions, "replaces"), drop=dropped, add=tuple(map(need, add)))
+
+
+def collides(package: str, versions: str, other: str, module: str) -> facts.Collides:
+    common = _common(package, versions, "collides")
+    return facts.Collides(**common, other=canonicalize_name(other), module=module)
+
+
+def metadata(package: str, versions: str, *lines: str, build_requires: Iterable[str] | None = None) -> facts.Metadata:
+    return facts.Metadata(
+        **_common(package, versions, "metadata"),
+        requires=tuple(map(text.requirement, lines)),
+        build_requires=None if build_requires is None else tuple(map(text.requirement, build_requires)),
+        requires_python=None,
+    )
+
+
+def builds(
+    package: str,
+    versions: str,
+    requires_from: str = "requirements.txt",
+    *,
+    isolation: bool = True,
+    drop: Iterable[str] = (),
+    add: Iterable[str] = (),
+) -> facts.Builds:
+    return facts.Builds(
+        **_common(package, versions, "builds"),
+        requires_from=requires_from,
+        env=(),
+        isolation=isolation,
+        build_drop=tuple(map(canonicalize_name, drop)),
+        build_add=tuple(map(text.requirement, add)),
+    )
+
+
+def names(package: str, versions: str, index: str) -> facts.Names:
+    return facts.Names(**_common(package, versions, "names"), index=index)
+
+
+def _common(package: str, versions: str, kind: str) -> dict[str, Any]:
+    return {
+        "id": f"{package}-{kind}",
+        "package": canonicalize_name(package),
+        "versions": (SpecifierSet(versions),),
+        "reason": "somebody read it",
+        "strength": facts.Strength.VENDOR,
+        "source": "a table of the vendor",
+        "checked": CHECKED,
+        "where": f"facts/{package}.toml:7",
+    }
