@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from resolver.catalog.download import PLAIN, Download, Downloads, check_status
@@ -63,6 +64,8 @@ class Ranges:
 
     async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
         """METADATA, or the whole file after all; raises _DistrustError."""
+        if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
+            raise _DistrustError
         wheel = Sparse(tail.total)
         wheel.add(tail.start, tail.content)
         for _ in range(_MOST):

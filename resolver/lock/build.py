@@ -164,6 +164,7 @@ def _applied(resolution: Resolution) -> Iterator[facts.Fact]:
                 used = other is not None or (pin is not None and fact.speaks_of(pin.version))
             case facts.Warns():
                 used = pin is not None and fact.speaks_of(pin.version) and not _holds(fact, resolution)
+                used = used and pin is not None and (not fact.extra or fact.extra in pin.extras)
             case facts.Metadata():
                 used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
             case _:

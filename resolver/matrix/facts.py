@@ -148,7 +148,9 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
         case schema.AfterRow():
             return model.After(**common, others=tuple(map(text.name, row.others)))
         case schema.WarnsRow():
-            return model.Warns(**common, text=row.text, unless=needs(row.unless, "unless"))
+            return model.Warns(
+                **common, text=row.text, extra=text.name(row.extra or ""), unless=needs(row.unless, "unless")
+            )
         case schema.NamesRow():
             return model.Names(**common, index=row.index)
         case _:

@@ -84,6 +84,7 @@ class AfterRow(FactRow, kw_only=True):
 class WarnsRow(FactRow, kw_only=True):
     text: Text
     unless: list[Text] = []
+    extra: Text | None = None
 
 
 class NamesRow(FactRow, kw_only=True):

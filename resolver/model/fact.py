@@ -113,9 +113,13 @@ class After(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warns(_Common):
-    """Something to know when `package` is in the lock and none of `unless` holds."""
+    """Something to know when `package` is in the lock and none of `unless` holds.
+
+    With `extra`, only when that extra is in use.
+    """
 
     text: str
+    extra: str
     unless: tuple[Need, ...]
 
 

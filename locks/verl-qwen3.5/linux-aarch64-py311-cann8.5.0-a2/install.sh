@@ -174,14 +174,15 @@ if stage 4 '209 distributions' stages/4.txt; then
 fi
 
 if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an environment apart' stages/5.txt; then
-    # pip's hash mode does not reach what an isolated build downloads. So the build tools
-    # are installed by hash into an environment apart, and nothing is downloaded in the build.
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
+    # pip's hash mode does not reach what an isolated build downloads. So the build tools
+    # are installed by hash into an environment apart, and nothing is downloaded in the build.
     run "$python" -m venv "$work/env"
     run "$work/env/bin/python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/build-requirements.txt"
-    run env PATH="$work/env/bin:$PATH" "$work/env/bin/python" -m pip wheel --no-deps \
+    builder=$work/env/bin
+    run env PATH="$builder:$PATH" "$builder/python" -m pip wheel --no-deps \
         --no-build-isolation --no-binary :all: --no-cache-dir --require-hashes --wheel-dir "$work/wheels" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt"
     if [ "$dry_run" = yes ]; then

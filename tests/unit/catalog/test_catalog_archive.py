@@ -7,6 +7,7 @@ import io
 import os
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ OLD = "Metadata-Version: 1.0\nName: demo\nVersion: 1.0\n"
 NEW = "Metadata-Version: 2.2\nName: demo\nVersion: 1.0\nRequires-Dist: numpy\n"
 
 
-def tar(path: Path, members: dict[str, str | tarfile.TarInfo]) -> Path:
+def tar(path: Path, members: Mapping[str, str | tarfile.TarInfo]) -> Path:
     with tarfile.open(path, "w:gz") as archive:
         for name, content in members.items():
             if isinstance(content, tarfile.TarInfo):
@@ -38,7 +39,7 @@ def tar(path: Path, members: dict[str, str | tarfile.TarInfo]) -> Path:
     return path
 
 
-def zipped(path: Path, members: dict[str, str]) -> Path:
+def zipped(path: Path, members: Mapping[str, str]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
@@ -265,7 +266,7 @@ def test_a_member_beyond_the_limit(path: Path) -> None:
     big = "x" * (8 << 20) + "x"
     for release, make in ((TAR, tar), (ZIP, zipped)):
         with pytest.raises(UnusableFile, match="its PKG-INFO is larger than 8 MiB"):
-            read_archive(make(path, {"demo-1.0/PKG-INFO": big}), release, URL)  # type: ignore[operator]
+            read_archive(make(path, {"demo-1.0/PKG-INFO": big}), release, URL)
 
 
 def test_a_member_that_is_larger_than_it_says(path: Path) -> None:

@@ -64,8 +64,10 @@ def test_dynamic_fields() -> None:
         ),
         (
             text("Requires-Dist: pytz (>dev)"),
-            "demo_x-1.0-py3-none-any.whl has the invalid requirement `pytz (>dev)`: "
-            "Expected matching RIGHT_PARENTHESIS for LEFT_PARENTHESIS, after version specifier",
+            (
+                "demo_x-1.0-py3-none-any.whl has the invalid requirement `pytz (>dev)`: "
+                "Expected matching RIGHT_PARENTHESIS for LEFT_PARENTHESIS, after version specifier"
+            ),
         ),
         (
             text("Requires-Python: >=3.6.*"),
