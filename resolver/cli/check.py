@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
-from resolver.errors import StaleLock
+from resolver.errors import InputError, StaleLock
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -31,15 +31,17 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
     for name in [stack] if stack else stack_names(matrices):
         for problem in compile_problems(load(name, matrices)):
             folder = locks / problem.stack.name / problem.target.name
-            lock = lock_file.read(folder)
+            state, lock = "", None
+            try:
+                lock = lock_file.read(folder)
+            except InputError as error:
+                state = f"{error.message}: {error.why}"
             if lock is None:
-                state = "there is no lock"
+                state = state or "there is no lock"
             elif lock.inputs != problem.digest:
                 state = "the stack or the facts changed since"
             elif not lock_folder.current(render(lock), folder):
                 state = "files beside lock.toml are not what it says"
-            else:
-                state = ""
             rows.append({"stack": problem.stack.name, "target": problem.target.name, "stale": state})
     stale = [row for row in rows if row["stale"]]
     if as_json:

@@ -18,6 +18,7 @@ from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.catalogs import Snapshots, with_catalog
 from resolver.cli.progress import Progress
+from resolver.errors import InputError
 from resolver.lock import build as lock_build
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
@@ -82,7 +83,7 @@ def command(
     answers: list[tuple[Problem, Lock | Conflict, Path]] = []
     for problem in problems:
         target = locks / problem.stack.name / problem.target.name
-        previous = None if upgrade else lock_file.read(target)
+        previous = _previous(target, upgrade=upgrade)
         progress.label(f"locking {problem.stack.name} for {problem.target.name}")
         answer = with_catalog(
             problem, snapshots, partial(_lock, problem, previous, wishes, progress), offline=offline, progress=progress
@@ -90,6 +91,16 @@ def command(
         answers.append((problem, answer, target))
     progress.clear()
     return _finish(answers, as_json=as_json)
+
+
+def _previous(target: Path, *, upgrade: bool) -> Lock | None:
+    """The lock before; one that cannot be read is an error unless nothing of it is to be kept."""
+    try:
+        return lock_file.read(target)
+    except InputError:
+        if upgrade:
+            return None
+        raise
 
 
 def _lock(

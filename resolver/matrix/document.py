@@ -84,10 +84,15 @@ def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
         steps: KeyPath = tuple(
             key if key else (int(index) if index.isdigit() else 0) for key, index in _STEP.findall(dotted)
         )
+        hint = ""
         if unknown := re.search(r"unknown field `([^`]*)`", what):
+            hint = _keys_hint(shape, steps)
             steps = (*steps, unknown[1])
             what = f"unknown key `{unknown[1]}`"
-        raise InputError(what, where=_place(name, Lines(text), steps), hint=_keys_hint(shape, steps)) from None
+        elif missing := re.search(r"missing required field `([^`]*)`", what):
+            hint = _keys_hint(shape, steps)
+            what = f"the key `{missing[1]}` is missing"
+        raise InputError(what, where=_place(name, Lines(text), steps), hint=hint) from None
     return Document(name, text, content)
 
 
@@ -97,19 +102,25 @@ def _place(name: str, lines: Lines, path: KeyPath) -> str:
 
 
 def _keys_hint(shape: type[msgspec.Struct], path: KeyPath) -> str:
-    """The keys that are known where an unknown one was met."""
+    """The keys that the table at `path` may have."""
     kind: object = msgspec.inspect.type_info(shape)
-    for step in path[:-1]:
+    for step in path:
         kind = _inside(kind, step)
+    kind = _among(kind, msgspec.inspect.StructType)
     if isinstance(kind, msgspec.inspect.StructType):
         return "known keys are " + ", ".join(field.encode_name for field in kind.fields)
     return ""
 
 
-def _inside(kind: object, step: str | int) -> object:
+def _among(kind: object, wanted: type) -> object:
+    """The one of a union's types that is of the wanted sort."""
     if isinstance(kind, msgspec.inspect.UnionType):
-        wanted = msgspec.inspect.ListType if isinstance(step, int) else msgspec.inspect.StructType
-        kind = next((option for option in kind.types if isinstance(option, wanted)), None)
+        return next((option for option in kind.types if isinstance(option, wanted)), None)
+    return kind
+
+
+def _inside(kind: object, step: str | int) -> object:
+    kind = _among(kind, msgspec.inspect.ListType if isinstance(step, int) else msgspec.inspect.StructType)
     if isinstance(kind, msgspec.inspect.ListType):
         return kind.item_type
     if isinstance(kind, msgspec.inspect.StructType):

@@ -64,12 +64,12 @@ def _requirement(document: Document[Any], line: str, *path: str | int) -> Requir
         raise InputError(
             f"`{line}` is not a requirement",
             where=document.place(*path),
-            why=str(error).replace("\n", " ").strip(),
+            why=str(error).partition("\n")[0].strip(),
             hint="a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
         ) from None
     if need.url:
         raise InputError(
-            f"`{line}` names an address",
+            f"the requirement on `{need.name}` names an address",
             where=document.place(*path),
             why="a lock takes files from indexes, by name and hash",
             hint="name a release of the project instead",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from resolver.model.lock import Lock, LockedPin
-from resolver.render.text import markdown, one_line
+from resolver.render.text import count, markdown, one_line
 
 FILE = "report.md"
 _MODES = {
@@ -31,8 +31,8 @@ def _lines(lock: Lock) -> Iterator[str]:
         yield f"Instead of: {markdown(lock.source)}."
     built = [pin for pin in lock.pin if pin.mode != "wheels"]
     yield (
-        f"{len(lock.pin)} distributions in {len(lock.stage)} stages, "
-        f"{len(lock.pin) - len(built)} wheels and {len(built)} source builds; every file by sha256."
+        f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}, "
+        f"{count(len(lock.pin) - len(built), 'wheel')} and {count(len(built), 'source build')}; every file by sha256."
     )
     yield ""
     yield from _warnings(lock)

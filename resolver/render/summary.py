@@ -8,7 +8,7 @@ from typing import Any
 
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.render.text import one_line
+from resolver.render.text import count, one_line
 
 _WIDTH = 100
 
@@ -29,10 +29,9 @@ def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
 def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool) -> str:
     """The closing words on a terminal: what was locked, what changed, what to do next."""
     built = [pin for pin in lock.pin if pin.mode != "wheels"]
-    lines = [
-        f"Locked {lock.stack} for {problem.target}: {len(lock.pin)} distributions in {len(lock.stage)} stages"
-        + (f", {len(built)} of them built from source ({', '.join(pin.name for pin in built)})" if built else ""),
-    ]
+    size = f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}"
+    sources = f", {len(built)} of them built from source ({', '.join(pin.name for pin in built)})" if built else ""
+    lines = [f"Locked {lock.stack} for {problem.target}: {size}{sources}"]
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
     shown = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
     lines += textwrap.wrap(shown, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
@@ -41,9 +40,9 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool) -> str
     elif lock.first:
         lines.append(f"Written to {folder}, which had no lock before.")
     else:
-        lines.append(f"Written to {folder}; {len(lock.change)} pins changed since the lock before.")
+        lines.append(f"Written to {folder}; {count(len(lock.change), 'pin')} changed since the lock before.")
     if lock.warnings:
-        lines.append(f"{len(lock.warnings)} warnings:")
+        lines.append(f"{count(len(lock.warnings), 'warning')}:")
     for warning in lock.warnings:
         lines += textwrap.wrap(one_line(warning), _WIDTH, initial_indent="  - ", subsequent_indent="    ")
     lines += [

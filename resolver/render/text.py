@@ -17,3 +17,8 @@ def one_line(text: str) -> str:
 def markdown(text: str) -> str:
     """The text as Markdown that shows just it."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
+
+
+def count(number: int, noun: str) -> str:
+    """`1 wheel`, `2 wheels`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

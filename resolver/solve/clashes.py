@@ -75,7 +75,8 @@ def _missing(universe: Universe, package: Package, edges: Sequence[Edge]) -> Ite
         mask = project.mask(edge.allows)
         if not mask:
             yield Clash(
-                text=f"there is no release of {project.name} in `{edge.allows}`; {_newest(project)}",
+                text=f"there is no release of {project.name}"
+                + (f" in `{edge.allows}`; {_newest(project)}" if project.versions else " at all on its page"),
                 where="index page of " + project.name,
             )
             continue
@@ -89,7 +90,7 @@ def _missing(universe: Universe, package: Package, edges: Sequence[Edge]) -> Ite
 
 
 def _newest(project: Project) -> str:
-    return f"the newest is {project.versions[0]}" if project.versions else "it has none at all"
+    return f"the newest is {project.versions[0]}"
 
 
 def _refusals(project: Project, refused: Sequence[tuple[int, tuple[SetAside, ...]]]) -> Iterator[Clash]:

@@ -22,7 +22,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Provider, Reporter
 from resolver.solve.universe import Universe
 
-_MAX_ROUNDS = 20_000
+_MAX_ROUNDS = 3_000  # more than ten times what a stack of 200 projects takes; past it the complete engine decides
 
 Tick = Callable[[int, int], None]
 

@@ -69,23 +69,29 @@ def test_a_root_keeps_credentials_apart() -> None:
     [
         (
             "http://me:pw@a.example/simple",
-            "The address of index `mine` is plain http.\n"
-            "  at index `mine`: http://a.example/simple\n"
-            "  Whoever sits on the way could change pages and hashes alike.\n"
-            "hint: use https; a trusted-host setting of pip is not followed",
+            (
+                "The address of index `mine` is plain http.\n"
+                "  at index `mine`: http://a.example/simple\n"
+                "  Whoever sits on the way could change pages and hashes alike.\n"
+                "hint: use https; a trusted-host setting of pip is not followed"
+            ),
         ),
         (
             "file:///srv/simple",
-            "The address of index `mine` has the scheme `file`.\n"
-            "  at index `mine`: file:///srv/simple\n"
-            "  Only https is asked, and http on this machine itself.\n"
-            "hint: serve a folder with `python -m http.server --bind 127.0.0.1` and name that address",
+            (
+                "The address of index `mine` has the scheme `file`.\n"
+                "  at index `mine`: file:///srv/simple\n"
+                "  Only https is asked, and http on this machine itself.\n"
+                "hint: serve a folder with `python -m http.server --bind 127.0.0.1` and name that address"
+            ),
         ),
         (
             "https:///simple",
-            "The address of index `mine` cannot be read.\n"
-            "  at index `mine`: https:///simple\n"
-            "  `https:///simple` names no host",
+            (
+                "The address of index `mine` cannot be read.\n"
+                "  at index `mine`: https:///simple\n"
+                "  `https:///simple` names no host"
+            ),
         ),
     ],
 )

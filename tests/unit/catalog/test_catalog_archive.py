@@ -91,8 +91,10 @@ def test_other_dynamic_fields_do_not_matter(path: Path) -> None:
         (
             {"PKG-INFO": OLD, "pyproject.toml": "[build-system]\nrequires = []\n"},
             (),
-            "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static, "
-            "and its pyproject.toml has no [project] table",
+            (
+                "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static, "
+                "and its pyproject.toml has no [project] table"
+            ),
         ),
         (
             {"pyproject.toml": '[project]\nname = "demo"\ndynamic = ["dependencies", "version"]\n'},
@@ -159,11 +161,11 @@ Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_n
         ),
         (
             '[project]\nname = "demo"\ndependencies = "x"\n',
-            "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `array`, got `str` - at `$.dependencies`",
+            "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `array`, got `str`",
         ),
         (
             "[build-system]\nrequires = [1]\n",
-            "[build-system] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `str`, got `int` - at `$.requires[0]`",
+            "[build-system] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `str`, got `int`",
         ),
         (
             '[project]\nname = "demo"\ndependencies = ["-x"]\n',

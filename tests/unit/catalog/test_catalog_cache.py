@@ -79,8 +79,10 @@ def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
     cache.put("page", "b", b"1")
     assert cache.get("page", "a") is None
     assert warnings == [
-        f"The cache in {tmp_path}/cache/v1 cannot be written (Not a directory); going on without."
-        "\nhint: set ASCEND_LOCK_CACHE to a folder of yours"
+        (
+            f"The cache in {tmp_path}/cache/v1 cannot be written (Not a directory); going on without."
+            "\nhint: set ASCEND_LOCK_CACHE to a folder of yours"
+        )
     ]
 
 

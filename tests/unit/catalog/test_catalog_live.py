@@ -317,8 +317,10 @@ def test_an_index_that_cannot_be_reached_is_passed_over(
     assert ([page.index for page in lookup.pages], lookup.unreachable) == (["b"], ("a",))
     assert sorted(asked(index)) == ["200 /simple/b/demo/", "502 /simple/a/demo/", "502 /simple/a/demo/"]
     assert warnings == [
-        "Index `a` cannot be reached. It answered 502 Bad Gateway (2 tries). "
-        "Its projects are looked up on the next index bound to them."
+        (
+            "Index `a` cannot be reached. It answered 502 Bad Gateway (2 tries). "
+            "Its projects are looked up on the next index bound to them."
+        )
     ]
 
 
@@ -609,8 +611,10 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
     assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
     assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
     assert warnings == [
-        f"The index has no sha256 for demo-1.0-py3-none-any.whl; it was downloaded ({expected[1]} bytes) "
-        f"and hashed: {built.sha256}."
+        (
+            f"The index has no sha256 for demo-1.0-py3-none-any.whl; it was downloaded ({expected[1]} bytes) "
+            f"and hashed: {built.sha256}."
+        )
     ]
     assert opened().sha256(file).sha256 == built.sha256
     assert asked(index) == [f"304 {BODY}"]
@@ -651,7 +655,11 @@ class Newest:
             raise RuntimeError("a bug in the solver")
         return next(iter(files(lookup)), None)
 
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+    def then(
+        self,
+        project: NormalizedName,  # noqa: ARG002 -- the protocol's
+        metadata: Metadata,
+    ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
 
 

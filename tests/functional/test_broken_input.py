@@ -1,0 +1,372 @@
+"""Whatever is wrong with the input: the whole message, the status, and the old lock as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.functional.workspace import ANYWHERE, Workspace, tree
+from tests.loopback import LoopbackIndex, altered, cut, empty, status, truncated, wrong_hashes
+
+HEAD = '[stack]\nname = "demo"\nsummary = "a stack of tests"\n'
+A_PROXY = "hint: open the address in a browser: a proxy or a half-finished mirror may have answered\n"
+A_MIRROR = "hint: a mirror or proxy may serve an altered or half-finished file; try again or ask another index\n"
+THE_NETWORK = "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
+
+Refused = Callable[..., None]
+
+
+@pytest.fixture
+def refused(workspace: Workspace, index: LoopbackIndex) -> Refused:
+    """Lock demo 1.0; what the test breaks then must leave that lock and nothing else."""
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    workspace.forget()
+    before = tree(workspace.locks)
+
+    def check(*arguments: str, stack: str = "demo", is_status: int, stderr: str) -> None:
+        run = workspace.lock(*arguments, stack=stack)
+        assert run.stderr == stderr
+        assert (run.status, run.stdout) == (is_status, "")
+        assert tree(workspace.locks) == before
+        assert tree(workspace.temporary) == {}
+        assert not list(workspace.cache.glob("*/unfinished/*"))
+
+    return check
+
+
+# --- what people write
+
+
+def the_stack(*requires: str, more: str = "") -> Callable[[Workspace], None]:
+    return lambda workspace: workspace.stack(*requires, more=more) and None
+
+
+def the_text(text: str) -> Callable[[Workspace], None]:
+    return lambda workspace: (workspace.matrices / "stacks" / "demo.toml").write_text(text) and None
+
+
+def the_fact(rows: str) -> Callable[[Workspace], None]:
+    return lambda workspace: workspace.facts("demo", rows)
+
+
+@pytest.mark.parametrize(
+    ("write", "stderr"),
+    [
+        pytest.param(
+            the_text('[stack]\nname = "demo\n'),
+            "error: the file is not valid TOML\n"
+            "  at matrices/stacks/demo.toml:2\n"
+            "  Illegal character '\\n' (at line 2, column 13)\n",
+            id="TOML syntax",
+        ),
+        pytest.param(
+            the_text(f'{HEAD}sumary = "x"\nrequires = []\n{ANYWHERE}'),
+            "error: unknown key `sumary`\n"
+            "  at matrices/stacks/demo.toml:4: stack.sumary\n"
+            "hint: known keys are name, summary, source, requires, facts\n",
+            id="unknown key of a stack",
+        ),
+        pytest.param(
+            the_text(f'{HEAD}requires = []\n{ANYWHERE}pyton = "3.11"\n'),
+            "error: unknown key `pyton`\n"
+            "  at matrices/stacks/demo.toml:9: target.pyton\n"
+            "hint: known keys are name, python, platform, glibc, system\n",
+            id="unknown key of a target",
+        ),
+        pytest.param(
+            the_text(f"{HEAD}{ANYWHERE}"),
+            "error: Object missing required field `requires`\n  at matrices/stacks/demo.toml:1: stack\n",
+            id="missing key",
+        ),
+        pytest.param(
+            the_text(f'{HEAD}requires = []\n[target]\npython = "three"\nplatform = "linux-aarch64"\n'),
+            "error: Expected `str` matching regex '^3\\\\.\\\\d{1,2}(\\\\.\\\\d{1,3})?$'\n"
+            "  at matrices/stacks/demo.toml:6: target.python\n",
+            id="not a Python",
+        ),
+        pytest.param(
+            the_stack("demo=>1"),
+            "error: `demo=>1` is not a requirement\n"
+            "  at matrices/stacks/demo.toml:4: stack.requires[0]\n"
+            "  Expected semicolon (after name with no version specifier) or end\n"
+            "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)\n",
+            id="bad specifier",
+        ),
+        pytest.param(
+            the_stack("demo @ https://example.org/demo-1.0-py3-none-any.whl"),
+            "error: `demo @ https://example.org/demo-1.0-py3-none-any.whl` names an address\n"
+            "  at matrices/stacks/demo.toml:4: stack.requires[0]\n"
+            "  a lock takes files from indexes, by name and hash\n"
+            "hint: name a release of the project instead\n",
+            id="direct reference",
+        ),
+        pytest.param(
+            the_fact('[[excludes]]\nversions = "=>2"\nreason = "r"\n'),
+            "error: `=>2` is not a set of versions\n"
+            "  at matrices/facts/demo.toml:7: excludes[0].versions\n"
+            "  Invalid specifier: '=>2'\n"
+            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)\n",
+            id="bad specifier of a fact",
+        ),
+        pytest.param(
+            the_fact('[[excludes]]\nversions = ">2"\nreason = " "\n'),
+            "error: the fact has an empty reason\n"
+            "  at matrices/facts/demo.toml:8: excludes[0].reason\n"
+            "hint: say why in a sentence\n",
+            id="fact without a reason",
+        ),
+        pytest.param(
+            the_fact('[[excludes]]\nversions = ">2"\nreason = "r"\n'),
+            "error: the fact `demo-excludes-1` speaks of demo >2, and there is no such release\n"
+            "  at matrices/facts/demo.toml:6\n"
+            "hint: correct `versions`, or remove what is no longer on the index\n",
+            id="fact that no release matches",
+        ),
+        pytest.param(
+            the_stack(
+                "demo",
+                more="""\
+                [[binding]]
+                packages = ["demo"]
+                indexes = ["pipy"]
+                """,
+            ),
+            "error: there is no index `pipy`\n"
+            "  at matrices/stacks/demo.toml:11: binding[0].indexes[0]\n"
+            "hint: did you mean `pypi`?\n",
+            id="unknown index",
+        ),
+    ],
+)
+def test_what_is_written_wrongly_is_told_with_its_place(
+    workspace: Workspace, refused: Refused, write: Callable[[Workspace], None], stderr: str
+) -> None:
+    write(workspace)
+    refused(is_status=2, stderr=f"{stderr}")
+
+
+def test_an_unknown_stack_gives_a_suggestion(refused: Refused) -> None:
+    refused(
+        stack="demos",
+        is_status=2,
+        stderr="error: there is no stack `demos`\n  at matrices/stacks\nhint: did you mean `demo`?\n",
+    )
+
+
+def test_an_unknown_command_gives_a_suggestion(workspace: Workspace) -> None:
+    run = workspace.run("lok", "demo")
+    assert run.stderr == "error: there is no command `lok`\nhint: did you mean `lock`?\n"
+    assert (run.status, run.stdout) == (2, "")
+
+
+def test_an_unknown_option_gives_a_suggestion(refused: Refused) -> None:
+    refused(
+        "--upgade",
+        is_status=2,
+        stderr="error: No such option '--upgade'. (Did you mean one of: '--upgrade', '--upgrade-package'?)\n"
+        "hint: see `ascend-lock --help`\n",
+    )
+
+
+def test_a_lock_that_was_edited_into_nonsense_is_named(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    (workspace.folder() / "lock.toml").write_text("format = 1\n<<<<<<< HEAD\n")
+    before = tree(workspace.locks)
+    run = workspace.lock()
+    assert run.stderr == (
+        "error: the lock cannot be read\n"
+        "  at locks/demo/there/lock.toml\n"
+        "  Invalid statement (at line 2, column 1)\n"
+        "hint: restore it from version control, or lock with --upgrade, which does not look at it\n"
+    )
+    assert (run.status, run.stdout) == (2, "")
+    assert tree(workspace.locks) == before
+    assert workspace.locked("--upgrade").stderr == ""
+
+
+# --- what an index answers
+
+
+def test_an_index_that_is_down(refused: Refused, workspace: Workspace) -> None:
+    workspace.index_url = "http://127.0.0.1:9/simple/"  # the port of `discard`, where nothing listens
+    refused(
+        is_status=3,
+        stderr="error: Index `pypi` cannot be reached.\n"
+        "  at <server>/simple/demo/\n"
+        "  All connection attempts failed (4 tries).\n" + THE_NETWORK,
+    )
+
+
+def test_an_index_that_is_overloaded(refused: Refused, index: LoopbackIndex) -> None:
+    index.fault("/simple/*", status(503))
+    refused(
+        is_status=3,
+        stderr="error: Index `pypi` cannot be reached.\n"
+        "  at <server>/simple/pypi/demo/\n"
+        "  It answered 503 Service Unavailable (4 tries).\n" + THE_NETWORK,
+    )
+
+
+def test_an_index_that_wants_a_password(refused: Refused, index: LoopbackIndex) -> None:
+    index.fault("/simple/*", status(401))
+    refused(
+        is_status=3,
+        stderr="error: Index `pypi` did not answer for demo.\n"
+        "  at <server>/simple/pypi/demo/\n"
+        "  It answered 401.\n"
+        "hint: put user and password in ~/.netrc, or in the address of index `pypi`\n",
+    )
+
+
+def test_a_page_that_breaks_off_on_the_way(refused: Refused, index: LoopbackIndex) -> None:
+    index.fault("/simple/*/demo/", truncated())
+    refused(
+        is_status=3,
+        stderr="error: Index `pypi` cannot be reached.\n"
+        "  at <server>/simple/pypi/demo/\n"
+        "  peer closed connection without sending complete message body (received 150 bytes, expected 301) (4 tries).\n"
+        + THE_NETWORK,
+    )
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_a_page_of_0_bytes(refused: Refused, index: LoopbackIndex, form: str) -> None:
+    index.pages = form  # type: ignore[assignment]
+    index.fault("/simple/*/demo/", empty())
+    refused(is_status=3, stderr=unusable("The page is empty."))
+
+
+def test_a_json_page_cut_short_on_the_mirrors_disk(refused: Refused, index: LoopbackIndex) -> None:
+    index.fault("/simple/*/demo/", cut())
+    refused(is_status=3, stderr=unusable("It is not a JSON page of PEP 691: Input data was truncated."))
+
+
+def test_an_html_page_cut_short_on_the_mirrors_disk(refused: Refused, index: LoopbackIndex) -> None:
+    index.pages = "html"
+    index.fault("/simple/*/demo/", cut())
+    refused(is_status=3, stderr=unusable("It breaks off before `</html>`."))
+
+
+def test_a_json_page_for_another_project(refused: Refused, index: LoopbackIndex) -> None:
+    index.add_wheel("other", "1")
+    index.fault("/simple/*/demo/", index.page_of("other"))
+    refused(is_status=3, stderr=unusable("It is a page for another project, `other`."))
+
+
+def test_an_html_page_for_another_project(refused: Refused, index: LoopbackIndex) -> None:
+    index.pages = "html"
+    index.add_wheel("other", "1")
+    index.fault("/simple/*/demo/", index.page_of("other"))
+    refused(
+        is_status=3,
+        stderr=unusable("Every file on it belongs to another project, other-1-py3-none-any.whl for one."),
+    )
+
+
+def test_metadata_whose_hash_does_not_match(refused: Refused, index: LoopbackIndex) -> None:
+    index.fault("/files/*.metadata", altered(lambda body: body + b"x"))
+    refused(
+        is_status=3,
+        stderr="error: The .metadata file of demo-1.0-py3-none-any.whl is not the one that its index page names.\n"
+        "  at <server>/files/pypi/demo-1.0-py3-none-any.whl.metadata\n"
+        "  Its sha256 is c5eac817fc26de3478bd3605b1decec2451e2c88f362acf9fb0fceea43477fe9; "
+        "the page says fbfbe19057cdfd7e16de0ce17db598a844e11340ac6131c24a4567011b2ab1d9.\n" + A_MIRROR,
+    )
+
+
+def test_an_archive_whose_hash_does_not_match(refused: Refused, index: LoopbackIndex, workspace: Workspace) -> None:
+    built = index.add_archive("demo", "2.0")
+    workspace.stack("demo==2.0")
+    index.fault("/simple/*", wrong_hashes())
+    refused(
+        is_status=3,
+        stderr="error: demo-2.0.tar.gz is not the file that its index page names.\n"
+        "  at <server>/files/pypi/demo-2.0.tar.gz\n"
+        f"  Its sha256 is {built.sha256}; the page says {built.sha256[::-1]}.\n" + A_MIRROR,
+    )
+
+
+def test_an_archive_that_is_longer_than_its_page_says(
+    refused: Refused, index: LoopbackIndex, workspace: Workspace
+) -> None:
+    built = index.add_archive("demo", "2.0")
+    workspace.stack("demo==2.0")
+    index.fault("/files/*.tar.gz", altered(lambda body: body + b"x"))
+    refused(
+        is_status=3,
+        stderr="error: demo-2.0.tar.gz is larger than it should be.\n"
+        "  at <server>/files/pypi/demo-2.0.tar.gz\n"
+        f"  It was broken off after {len(built.content)} bytes.\n",
+    )
+
+
+def test_a_wheel_whose_metadata_names_another_version(
+    refused: Refused, index: LoopbackIndex, workspace: Workspace
+) -> None:
+    index.add_wheel("demo", "2.0", stated_version="2.1", metadata_sidecar=False)
+    workspace.stack("demo==2.0")
+    refused(
+        is_status=3,
+        stderr="error: The metadata of demo-2.0-py3-none-any.whl is that of another release.\n"
+        "  at <server>/files/pypi/demo-2.0-py3-none-any.whl\n"
+        "  It says demo 2.1; expected was demo 2.0.\n"
+        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact\n",
+    )
+
+
+def test_an_archive_without_metadata(refused: Refused, index: LoopbackIndex, workspace: Workspace) -> None:
+    index.add_archive("demo", "2.0", static=False)
+    workspace.stack("demo==2.0")
+    refused(
+        is_status=2,
+        stderr="error: `demo-2.0.tar.gz` has no static metadata, and locking never runs a package's code\n"
+        "  at index `pypi`\n"
+        "  its PKG-INFO calls Requires-Dist and Provides-Extra dynamic, and its pyproject.toml has no [project] table\n"
+        "hint: say what it needs in a fact, read from its setup.py:\n"
+        "  # matrices/facts/demo.toml\n"
+        "  [[metadata]]\n"
+        '  versions = "==2.0"\n'
+        "  requires = []\n"
+        '  reason = "…"\n'
+        '  strength = "documented"\n'
+        '  source = "…"\n'
+        "  checked = 2026-01-31\n",
+    )
+
+
+def test_a_page_that_names_a_file_which_is_not_there(
+    refused: Refused, index: LoopbackIndex, workspace: Workspace
+) -> None:
+    index.add_archive("demo", "2.0")
+    workspace.stack("demo==2.0")
+    index.fault("/files/*.tar.gz", status(404))
+    refused(
+        is_status=3,
+        stderr="error: demo-2.0.tar.gz cannot be downloaded.\n"
+        "  at <server>/files/pypi/demo-2.0.tar.gz\n"
+        "  The server answered 404.\n"
+        "hint: the index page names a file that its server does not give; a mirror may be half-finished\n",
+    )
+
+
+def test_plain_http_to_another_machine_is_not_asked(refused: Refused, workspace: Workspace) -> None:
+    workspace.index_url = "http://user:secret@example.org/simple"
+    refused(
+        is_status=2,
+        stderr="error: The address of index `pypi` is plain http.\n"
+        "  at index `pypi`: http://example.org/simple\n"
+        "  Whoever sits on the way could change pages and hashes alike.\n"
+        "hint: use https; a trusted-host setting of pip is not followed\n",
+    )
+
+
+def unusable(why: str) -> str:
+    return (
+        "error: Index `pypi` sent an unusable page for demo.\n"
+        f"  at <server>/simple/pypi/demo/\n  {why}\n" + A_PROXY
+    )

@@ -1,0 +1,362 @@
+"""Requests: redirects, credentials, certificates, proxies, HTTP/2."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, TypeVar
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+
+from resolver.catalog.address import read_root
+from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
+from resolver.catalog.meter import Meter, Traffic
+from resolver.catalog.pipconfig import PipConfig
+from resolver.errors import IndexFailure, InputError
+
+T = TypeVar("T")
+QUICK = Patience(pause=0.01)
+Answer = tuple[int, Mapping[str, str], bytes]
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"):
+            monkeypatch.delenv(name)
+        if name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+class Server:
+    """Answers each path from `answers`, and keeps the headers that it was asked with."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.seen: list[tuple[str, Mapping[str, str]]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                outer.seen.append((self.path, {key.lower(): value for key, value in self.headers.items()}))
+                status, headers, body = outer.answers.get(self.path.partition("?")[0], (404, {}, b""))
+                self.send_response(status)
+                for key, value in {"Content-Length": str(len(body)), **headers}.items():
+                    self.send_header(key, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._server.block_on_close = False
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_address[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@contextmanager
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+    server = Server(tls)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+def get(url: str, pip: PipConfig | None = None, *, root: str = "", limit: int = 1000, **more: Any) -> Reply:
+    async def run() -> Reply:
+        client = Client(pip or PipConfig(index_url=""), more.pop("meter", Meter()), patience=QUICK)
+        try:
+            if root:
+                client.remember(read_root(root, "mine"))
+            return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+def failure(kind: type[IndexFailure], call: Callable[[], object]) -> str:
+    with pytest.raises(kind) as caught:
+        call()
+    return str(caught.value)
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+# --- redirects and addresses
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_followed(server: Server, status: int) -> None:
+    server.answers = {"/a": (status, {"Location": "b/c"}, b""), "/b/c": (200, {}, b"here")}
+    counted: list[Traffic] = []
+    reply = get(f"{server.url}/a", headers={"X-Kept": "1"}, meter=Meter(counted.append))
+    assert (reply.status, reply.url, reply.body) == (200, f"{server.url}/b/c", b"here")
+    assert [headers["x-kept"] for _, headers in server.seen] == ["1", "1"]
+    assert counted[-1] == Traffic(2, 4, 0)
+
+
+def test_redirects_without_end(server: Server) -> None:
+    server.answers = {"/a": (302, {"Location": "/a"}, b"")}
+    assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
+        f"An address must not be asked.\n  at {server.url}/a\n  There were more than 10 redirects."
+    )
+    assert len(server.seen) == 11
+
+
+@pytest.mark.parametrize("target", ["http://a.example/x", "file:///etc/passwd", "ftp://a.example/x"])
+def test_redirects_to_where_nothing_may_be_asked(server: Server, target: str) -> None:
+    server.answers = {"/a": (302, {"Location": target}, b"")}
+    message = failure(IndexFailure, lambda: get(f"{server.url}/a?signature=secret"))
+    assert message.startswith(
+        f"An index redirects to an address that must not be asked.\n  at {server.url}/a -> {target}\n"
+    )
+
+
+@pytest.mark.parametrize("url", ["http://a.example/x", "file:///etc/passwd", "https://", "ftp://127.0.0.1/"])
+def test_addresses_that_are_not_asked(url: str) -> None:
+    assert failure(IndexFailure, lambda: get(url)).startswith(f"An address must not be asked.\n  at {url}\n")
+
+
+def test_a_body_beyond_the_limit(server: Server) -> None:
+    server.answers = {"/a": (200, {}, b"x" * 1001)}
+    assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
+        f"An index sent far more than such an answer ever has.\n  at {server.url}/a\n  It was broken off after 0 MiB."
+    )
+
+
+# --- patience
+
+
+def test_a_server_says_when_to_come_again(server: Server) -> None:
+    server.answers = {"/a": (429, {"Retry-After": "0.3"}, b"")}
+    import time
+
+    begin = time.monotonic()
+    failure(Unreachable, lambda: get(f"{server.url}/a", patience=Patience(tries=2, pause=0.01)))
+    assert 0.3 <= time.monotonic() - begin < 5
+    assert len(server.seen) == 2
+
+
+def test_what_never_answers_is_tried_as_often_as_it_is_worth() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
+        message = failure(
+            Unreachable, lambda: get(url, PipConfig(index_url="", timeout=0.1), patience=BRIEF._replace(pause=0.01))
+        )
+    assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {url}\n  It stopped answering (2 tries).\n")
+
+
+def test_a_dead_host_is_tried_by_one_request_only() -> None:
+    """150 look-ups at once would otherwise wait for it 150 times."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # not listening: connections are refused
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        meter = Meter()
+
+        async def run() -> list[Any]:
+            client = Client(PipConfig(index_url=""), meter, patience=QUICK)
+            try:
+                asked = (client.get(f"{url}/{n}", headers={}, limit=9) for n in range(150))
+                return await asyncio.gather(*asked, return_exceptions=True)
+            finally:
+                await client.close()
+
+        answers = asyncio.run(run())
+    assert {type(answer) for answer in answers} == {Unreachable}
+    assert meter.traffic.requests == 4
+
+
+# --- credentials
+
+
+def test_credentials_of_an_index_go_to_its_origin_only(server: Server) -> None:
+    with serving() as other:
+        server.answers = {"/a": (302, {"Location": f"{other.url}/b"}, b"")}
+        other.answers = {"/b": (200, {}, b"")}
+        root = f"http://me:p%40ss@127.0.0.1:{server.port}/simple"
+        assert get(f"{server.url}/a", root=root).url == f"{other.url}/b"
+        assert server.seen[0][1]["authorization"] == basic("me", "p@ss")
+        assert "authorization" not in other.seen[0][1]
+
+
+def test_credentials_in_a_redirect_are_not_used(server: Server) -> None:
+    server.answers = {"/a": (302, {"Location": f"http://me:pw@127.0.0.1:{server.port}/b"}, b""), "/b": (200, {}, b"")}
+    assert get(f"{server.url}/a").url == f"{server.url}/b"
+    assert [headers.get("authorization") for _, headers in server.seen] == [None, None]
+
+
+@pytest.mark.parametrize("variable", [False, True])
+def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool) -> None:
+    path = tmp_path / ("elsewhere" if variable else ".netrc")
+    path.write_text("machine 127.0.0.1 login me password pw\n")
+    path.chmod(0o600)
+    if variable:
+        monkeypatch.setenv("NETRC", str(path))
+    server.answers = {"/a": (200, {}, b"")}
+    get(f"{server.url}/a")
+    assert server.seen[0][1]["authorization"] == basic("me", "pw")
+
+
+def test_a_broken_netrc(tmp_path: Path) -> None:
+    (tmp_path / ".netrc").write_text("machine\n")
+    with pytest.raises(InputError, match="The netrc file cannot be read"):
+        get("https://a.example/")
+
+
+# --- proxies
+
+
+def test_this_machine_is_asked_without_a_proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    server.answers = {"/a": (200, {}, b"here")}
+    assert get(f"{server.url}/a").body == b"here"
+    assert get(f"{server.url}/a", PipConfig(index_url="", proxy="http://127.0.0.1:1")).body == b"here"
+
+
+@pytest.mark.parametrize("by_pip", [False, True])
+def test_everything_else_goes_through_the_proxy(server: Server, monkeypatch: pytest.MonkeyPatch, by_pip: bool) -> None:
+    if not by_pip:
+        monkeypatch.setenv("HTTPS_PROXY", server.url)
+    pip = PipConfig(index_url="", proxy=server.url if by_pip else "")
+    message = failure(Unreachable, lambda: get("https://index.example/simple/", pip))
+    assert message.startswith("index.example cannot be reached.\n  at https://index.example/simple/\n  501 ")
+
+
+def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://me:secret@a.example")
+    with pytest.raises(InputError, match="The proxy settings cannot be used") as caught:
+        get("https://a.example/")
+    assert "secret" not in str(caught.value)
+
+
+# --- certificates and HTTP/2
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of our own for 127.0.0.1, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=loopback"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"),
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def server_context(certificate: tuple[Path, Path], *protocols: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    if protocols:
+        context.set_alpn_protocols(protocols)
+    return context
+
+
+@pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+def test_certificates_that_pip_trusts(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    pip = PipConfig(index_url="", cert=str(certificate[0]) if setting == "cert" else "")
+    if setting != "cert":
+        monkeypatch.setenv(setting, str(certificate[0]))
+    with serving(server_context(certificate)) as server:
+        server.answers = {"/a": (200, {}, b"here")}
+        assert get(f"{server.url}/a", pip).body == b"here"
+
+
+def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> None:
+    with serving(server_context(certificate)) as server:
+        message = failure(Unreachable, lambda: get(f"{server.url}/a"))
+    assert "CERTIFICATE_VERIFY_FAILED" in message
+    assert message.endswith(
+        "(1 try).\nhint: if a proxy of yours signs connections anew, name its certificate: "
+        "`pip config set global.cert FILE`"
+    )
+
+
+def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "cert.pem"
+    for content in (None, "no certificate"):
+        if content:
+            path.write_text(content)
+        with pytest.raises(InputError, match=r"The certificates that pip's cert names cannot be read\.") as caught:
+            get("https://a.example/", PipConfig(index_url="", cert=str(path)))
+        assert caught.value.where == str(path)
+
+
+def test_many_requests_share_one_connection_over_http2(certificate: tuple[Path, Path]) -> None:
+    connections: list[asyncio.Future[None]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ended = asyncio.get_running_loop().create_future()
+        connections.append(ended)
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+        connection.initiate_connection()
+        while True:
+            writer.write(connection.data_to_send())
+            data = await reader.read(65536)
+            if not data:
+                break
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.RequestReceived):
+                    connection.send_headers(event.stream_id, [(":status", "200"), ("content-length", "4")])
+                    connection.send_data(event.stream_id, b"here", end_stream=True)
+        writer.close()
+        with suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+        ended.set_result(None)
+
+    async def run() -> list[Reply]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=server_context(certificate, "h2"))
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        client = Client(PipConfig(index_url="", cert=str(certificate[0])), Meter())
+        try:
+            return await asyncio.gather(*(client.get(f"{url}/{n}", headers={}, limit=9) for n in range(50)))
+        finally:
+            await client.close()
+            await asyncio.wait_for(asyncio.gather(*connections), 10)
+            server.close()
+
+    assert [reply.body for reply in asyncio.run(run())] == [b"here"] * 50
+    assert len(connections) == 1
