@@ -31,9 +31,10 @@ class Download(NamedTuple):
 
 
 class Downloads:
-    """The folder of downloaded files. `close` removes it."""
+    """The folder of downloaded files, made below `within` (default: TMPDIR). `close` removes it."""
 
-    def __init__(self, client: Client, meter: Meter) -> None:
+    def __init__(self, client: Client, meter: Meter, within: Path | None = None) -> None:
+        self._within = within
         self._client = client
         self._meter = meter
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -97,7 +98,9 @@ class Downloads:
 
     def _new_path(self) -> Path:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="ascend-lock-", ignore_cleanup_errors=True)
+            self._folder = tempfile.TemporaryDirectory(
+                prefix=".ascend-lock-", dir=self._within, ignore_cleanup_errors=True
+            )
         self._count += 1
         return Path(self._folder.name) / str(self._count)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 from packaging.specifiers import SpecifierSet
@@ -24,6 +25,7 @@ from resolver.model.release import Archive, File, Metadata
 
 # Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
 _AHEAD: Final = 32
+_SAVES: Final = 4
 
 _Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
 
@@ -53,6 +55,7 @@ class Network:
             raise
 
     async def _begin(self, stored: Stored, pip: PipConfig, meter: Meter, warn: Callable[[str], None]) -> None:
+        self._meter = meter
         self._client = Client(pip, meter)
         self._downloads = Downloads(self._client, meter)
         self._files = Files(stored, self._client, self._downloads, warn)
@@ -78,6 +81,10 @@ class Network:
         """The file with sha256 and size."""
         return self._worker.wait(self._files.sha256(file))
 
+    def save(self, files: Sequence[File], folder: Path) -> None:
+        """Download files into a folder under their own names, several at once, each checked by its hash."""
+        self._worker.wait(self._save(files, folder))
+
     def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """Begin to look ahead, and do not wait."""
         self._worker.tell(lambda: self._expect(wanted, follow))
@@ -90,6 +97,24 @@ class Network:
             self._downloads.close()
 
         self._worker.close(farewell)
+
+    async def _save(self, files: Sequence[File], folder: Path) -> None:
+        downloads = Downloads(self._client, self._meter, folder)
+        few = asyncio.Semaphore(_SAVES)
+
+        async def one(file: File) -> None:
+            async with few:
+                download = await downloads.fetch(file)
+                download.path.replace(folder / file.filename)
+
+        tasks = [asyncio.ensure_future(one(file)) for file in files]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            downloads.close()
 
     async def _lookup(self, project: NormalizedName) -> Lookup:
         return await self._once.do(project, lambda: self._pages.lookup(self._client, project))

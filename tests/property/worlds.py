@@ -5,9 +5,10 @@ A world is plain data. `catalog` and `problem` hand it to the solver, `bruteforc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeVar
 
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ _NAMES: Final = ("p", "q", "r", "s", "t", "u")
 _EXTRAS: Final = ("x", "y")
 _VERSIONS: Final = ("1", "1.1", "2", "2.post1", "3", "3.1")
 _PRERELEASES: Final = ("1.1a1", "2rc1", "3.dev1", "4b2")
+_SPECIAL: Final = ("==1.*", "!=1.*", "==2.*", "!=3.*", "~=1.0", "~=2.0", "~=3.1", "===2", "==9")
 _MARKERS: Final = (
     "platform_machine == 'aarch64'",
     "platform_machine == 'x86_64'",
@@ -54,6 +56,9 @@ _MARKERS: Final = (
     "extra == 'y' or python_version >= '3.12'",
     "extra == 'x' or extra == 'y'",
 )
+
+
+Option = TypeVar("Option")
 
 
 @dataclass(frozen=True)
@@ -114,94 +119,108 @@ def worlds(draw: st.DrawFn, *, acyclic: bool = False, prereleases: bool = False,
     `acyclic` lets projects need later ones only; `plain` leaves facts and unusable files out;
     `prereleases` brings in pre-releases, yanked releases and the policies for them.
     """
-    names = _NAMES[: draw(st.integers(2, len(_NAMES)))]
-    pool = _VERSIONS + (_PRERELEASES if prereleases else ())
-    projects: dict[str, dict[str, Version]] = {}
-    for at, name in enumerate(names):
-        needed = names[at + 1 :] if acyclic else names
-        versions = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=4, unique=True))
-        projects[name] = {
-            version: draw(_releases(name, needed, pool, prereleases=prereleases, plain=plain)) for version in versions
-        }
-    asks = draw(st.lists(_lines(names, pool, markers=False), min_size=1, max_size=3))
-    stated: list[facts.Fact] = []
-    if not plain:
-        asks += draw(_rarely(st.sampled_from(list(COMPONENT_NEEDS)).map(lambda need: [need]), []))
-        stated = draw(_facts(names, pool, acyclic=acyclic))
-    policy: Prereleases = "if-necessary"
-    if prereleases:
-        policy = draw(_rarely(st.sampled_from(("allow", "never")), "if-necessary"))
-    return World(projects=projects, asks=tuple(asks), facts=tuple(stated), prereleases=policy)
+    return _Maker(draw, acyclic=acyclic, prereleases=prereleases, plain=plain).world()
 
 
-def specifiers(pool: tuple[str, ...] = _VERSIONS) -> st.SearchStrategy[str]:
+@st.composite
+def specifiers(draw: st.DrawFn, versions: Sequence[str] = _VERSIONS) -> str:
     """Specifier sets over these versions: comparisons, wildcards, compatible releases, two of them at times."""
-    comparison = st.builds("{}{}".format, st.sampled_from(("==", "!=", ">=", "<=", "<", ">")), st.sampled_from(pool))
-    other = st.sampled_from(("==1.*", "==2.*", "!=1.*", "!=3.*", "~=1.0", "~=2.0", "~=3.1", "===2", "==9"))
-    one = st.one_of(comparison, comparison, other)
-    return st.one_of(st.just(""), one, one, st.builds("{},{}".format, one, one))
+    return _Maker(draw).specifier(versions)
 
 
-def _lines(names: tuple[str, ...], pool: tuple[str, ...], *, markers: bool = True) -> st.SearchStrategy[str]:
-    extras = _rarely(st.lists(st.sampled_from(_EXTRAS), min_size=1, unique=True), [])
-    marker = st.one_of(st.just(""), st.just(""), st.sampled_from(_MARKERS)) if markers else st.just("")
-    return st.builds(_line, st.sampled_from(names), extras, specifiers(pool), marker)
+class _Maker:
+    """Draws a world. Every choice is one small number, with the simplest first: it is quick, and it shrinks."""
 
+    def __init__(
+        self, draw: st.DrawFn, *, acyclic: bool = False, prereleases: bool = False, plain: bool = False
+    ) -> None:
+        self._draw = draw
+        self._acyclic, self._prereleases, self._plain = acyclic, prereleases, plain
+        self._pool = _VERSIONS + (_PRERELEASES if prereleases else ())
+        self._versions: dict[str, list[str]] = {}
 
-def _line(name: str, extras: list[str], specifier: str, marker: str) -> str:
-    return name + (f"[{','.join(extras)}]" if extras else "") + specifier + (f" ; {marker}" if marker else "")
+    def world(self) -> World:
+        names = _NAMES[: self._number(2, len(_NAMES))]
+        for name in names:
+            self._versions[name] = sorted({self._one(self._pool) for _ in range(self._number(1, 4))})
+        projects = {
+            name: {version: self._release(name) for version in versions} for name, versions in self._versions.items()
+        }
+        asks = [self._line(names, markers=False) for _ in range(self._number(1, 3))]
+        stated: list[facts.Fact] = []
+        if not self._plain:
+            asks += [self._one(tuple(COMPONENT_NEEDS))] if self._once_in(8) else []
+            stated = [fact for _ in range(self._number(0, 3)) if (fact := self._fact(names)) is not None]
+        policy: Prereleases = "if-necessary"
+        if self._prereleases and self._once_in(6):
+            policy = self._one(("allow", "never"))
+        return World(projects=projects, asks=tuple(asks), facts=tuple(stated), prereleases=policy)
 
+    def specifier(self, versions: Sequence[str]) -> str:
+        first, second = self._comparison(versions), self._comparison(versions)
+        return self._one(("", first, first, f"{first},{second}"))
 
-@st.composite
-def _releases(
-    draw: st.DrawFn, name: str, needed: tuple[str, ...], pool: tuple[str, ...], *, prereleases: bool, plain: bool
-) -> Version:
-    requires = draw(st.lists(_lines(needed, pool), max_size=3)) if needed else []
-    requires += draw(_rarely(st.just([f"{name}[x] ; extra == 'y'"]), []))  # an extra that stands for another
-    if plain:
-        return Version(tuple(requires))
-    requires += draw(_seldom(st.sampled_from((["p @ https://p.test/p.zip ; extra == 'y'"], ["not a requirement!"])), []))
-    return Version(
-        requires=tuple(requires),
-        tags=draw(_rarely(st.sampled_from(list(TAGS)), "py3-none-any")),
-        page_python=draw(_seldom(st.sampled_from((">=3.8", ">=3.12")), "")),
-        own_python=draw(_seldom(st.sampled_from((">=3.8", "<3.11")), "")),
-        readable=draw(_seldom(st.just(False), True)),
-        yanked=prereleases and draw(_rarely(st.just(True), False)),
-    )
+    def _comparison(self, versions: Sequence[str]) -> str:
+        if self._once_in(4):
+            return self._one(_SPECIAL)
+        return self._one((">=", "<=", "==", "!=", "<", ">")) + self._one(versions)
 
+    def _line(self, names: Sequence[str], *, markers: bool = True) -> str:
+        name = self._one(names)
+        extras = self._one(("x", "y", "x,y")) if self._once_in(6) else ""
+        marker = self._one(_MARKERS) if markers and self._once_in(3) else ""
+        versions = self._pool if self._once_in(4) else self._versions[name]
+        return name + (f"[{extras}]" if extras else "") + self.specifier(versions) + (f" ; {marker}" if marker else "")
 
-@st.composite
-def _facts(draw: st.DrawFn, names: tuple[str, ...], pool: tuple[str, ...], *, acyclic: bool) -> list[facts.Fact]:
-    found: list[facts.Fact] = []
-    kinds = st.sampled_from(("requires", "component", "excludes", "collides", "replaces"))
-    for kind in draw(st.lists(kinds, max_size=3)):
-        at = draw(st.integers(0, len(names) - 1))
-        name, later = names[at], names[at + 1 :] if acyclic else names
-        versions = draw(specifiers(pool))
-        match kind:
-            case "requires" if later:
-                found.append(problems.requires(name, versions, draw(_lines(later, pool, markers=False))))
+    def _release(self, name: str) -> Version:
+        names = self._needable(name)
+        requires = [self._line(names) for _ in range(self._one((0, 1, 1, 2, 3)))] if names else []
+        if self._once_in(8):
+            requires.append(f"{name}[x] ; extra == 'y'")  # an extra that stands for another
+        if self._plain or not self._once_in(3):
+            return Version(tuple(requires), yanked=self._prereleases and self._once_in(6))
+        if self._once_in(4):
+            requires.append(self._one(("p @ https://p.test/p.zip ; extra == 'y'", "not a requirement!")))
+        return Version(
+            requires=tuple(requires),
+            tags=self._one(tuple(TAGS)),
+            page_python=self._one(("", "", "", ">=3.8", ">=3.12")),
+            own_python=self._one(("", "", "", ">=3.8", "<3.11")),
+            readable=not self._once_in(8),
+        )
+
+    def _needable(self, name: str) -> Sequence[str]:
+        names = list(self._versions)
+        return names[names.index(name) + 1 :] if self._acyclic else names
+
+    def _fact(self, names: Sequence[str]) -> facts.Fact | None:
+        name = self._one(names)
+        versions, needable = self.specifier(self._versions[name]), self._needable(name)
+        match self._one(("excludes", "component", "requires", "collides", "replaces")):
+            case "requires" if needable:
+                return problems.requires(name, versions, self._line(needable, markers=False))
             case "component":
-                found.append(problems.requires(name, versions, draw(st.sampled_from(list(COMPONENT_NEEDS)))))
+                return problems.requires(name, versions, self._one(tuple(COMPONENT_NEEDS)))
             case "excludes":
-                found.append(problems.excludes(name, versions))
+                return problems.excludes(name, versions)
             case "collides":
-                other = draw(st.sampled_from([other for other in names if other != name]))
-                found.append(problems.collides(name, versions, other, draw(st.sampled_from(("m", "n")))))
-            case "replaces" if later:
-                added = draw(st.lists(_lines(later, pool, markers=False), max_size=1))
-                found.append(problems.replaces(name, versions, [draw(st.sampled_from(later))], *added))
-            case _:
-                pass
-    return found
+                other = self._one([other for other in names if other != name])
+                return problems.collides(name, versions, other, self._one(("m", "n")))
+            case "replaces" if needable:
+                added = [self._line(needable, markers=False)] if self._once_in(2) else []
+                return problems.replaces(name, versions, [self._one(needable)], *added)
+        return None
+
+    def _one(self, options: Sequence[Option]) -> Option:
+        return options[self._draw(_number(0, len(options) - 1))]
+
+    def _number(self, low: int, high: int) -> int:
+        return self._draw(_number(low, high))
+
+    def _once_in(self, times: int) -> bool:
+        return self._draw(_number(0, times - 1)) == times - 1
 
 
-def _rarely(strange: st.SearchStrategy, ordinary: object) -> st.SearchStrategy:
-    """One time in six the strange."""
-    return st.integers(0, 5).flatmap(lambda dice: strange if dice == 5 else st.just(ordinary))
-
-
-def _seldom(strange: st.SearchStrategy, ordinary: object) -> st.SearchStrategy:
-    """One time in fifteen the strange."""
-    return st.integers(0, 14).flatmap(lambda dice: strange if dice == 14 else st.just(ordinary))
+@lru_cache
+def _number(low: int, high: int) -> st.SearchStrategy[int]:
+    return st.integers(low, high)

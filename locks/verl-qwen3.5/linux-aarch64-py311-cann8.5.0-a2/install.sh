@@ -141,6 +141,13 @@ run() {
     if [ "$dry_run" = yes ]; then printf 'would run: %s\n' "$*"; else "$@"; fi
 }
 
+# CMake and other build tools look for Python by these variables before PATH
+build_in() { # environment, variables and command
+    local environment=$1
+    shift
+    env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+}
+
 stage() { # number, title, requirements file: true where something is to be done
     local left
     left=$(missing "$here/$3")
@@ -181,8 +188,8 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
     run "$python" -m venv "$work/env"
     run "$work/env/bin/python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/build-requirements.txt"
-    builder=$work/env/bin
-    run env PATH="$builder:$PATH" "$builder/python" -m pip wheel --no-deps \
+    builder=$work/env
+    run build_in "$builder" "$builder/bin/python" -m pip wheel --no-deps \
         --no-build-isolation --no-binary :all: --no-cache-dir --require-hashes --wheel-dir "$work/wheels" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt"
     if [ "$dry_run" = yes ]; then
@@ -195,7 +202,7 @@ fi
 
 # vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:61)
 if stage 6 'vllm, built from source in this environment' stages/6.txt; then
-    run env PATH="$(dirname "$python"):$PATH" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 \
+    run build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 \
         "$python" -m pip install --no-deps --no-build-isolation \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi

@@ -1,0 +1,269 @@
+"""What breaks a run off in the middle leaves the whole old lock or the whole new one."""
+
+from __future__ import annotations
+
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree
+from tests.loopback import LoopbackIndex, delayed
+
+INTERRUPTED = "\ninterrupted; nothing was changed\n"  # on a terminal the first line holds ^C
+REFUSED = (
+    "error: the lock could not be written; what was there before is untouched\n"
+    "  at locks/demo/there\n"
+    "  {why}\n"
+    "hint: make room or choose another folder with --locks DIR\n"
+)
+
+
+@pytest.fixture
+def releases(workspace: Workspace, index: LoopbackIndex) -> Callable[[str], None]:
+    """Two releases of demo; 1.0 is locked. Call it with the version that the stack asks for next."""
+    for version in ("1.0", "2.0"):
+        index.add_wheel("demo", version)
+
+    def ask(version: str) -> None:
+        workspace.stack(f"demo=={version}")
+
+    ask("1.0")
+    workspace.locked()
+    return ask
+
+
+def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Until something is so; it must come to be so while the process runs."""
+    deadline = time.monotonic() + 30
+    while not reached():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.0005)
+
+
+# --- signals
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_an_index_is_waited_for(
+    workspace: Workspace, index: LoopbackIndex, releases: Callable[[str], None], number: signal.Signals
+) -> None:
+    releases("2.0")
+    index.fault("/simple/*", delayed(60))
+    index.clear()
+    before = tree(workspace.locks)
+    process = workspace.start("lock", "demo")
+    wait_until(lambda: bool(index.requests), process)
+    process.send_signal(number)
+    run = workspace.finish(process)
+    assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
+    assert tree(workspace.locks) == before
+    assert tree(workspace.temporary) == {}
+
+
+def test_an_interrupt_while_an_archive_is_downloaded_leaves_no_part_of_it(
+    workspace: Workspace, index: LoopbackIndex, releases: Callable[[str], None]
+) -> None:
+    index.add_archive("demo", "3.0")
+    index.fault("/files/*.tar.gz", delayed(60))
+    releases("3.0")
+    before = tree(workspace.locks)
+    process = workspace.start("lock", "demo")
+    wait_until(lambda: any(request.path.endswith(".tar.gz") for request in index.requests), process)
+    process.send_signal(signal.SIGINT)
+    run = workspace.finish(process)
+    assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
+    assert tree(workspace.locks) == before
+    assert tree(workspace.temporary) == {}
+
+
+def test_an_interrupt_while_the_lock_is_written(workspace: Workspace, releases: Callable[[str], None]) -> None:
+    releases("2.0")
+    before = tree(workspace.locks)
+    process = workspace.start("lock", "demo")
+    wait_until((workspace.locks / "demo" / ".there.new").exists, process)
+    process.send_signal(signal.SIGINT)
+    run = workspace.finish(process)
+    assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
+    assert tree(workspace.locks) == before
+
+
+def test_a_kill_at_any_moment_of_writing_leaves_the_old_lock_or_the_new_one(
+    workspace: Workspace, releases: Callable[[str], None]
+) -> None:
+    steady: dict[str, Tree] = {}
+    for version in ("2.0", "1.0"):  # a lock tells what changed, so the second round is what all others are like
+        releases(version)
+        workspace.locked()
+        steady[version] = tree(workspace.locks)
+    moments = random.Random(20261120)  # noqa: S311
+    fresh = workspace.locks / "demo" / ".there.new"
+    found = set()
+    for number in range(15):
+        old, new = ("1.0", "2.0") if number % 2 == 0 else ("2.0", "1.0")
+        releases(new)
+        process = workspace.start("lock", "demo")
+        wait_until(fresh.exists, process)
+        time.sleep(moments.uniform(0, 0.05))
+        process.kill()
+        workspace.finish(process)
+        left = tree(workspace.folder())
+        assert left in [part(steady[old]), part(steady[new])], f"moment {number}"
+        found.add(old if left == part(steady[old]) else new)
+        workspace.locked()
+        assert tree(workspace.locks) == steady[new], f"moment {number}"
+    assert found, "no moment was tried"
+
+
+def part(whole: Tree) -> Tree:
+    """Of a folder of locks that of `demo` for `there`."""
+    head = "demo/there/"
+    return {path.removeprefix(head): content for path, content in whole.items() if path.startswith(head)}
+
+
+def test_what_a_run_left_that_was_killed_after_the_exchange_goes_with_the_next(
+    workspace: Workspace, releases: Callable[[str], None]
+) -> None:
+    before = tree(workspace.locks)
+    shutil.copytree(workspace.folder(), workspace.locks / "demo" / ".there.new")
+    workspace.locked()
+    assert tree(workspace.locks) == before
+
+
+def test_a_run_that_was_killed_between_two_renames_is_finished_by_the_next(
+    workspace: Workspace, releases: Callable[[str], None]
+) -> None:
+    before = tree(workspace.locks)
+    workspace.stack("demo")
+    shutil.move(workspace.folder(), workspace.locks / "demo" / ".there.old")
+    workspace.locked()
+    assert workspace.pins() == {"demo": "1.0"}, "the lock that is found again keeps its pins"
+    assert tree(workspace.locks).keys() == before.keys()
+
+
+# --- no room
+
+
+def run_with_files_of_at_most(limit: int, workspace: Workspace, *arguments: str) -> Run:
+    """The command, where no file can grow beyond `limit` bytes: what a quota or a full disk is like."""
+    process = subprocess.Popen(
+        [str(COMMAND), *arguments],
+        cwd=workspace.root,
+        env=workspace.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    return workspace.finish(process)
+
+
+def test_a_file_that_cannot_grow_any_more(workspace: Workspace, releases: Callable[[str], None]) -> None:
+    releases("2.0")
+    before = tree(workspace.locks)
+    run = run_with_files_of_at_most(4000, workspace, "lock", "demo")  # install.sh is longer, nothing else is
+    assert run.stderr == REFUSED.format(why="File too large")
+    assert (run.status, run.stdout) == (2, "")
+    assert tree(workspace.locks) == before
+
+
+def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    one = '[[target]]\nname = "one"\npython = "3.11"\nplatform = "linux-aarch64"\n'
+    two = one.replace("one", "two") + '[target.system]\ncann = "8.5.0"\n'  # more to check, so a longer install.sh
+    workspace.stack("demo", target=one + two)
+    workspace.locked()
+    index.add_wheel("demo", "2.0")
+    before = tree(workspace.locks)
+    limit = len(before["demo/one/install.sh"] or b"") + 10
+    run = run_with_files_of_at_most(limit, workspace, "lock", "demo", "--upgrade")
+    assert run.stderr == REFUSED.format(why="File too large").replace("at locks/demo/there", "at locks/demo/two")
+    assert (run.status, run.stdout) == (2, "")
+    assert tree(workspace.locks) == before
+
+
+def test_a_folder_that_must_not_be_written(workspace: Workspace, releases: Callable[[str], None]) -> None:
+    """A file stands where the folder would be: this also stops root, whom permissions do not."""
+    releases("2.0")
+    blocked = workspace.root / "blocked"
+    blocked.mkdir()
+    (blocked / "demo").write_text("")
+    run = workspace.lock("--locks", "blocked")
+    assert run.stderr == (
+        "error: the lock cannot be read\n"
+        "  at blocked/demo/there/lock.toml\n"
+        "  Not a directory\n"
+        "hint: restore it from version control, or lock with --upgrade, which does not look at it\n"
+    )
+    assert (run.status, run.stdout) == (2, "")
+    assert tree(blocked) == {"demo": b""}
+
+
+FULL_DISK = """
+set -eu
+mount -t tmpfs -o size=256k none full
+cp -a locks/. full/
+head -c 10M /dev/zero >full/filler 2>/dev/null || true
+set +e
+"$0" lock demo --locks full
+status=$?
+rm full/filler
+cp -a full/. after/
+exit $status
+"""
+
+
+def test_a_disk_that_is_full(workspace: Workspace, releases: Callable[[str], None]) -> None:
+    releases("2.0")
+    before = tree(workspace.locks)
+    for name in ("full", "after"):
+        (workspace.root / name).mkdir()
+    # A name space of its own, with the rights to mount in it, takes the mount away with the process.
+    process = subprocess.Popen(
+        ["unshare", "--map-root-user", "--mount", "bash", "-c", FULL_DISK, str(COMMAND)],
+        cwd=workspace.root,
+        env=workspace.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    run = workspace.finish(process)
+    assert run.stderr == REFUSED.format(why="No space left on device").replace("locks/demo", "full/demo")
+    assert (run.status, run.stdout) == (2, "")
+    assert tree(workspace.root / "after") == before
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.cache.write_text("not a folder")
+    run = workspace.locked()
+    assert run.stderr == (
+        "warning: The cache in <root>/cache/v1 cannot be written (Not a directory); going on without.\n"
+        "hint: set ASCEND_LOCK_CACHE to a folder of yours\n"
+    )
+
+
+# --- several at once
+
+
+@pytest.mark.parametrize("many", [2, 5])
+def test_locks_of_the_same_stack_at_once(workspace: Workspace, index: LoopbackIndex, many: int, tmp_path: Path) -> None:
+    for number in range(20):
+        index.add_wheel(f"part{number}", "1.0")
+    workspace.stack(*[f"part{number}" for number in range(20)])
+    processes = [workspace.start("lock", "demo") for _ in range(many)]
+    runs = [workspace.finish(process) for process in processes]
+    assert [(run.status, run.stderr) for run in runs] == [(0, "")] * many
+    together = tree(workspace.locks)
+    shutil.rmtree(workspace.locks)
+    workspace.locked()
+    assert tree(workspace.locks) == together
+    assert not list(workspace.cache.glob("*/unfinished/*"))
