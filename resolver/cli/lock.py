@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from packaging.utils import NormalizedName, canonicalize_name
@@ -95,6 +94,7 @@ def command(
 
 def _previous(target: Path, *, upgrade: bool) -> Lock | None:
     """The lock before; one that cannot be read is an error unless nothing of it is to be kept."""
+    lock_folder.tidy(target)
     try:
         return lock_file.read(target)
     except InputError:
@@ -116,26 +116,22 @@ def _lock(
 
 
 def _finish(answers: list[tuple[Problem, Lock | Conflict, Path]], *, as_json: bool) -> int:
-    """Write what was locked, all or nothing, and tell."""
-    conflict = any(isinstance(answer, Conflict) for _, answer, _ in answers)
-    told: list[dict[str, Any]] = []
-    for problem, answer, target in answers:
-        if isinstance(answer, Conflict):
-            told.append(conflict_json(answer))
-            if not as_json:
-                sys.stderr.write(conflict_text(answer))
-            continue
-        written = False
-        if not conflict:
-            files = render(answer)
-            written = not lock_folder.current(files, target)
-            if written:
-                lock_folder.replace(target, files)
-        told.append(lock_json(answer, target))
-        if not as_json and not conflict:
-            sys.stdout.write(summary(answer, problem, target, written=written))
+    """Write the locks of all targets, or none where one of them has a conflict, and tell."""
+    conflicts = [answer for _, answer, _ in answers if isinstance(answer, Conflict)]
+    locked = [(problem, answer, folder) for problem, answer, folder in answers if isinstance(answer, Lock)]
+    files = {folder: render(lock) for _, lock, folder in locked}
+    changed = {folder: texts for folder, texts in files.items() if not lock_folder.current(texts, folder)}
+    if not conflicts:
+        lock_folder.replace(changed)
     if as_json:
-        status = "conflict" if conflict else "locked"
+        status = "conflict" if conflicts else "locked"
+        told = [conflict_json(conflict) for conflict in conflicts]
+        told += [lock_json(lock, folder, written=not conflicts) for _, lock, folder in locked]
         whole = told[0] if len(told) == 1 else {"status": status, "targets": told}
         sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True) + "\n")
-    return _CONFLICT if conflict else 0
+    elif conflicts:
+        sys.stderr.write("\n".join(map(conflict_text, conflicts)))
+    else:
+        for problem, lock, folder in locked:
+            sys.stdout.write(summary(lock, problem, folder, written=folder in changed))
+    return _CONFLICT if conflicts else 0

@@ -24,30 +24,39 @@ _RENAME_EXCHANGE = 2
 _EXECUTABLE = (".sh",)
 
 
-def replace(folder: Path, files: Mapping[str, str]) -> None:
-    """Make `folder` hold `files` (relative path -> text); files of other names in it stay.
+def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
+    """Make each folder hold its files (relative path -> text); files of other names in it stay.
 
-    Raises InputError where the disk refuses, with the folder as it was.
+    Everything is written before the first folder is exchanged. Raises
+    InputError where the disk refuses, with all folders as they were.
     """
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
-            _recover(folder)
-            fresh = folder.with_name(f".{folder.name}.new")
-            shutil.rmtree(fresh, ignore_errors=True)
-            try:
+    folder = Path()
+    with contextlib.ExitStack() as stack:
+        try:
+            for folder, files in folders.items():
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(_alone(folder))
+                _recover(folder)
+                fresh = _fresh(folder)
+                stack.callback(shutil.rmtree, fresh, ignore_errors=True)
                 _fill(fresh, files)
                 _keep_others(folder, fresh, files)
-                _swap(folder, fresh)
-            finally:
-                shutil.rmtree(fresh, ignore_errors=True)
-    except OSError as error:
-        raise InputError(
-            "the lock could not be written; what was there before is untouched",
-            where=str(folder),
-            why=error.strerror or str(error),
-            hint="make room or choose another folder with --locks DIR",
-        ) from None
+            for folder in folders:
+                _swap(folder, _fresh(folder))
+        except OSError as error:
+            raise InputError(
+                "the lock could not be written; what was there before is untouched",
+                where=str(folder),
+                why=error.strerror or str(error),
+                hint="make room or choose another folder with --locks DIR",
+            ) from None
+
+
+def tidy(folder: Path) -> None:
+    """Finish or undo what a killed run left behind, before the folder is read."""
+    if _old(folder).exists() or _fresh(folder).exists():
+        with contextlib.suppress(OSError), _alone(folder):
+            _recover(folder)
 
 
 def current(files: Mapping[str, str], folder: Path) -> bool:
@@ -61,18 +70,27 @@ def current(files: Mapping[str, str], folder: Path) -> bool:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One writer at a time for each folder. The kernel lets go of the lock with the process."""
-    with (folder.parent / ".writing").open("w") as handle:
+    with (folder.parent / f".{folder.name}.writing").open("w") as handle:
         with contextlib.suppress(OSError):  # a file system without locks: the exchange is atomic all the same
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
 def _recover(folder: Path) -> None:
-    """Finish or undo what a killed run left behind."""
-    old = folder.with_name(f".{folder.name}.old")
+    """Put back what was moved aside, throw away what was not finished. Only for who writes alone."""
+    old = _old(folder)
     if old.exists() and not folder.exists():
         old.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(_fresh(folder), ignore_errors=True)
+
+
+def _fresh(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.new")
+
+
+def _old(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
 
 
 def _fill(fresh: Path, files: Mapping[str, str]) -> None:
@@ -106,7 +124,7 @@ def _swap(folder: Path, fresh: Path) -> None:
         return
     if _exchange(fresh, folder):
         return
-    old = folder.with_name(f".{folder.name}.old")
+    old = _old(folder)
     folder.rename(old)
     fresh.rename(folder)
     shutil.rmtree(old, ignore_errors=True)

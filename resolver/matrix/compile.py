@@ -11,7 +11,7 @@ from typing import Any, Final
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
-from resolver.matrix.facts import compile_facts, parse_need
+from resolver.matrix.facts import compile_facts, parse_env, parse_need
 from resolver.matrix.load import Inputs
 from resolver.model import text
 from resolver.model.component import COMPONENTS, Value, parse_value
@@ -57,18 +57,9 @@ def _stack(document: Document[schema.StackFile]) -> Stack:
         ),
         checks=Checks(
             imports=tuple(document.content.check.imports),
-            env=_environment(document, document.content.check.env, "check", "env"),
+            env=parse_env(document, document.content.check.env, "check", "env"),
         ),
     )
-
-
-def _environment(
-    document: Document[schema.StackFile], variables: dict[str, str], *path: str
-) -> tuple[tuple[str, str], ...]:
-    for key in variables:
-        if not key.isidentifier() or not key.isascii():
-            raise InputError(f"`{key}` is not the name of an environment variable", where=document.place(*path, key))
-    return tuple(sorted(variables.items()))
 
 
 def _targets(document: Document[schema.StackFile], systems: Document[schema.SystemsFile] | None) -> tuple[Target, ...]:

@@ -57,6 +57,16 @@ def parse_need(document: Document[Any], line: str, *path: str | int) -> model.Ne
     return need
 
 
+def parse_env(document: Document[Any], variables: dict[str, str], *path: str | int) -> tuple[tuple[str, str], ...]:
+    """Environment variables, sorted by name."""
+    for key, value in variables.items():
+        if not key.isidentifier() or not key.isascii():
+            raise InputError(f"`{key}` is not the name of an environment variable", where=document.place(*path, key))
+        if not value.isprintable():
+            raise InputError(f"the value of `{key}` has characters that do not print", where=document.place(*path, key))
+    return tuple(sorted(variables.items()))
+
+
 def _requirement(document: Document[Any], line: str, *path: str | int) -> Requirement:
     try:
         need = text.requirement(line)
@@ -129,16 +139,10 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
             )
         case schema.BuildsRow():
             _relative(document, row.requires_from, kind, number, "requires-from")
-            for key in row.env:
-                if not key.isidentifier() or not key.isascii():
-                    raise InputError(
-                        f"`{key}` is not the name of an environment variable",
-                        where=document.place(kind, number, "env", key),
-                    )
             return model.Builds(
                 **common,
                 requires_from=row.requires_from,
-                env=tuple(sorted(row.env.items())),
+                env=parse_env(document, row.env, kind, number, "env"),
                 isolation=row.isolation,
                 build_drop=tuple(map(text.name, row.build_drop)),
                 build_add=requirements(row.build_add, "build-add"),

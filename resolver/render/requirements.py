@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from resolver.model.lock import Lock, LockedPin
@@ -38,7 +39,7 @@ def no_deps(lock: Lock) -> str | None:
         return None
     lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
     for pin in pins:
-        variables = " ".join(f"{key}={value}" for key, value in sorted(pin.env.items()))
+        variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
         lines.append(
             f"#   {variables} pip install --no-deps --no-build-isolation --no-binary {pin.name} "
             f"--require-hashes -r {NO_DEPS_FILE}"

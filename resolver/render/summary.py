@@ -13,10 +13,13 @@ from resolver.render.text import count, one_line
 _WIDTH = 100
 
 
-def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
-    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml."""
+def lock_json(lock: Lock, folder: Path, *, written: bool) -> dict[str, Any]:
+    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml.
+
+    The status of a target is "solved" where another one's conflict kept it from being written.
+    """
     return {
-        "status": "locked",
+        "status": "locked" if written else "solved",
         "stack": lock.stack,
         "target": lock.target.name,
         "folder": str(folder),

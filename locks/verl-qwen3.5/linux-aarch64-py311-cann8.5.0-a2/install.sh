@@ -123,13 +123,14 @@ missing() {
     "$python" - "$@" <<'EOF'
 import re, sys
 from importlib import metadata
+from pip._vendor.packaging.version import Version
 
 for path in sys.argv[1:]:
     for line in open(path, encoding="utf-8"):
         pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)", line)
         if pin:
             try:
-                found = metadata.version(pin[1])
+                found = str(Version(metadata.version(pin[1])))
             except metadata.PackageNotFoundError:
                 found = None
             if found != pin[2]:
