@@ -73,11 +73,11 @@ $(BIN)/python:
 
 # What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply.
 $(VENV)/.run: $(BIN)/python requirements/run.txt pyproject.toml
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/run.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r requirements/run.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python requirements/dev.txt pyproject.toml
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/dev.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r requirements/dev.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@ $(VENV)/.run

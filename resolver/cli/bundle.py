@@ -81,7 +81,7 @@ def _files(lock: Lock, catalog: LiveCatalog) -> Iterator[File]:
                 f"index `{pin.index}` no longer offers {wanted.name} with the hash of the lock",
                 hint="lock again, or ask the maintainers why the file changed",
             )
-        yield File(filename=wanted.name, url=offered[0].url, sha256=wanted.sha256, size=wanted.size)
+        yield File(filename=wanted.name, url=offered[0].url, sha256=wanted.sha256, size=offered[0].size)
 
 
 def _is_there(path: Path, sha256: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.lock import diff
 from resolver.lock.order import stages
@@ -64,7 +65,8 @@ def build(
             },
         ),
         index=tuple(
-            LockedIndex(name=name, url="" if name == PYPI else problem.indexes.indexes[name].url) for name in indexes
+            LockedIndex(name=name, url="" if name == PYPI else read_root(problem.indexes.indexes[name].url, name).url)
+            for name in indexes
         ),
         stage=stages(modes, [fact for fact in about if isinstance(fact, facts.After)]),
         pin=pins,
@@ -123,7 +125,7 @@ def _pin(pin: Pin, catalog: Catalog) -> LockedPin:
 
 
 def _file(file: File) -> LockedFile:
-    return LockedFile(name=file.filename, sha256=file.sha256, size=file.size)
+    return LockedFile(name=file.filename, sha256=file.sha256)
 
 
 def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:

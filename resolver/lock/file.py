@@ -38,7 +38,9 @@ def read(folder: Path) -> Lock | None:
         return msgspec.convert(raw, Lock, strict=True)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, msgspec.ValidationError, RecursionError) as error:
+    except OSError as error:
+        raise InputError("the lock cannot be read", where=str(path), why=error.strerror or str(error)) from None
+    except (ValueError, msgspec.ValidationError, RecursionError) as error:
         raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=hint) from None
 
 

@@ -16,11 +16,13 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defau
 
 
 class LockedFile(_Row, kw_only=True, frozen=True):
-    """A file by name and hash, never by address. `size` in bytes, where the index tells it."""
+    """A file by name and hash, never by address.
+
+    No size: not every mirror tells it, and a change of mirror must change no byte.
+    """
 
     name: str
     sha256: str
-    size: int | None = None
 
 
 class LockedPin(_Row, kw_only=True, frozen=True):

@@ -1,0 +1,143 @@
+"""Locking again: pins stay while they hold, move when told to, and the lock says what moved."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functional.workspace import Workspace, tree
+from tests.loopback import LoopbackIndex
+
+NOTHING = "Nothing changed: locks/demo/there is as it was.\n"
+
+
+@pytest.fixture
+def locked(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """a 1.0 and b 1.0 are locked; since then both have a 2.0."""
+    for name in ("a", "b"):
+        index.add_wheel(name, "1.0")
+    workspace.stack("a", "b")
+    workspace.locked()
+    for name in ("a", "b"):
+        index.add_wheel(name, "2.0")
+    return workspace
+
+
+def test_a_newer_release_moves_no_pin_and_no_byte(locked: Workspace) -> None:
+    before = tree(locked.locks)
+    assert NOTHING in locked.locked().stdout
+    assert tree(locked.locks) == before
+
+
+def test_upgrade_moves_every_pin(locked: Workspace) -> None:
+    locked.locked("--upgrade")
+    assert locked.pins() == {"a": "2.0", "b": "2.0"}
+
+
+def test_upgrade_package_moves_that_one(locked: Workspace) -> None:
+    locked.locked("--upgrade-package", "A")  # any spelling of the name
+    assert locked.pins() == {"a": "2.0", "b": "1.0"}
+
+
+def test_lock_and_report_tell_what_moved(locked: Workspace) -> None:
+    run = locked.locked("--upgrade-package", "a")
+    assert "Written to locks/demo/there; 1 pin changed since the lock before.\n" in run.stdout
+    assert locked.content()["change"] == [{"name": "a", "old": "1.0", "new": "2.0"}]
+    told = "## Changes since the lock before\n\n| project | before | now |\n|---|---|---|\n| a | 1.0 | 2.0 |\n\n"
+    assert told in locked.read("report.md")
+
+
+def test_upgrade_tells_what_moved_too(locked: Workspace) -> None:
+    locked.locked("--upgrade")
+    assert locked.content()["change"] == [
+        {"name": "a", "old": "1.0", "new": "2.0"},
+        {"name": "b", "old": "1.0", "new": "2.0"},
+    ]
+
+
+def test_the_first_lock_says_that_it_is_the_first(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0")
+    workspace.stack("a")
+    run = workspace.locked()
+    assert "Written to locks/demo/there, which had no lock before.\n" in run.stdout
+    assert "## Changes since the lock before\n\nThere was none: this is the first.\n\n" in workspace.read("report.md")
+
+
+def test_what_came_and_went_is_told(locked: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("c", "3.0")
+    locked.stack("a", "c")
+    locked.locked()
+    assert locked.content()["change"] == [{"name": "b", "old": "1.0"}, {"name": "c", "new": "3.0"}]
+    assert "| b | 1.0 | (gone) |\n| c | (was not there) | 3.0 |\n" in locked.read("report.md")
+
+
+def test_a_second_run_changes_no_byte_of_what_an_upgrade_wrote(locked: Workspace) -> None:
+    locked.locked("--upgrade")
+    before = tree(locked.locks)
+    assert NOTHING in locked.locked().stdout
+    assert tree(locked.locks) == before
+
+
+def test_a_pin_that_was_yanked_moves(locked: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0", yanked="it deletes files")
+    locked.locked()
+    assert locked.pins() == {"a": "2.0", "b": "1.0"}
+
+
+def test_a_pin_whose_release_is_gone_moves(locked: Workspace) -> None:
+    with LoopbackIndex() as later:
+        later.add_wheel("a", "2.0")
+        later.add_wheel("b", "1.0")
+        locked.index_url = later.url
+        locked.locked()
+    assert locked.pins() == {"a": "2.0", "b": "1.0"}
+
+
+def test_a_pin_that_a_new_fact_excludes_moves(locked: Workspace) -> None:
+    locked.facts("a", '[[excludes]]\nversions = "==1.0"\nreason = "it breaks on the target"\n')
+    locked.locked()
+    assert locked.pins() == {"a": "2.0", "b": "1.0"}
+
+
+def test_a_pin_that_the_stack_no_longer_allows_moves(locked: Workspace) -> None:
+    locked.stack("a>1", "b")
+    locked.locked()
+    assert locked.pins() == {"a": "2.0", "b": "1.0"}
+
+
+def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
+    locked: Workspace, index: LoopbackIndex
+) -> None:
+    old = locked.content()["pin"][0]["file"][0]["sha256"]
+    new = index.add_wheel("a", "1.0", files={"a.py": "other = True\n"}).sha256
+    locked.locked()
+    assert locked.content()["change"] == [
+        {"name": "a", "old": f"1.0 ({old[:12]}…)", "new": f"1.0 ({new[:12]}…)"}
+    ]
+
+
+def test_files_of_other_people_in_the_folder_stay(locked: Workspace) -> None:
+    note = locked.folder() / "NOTES.md"
+    note.write_text("keep me")
+    locked.locked("--upgrade")
+    assert note.read_text() == "keep me"
+
+
+def test_what_the_new_lock_does_not_need_goes(locked: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("setuptools", "80.0")
+    index.add_archive("c", "1.0")
+    locked.stack("a", "c")
+    locked.locked()
+    assert {"build-requirements.txt", "stages/2.txt"} <= tree(locked.folder()).keys()
+    locked.stack("a")
+    locked.locked()
+    assert tree(locked.folder()).keys() == {
+        "install.sh", "lock.toml", "report.md", "requirements.txt", "stages", "stages/1.txt"
+    }  # fmt: skip
+
+
+def test_exclude_newer_sets_aside_what_was_uploaded_after_that_day(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0", uploaded="2026-01-31T23:59:59Z")
+    index.add_wheel("a", "2.0", uploaded="2026-02-01T00:00:00Z")
+    workspace.stack("a")
+    workspace.locked("--exclude-newer", "2026-01-31")
+    assert workspace.pins() == {"a": "1.0"}

@@ -1,0 +1,237 @@
+"""Which index is asked for what, and what happens where one does not answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functional.workspace import Workspace, tree
+from tests.loopback import LoopbackIndex, status
+
+CLOSED = "http://127.0.0.1:9/simple/"  # the port of `discard`, where nothing listens
+
+
+def asked(index: LoopbackIndex) -> set[str]:
+    """The pages that were asked for: index/project."""
+    return {
+        request.path.removeprefix("/simple/").rstrip("/")
+        for request in index.requests
+        if request.path.startswith("/simple/")
+    }
+
+
+def bind(
+    workspace: Workspace, index: LoopbackIndex, *, take: str = "first", unreachable: str = "fail", vendor: str = ""
+) -> None:
+    """Bind torch-npu to the indexes `vendor` and `pypi`; everything else stays on `pypi`."""
+    workspace.indexes(f"""
+        [[index]]
+        name = "pypi"
+        [[index]]
+        name = "vendor"
+        url = "{vendor or index.url_of("vendor")}"
+        [[binding]]
+        packages = ["torch-npu"]
+        indexes = ["vendor", "pypi"]
+        take = "{take}"
+        unreachable = "{unreachable}"
+    """)
+
+
+# --- who is asked
+
+
+def test_an_index_is_never_asked_for_what_is_not_bound_to_it(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", requires=["numpy"], index="vendor")
+    index.add_wheel("numpy", "1.26.4")
+    index.add_wheel("numpy", "999", index="vendor")  # dependency confusion
+    bind(workspace, index)
+    workspace.stack("torch-npu")
+    workspace.locked()
+    assert workspace.pins() == {"numpy": "1.26.4", "torch-npu": "2.8.0"}
+    assert asked(index) == {"vendor/torch-npu", "pypi/numpy"}
+
+
+def test_a_project_that_only_an_unbound_index_has_is_not_found(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("secret-sauce", "1.0", index="vendor")
+    bind(workspace, index)
+    workspace.stack("secret-sauce")
+    run = workspace.lock()
+    assert run.status == 1
+    assert "no index has a project `secret-sauce`" in run.stderr
+    assert asked(index) == {"pypi/secret-sauce"}
+
+
+def test_take_first_lets_the_first_that_has_the_project_answer_alone(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    index.add_wheel("torch-npu", "2.9.0")
+    bind(workspace, index, take="first")
+    workspace.stack("torch-npu")
+    workspace.locked()
+    assert workspace.pins() == {"torch-npu": "2.8.0"}
+    assert asked(index) == {"vendor/torch-npu"}
+
+
+def test_take_first_goes_on_where_the_first_does_not_have_the_project(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("torch-npu", "2.9.0")
+    bind(workspace, index, take="first")
+    workspace.stack("torch-npu")
+    workspace.locked()
+    assert workspace.content()["pin"][0]["index"] == "pypi"
+    assert "warnings" not in workspace.content()
+
+
+def test_take_all_looks_at_both(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    index.add_wheel("torch-npu", "2.9.0")
+    bind(workspace, index, take="all")
+    workspace.stack("torch-npu")
+    workspace.locked()
+    assert workspace.pins() == {"torch-npu": "2.9.0"}
+    assert asked(index) == {"vendor/torch-npu", "pypi/torch-npu"}
+
+
+def test_take_all_prefers_the_first_named_where_both_have_the_version(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    theirs = index.add_wheel("torch-npu", "2.8.0", index="vendor", files={"a.py": "vendor\n"})
+    index.add_wheel("torch-npu", "2.8.0", files={"a.py": "pypi\n"})
+    bind(workspace, index, take="all")
+    workspace.stack("torch-npu")
+    workspace.locked()
+    (pin,) = workspace.content()["pin"]
+    assert (pin["index"], [file["sha256"] for file in pin["file"]]) == ("vendor", [theirs.sha256])
+
+
+def test_a_binding_for_another_platform_does_not_count(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch", "2.8.0")
+    index.add_wheel("torch", "2.8.0+cpu", index="cpu")
+    workspace.indexes(f"""
+        [[index]]
+        name = "cpu"
+        url = "{index.url_of("cpu")}"
+        [[binding]]
+        packages = ["torch"]
+        indexes = ["cpu"]
+        platforms = ["linux-x86_64"]
+    """)
+    workspace.stack("torch")
+    workspace.locked()
+    assert workspace.pins() == {"torch": "2.8.0"}
+    assert asked(index) == {"pypi/torch"}
+
+
+# --- where an index does not answer
+
+PASSED_OVER = "index `vendor` could not be reached; without it were locked: torch-npu (from pypi)"
+
+
+@pytest.mark.parametrize("take", ["first", "all"])
+def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, index: LoopbackIndex, take: str) -> None:
+    index.add_wheel("torch-npu", "2.9.0")
+    bind(workspace, index, take=take, unreachable="next", vendor=CLOSED)
+    workspace.stack("torch-npu")
+    run = workspace.locked()
+    assert run.stderr == (
+        "warning: Index `vendor` cannot be reached. All connection attempts failed (2 tries). "
+        "Its projects are looked up on the next index bound to them.\n"
+    )
+    assert f"1 warning: - {PASSED_OVER} Next:" in " ".join(run.stdout.split())
+    assert workspace.content()["warnings"] == [PASSED_OVER]
+    assert "## Warnings\n\n- index \\`vendor\\` could not be reached" in workspace.read("report.md")
+
+
+@pytest.mark.parametrize("take", ["first", "all"])
+def test_fail_is_status_3(workspace: Workspace, index: LoopbackIndex, take: str) -> None:
+    index.add_wheel("torch-npu", "2.9.0")
+    bind(workspace, index, take=take, unreachable="fail", vendor=CLOSED)
+    workspace.stack("torch-npu")
+    run = workspace.lock()
+    assert run.stderr == (
+        "error: Index `vendor` cannot be reached.\n"
+        "  at <server>/simple/torch-npu/\n"
+        "  All connection attempts failed (4 tries).\n"
+        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
+    )
+    assert (run.status, run.stdout) == (3, "")
+    assert not workspace.locks.exists()
+
+
+def test_next_does_not_go_on_where_an_index_answers_nonsense(workspace: Workspace, index: LoopbackIndex) -> None:
+    """An index that is there and broken is no index that is not there: going on would hide what it has."""
+    index.add_wheel("torch-npu", "2.9.0")
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    index.fault("/simple/vendor/*", status(403))
+    bind(workspace, index, unreachable="next")
+    workspace.stack("torch-npu")
+    run = workspace.lock()
+    assert run.stderr == (
+        "error: Index `vendor` did not answer for torch-npu.\n"
+        "  at <server>/simple/vendor/torch-npu/\n"
+        "  It answered 403.\n"
+        "hint: put user and password in ~/.netrc, or in the address of index `vendor`\n"
+    )
+    assert run.status == 3
+
+
+def test_a_mirror_answers_for_an_index_that_is_down(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    workspace.indexes(f"""
+        [[index]]
+        name = "vendor"
+        url = "{CLOSED}"
+        mirrors = ["{index.url_of("vendor")}"]
+        packages = ["torch-npu"]
+    """)
+    workspace.stack("torch-npu")
+    assert workspace.locked().stderr == ""
+    assert workspace.content()["index"] == [{"name": "vendor", "url": CLOSED}]
+
+
+# --- credentials
+
+
+@pytest.mark.parametrize("works", [True, False], ids=["where it works", "where it fails"])
+@pytest.mark.parametrize("place", ["pypi", "vendor"])
+def test_credentials_of_an_index_are_never_shown_or_kept(
+    workspace: Workspace, index: LoopbackIndex, place: str, works: bool
+) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index=place)
+    if not works:
+        index.fault("/simple/*", status(401))
+    address = index.url_of(place).replace("http://", "http://reader:hunter2%21@")
+    if place == "pypi":
+        workspace.index_url = address
+    else:
+        bind(workspace, index, vendor=address)
+    workspace.stack("torch-npu")
+    run = workspace.lock(ASCEND_LOCK_DEBUG="1")
+    assert run.status == (0 if works else 3)
+    assert "authorization" in index.requests[0].sent, "the credentials were used at all"
+    kept = {**tree(workspace.cache), **(tree(workspace.locks) if works else {})}
+    whole = [run.stdout, run.stderr, *kept, *(str(content) for content in kept.values())]
+    for secret in ("hunter2", "reader:", "cmVhZGVyOmh1bnRlcjIh"):  # the last is both in base64
+        assert not [text for text in whole if secret in text], secret
+
+
+def test_the_script_asks_another_index_without_its_credentials(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    bind(workspace, index, vendor=index.url_of("vendor").replace("http://", "http://reader:hunter2@"))
+    workspace.stack("torch-npu")
+    workspace.locked()
+    assert workspace.plain(workspace.read("install.sh")).count("--index-url <server>/simple/vendor/") == 1
+
+
+def test_a_change_of_mirror_changes_no_byte(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    before = tree(workspace.locks)
+    with LoopbackIndex(pages="html") as mirror:
+        mirror.add_wheel("demo", "1.0")
+        workspace.index_url = mirror.url
+        assert "Nothing changed" in workspace.locked().stdout
+    assert tree(workspace.locks) == before

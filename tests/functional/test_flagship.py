@@ -1,0 +1,161 @@
+"""verl-qwen3.5, the stack that the project exists for: from every source the very bytes that are committed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.snapshot import Snapshot, seed_cache
+from tests.functional.workspace import REPOSITORY, Run, Workspace, tree
+from tests.loopback import LoopbackIndex
+
+STACK = "verl-qwen3.5"
+COMMITTED = REPOSITORY / "locks" / STACK / "linux-aarch64-py311-cann8.5.0-a2"
+
+# Huawei's index is out of reach, on every machine that these tests run on: nothing listens behind this proxy.
+# What is asked on 127.0.0.1 passes it by.
+NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9"}
+HUAWEI = (
+    "warning: Index `huawei` cannot be reached. All connection attempts failed (2 tries). "
+    "Its projects are looked up on the next index bound to them.\n"
+)
+OF_THE_DAY = f"offline: using the snapshot of 2026-11-20 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return Snapshot.read(REPOSITORY / "snapshots" / f"{STACK}.snapshot")
+
+
+@pytest.fixture(scope="module")
+def archives(snapshot: Snapshot, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with what was read from source archives, which a snapshot does not hold as files."""
+    folder = tmp_path_factory.mktemp("archives") / "cache"
+    seed_cache(snapshot, Cache(folder, pytest.fail))
+    return folder
+
+
+@pytest.fixture
+def served(snapshot: Snapshot, archives: Path, tmp_path: Path) -> Iterator[tuple[LoopbackIndex, Workspace]]:
+    with LoopbackIndex(snapshot) as index:
+        workspace = Workspace(tmp_path / "served", index.url)
+        shutil.copytree(archives, workspace.cache)
+        yield index, workspace
+
+
+def lock(workspace: Workspace, *arguments: str, **environment: str) -> Run:
+    matrices = str(REPOSITORY / "matrices")
+    return workspace.locked("--matrices", matrices, *arguments, stack=STACK, **NO_WAY_OUT, **environment)
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_over_http_it_is_the_committed_lock(
+    served: tuple[LoopbackIndex, Workspace], form: Literal["json", "html"]
+) -> None:
+    index, workspace = served
+    index.pages = form
+    run = lock(workspace)
+    assert run.stderr == HUAWEI
+    assert tree(workspace.folder(STACK)) == tree(COMMITTED)
+
+
+def test_it_pins_what_its_guide_and_its_facts_lead_to(workspace: Workspace) -> None:
+    pins = lock(workspace, "--offline", "--json").json["pins"]
+    assert len(pins) == 216
+    expected = {
+        "torch": "2.8.0",
+        "torch-npu": "2.8.0.post2",
+        "vllm": "0.13.0",
+        "vllm-ascend": "0.13.0",
+        "tensordict": "0.10.0",
+        "numpy": "1.26.4",
+        "triton-ascend": "3.2.0",
+    }
+    assert {name: pins[name] for name in expected} == expected
+    assert pins["transformers"].startswith("4.57.")
+    assert not [name for name in pins if name == "triton" or name.startswith("nvidia-")]
+    modes = {pin["name"]: pin["mode"] for pin in workspace.content(STACK)["pin"] if pin["mode"] != "wheels"}
+    assert modes == {
+        "antlr4-python3-runtime": "built-apart",
+        "arctic-inference": "built-apart",
+        "vllm": "built-here",
+    }
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_from_the_snapshot_it_is_the_committed_lock_under_any_hash_seed(workspace: Workspace, seed: str) -> None:
+    run = lock(workspace, "--offline", PYTHONHASHSEED=seed)
+    assert run.stderr == OF_THE_DAY
+    assert tree(workspace.folder(STACK)) == tree(COMMITTED)
+
+
+def test_from_a_warm_cache_it_is_the_committed_lock(served: tuple[LoopbackIndex, Workspace]) -> None:
+    index, workspace = served
+    lock(workspace)
+    shutil.rmtree(workspace.locks)
+    index.clear()
+    run = lock(workspace, "--offline")
+    assert (run.stderr, index.requests) == ("", [])
+    assert tree(workspace.folder(STACK)) == tree(COMMITTED)
+
+
+def test_locking_again_changes_no_byte_and_says_so(served: tuple[LoopbackIndex, Workspace]) -> None:
+    _, workspace = served
+    shutil.copytree(COMMITTED, workspace.locks / STACK / COMMITTED.name)
+    run = lock(workspace)
+    assert f"Nothing changed: locks/{STACK}/{COMMITTED.name} is as it was.\n" in run.stdout
+    assert tree(workspace.folder(STACK)) == tree(COMMITTED)
+
+
+# --- check
+
+
+@pytest.fixture
+def copied(workspace: Workspace) -> Workspace:
+    """The committed inputs and lock, where a test may change them."""
+    shutil.rmtree(workspace.matrices)
+    shutil.copytree(REPOSITORY / "matrices", workspace.matrices)
+    shutil.copytree(COMMITTED, workspace.locks / STACK / COMMITTED.name)
+    return workspace
+
+
+def check(workspace: Workspace) -> tuple[int, str, str]:
+    run = workspace.run("check", STACK)
+    return run.status, run.stdout, run.stderr
+
+
+STALE = STACK + " for " + COMMITTED.name + ": {why}\nhint: ascend-lock lock " + STACK + "\n"
+
+
+def test_check_passes_the_committed_lock(copied: Workspace) -> None:
+    before = tree(copied.root)
+    assert check(copied) == (0, f"{STACK} for {COMMITTED.name}: current\n", "")
+    assert tree(copied.root) == before
+
+
+def test_check_fails_after_a_fact_was_touched(copied: Workspace) -> None:
+    fact = copied.matrices / "facts" / "vllm.toml"
+    fact.write_text(fact.read_text().replace("2026-11-20", "2026-11-21", 1))
+    assert check(copied) == (4, STALE.format(why="the stack or the facts changed since"), "")
+
+
+def test_check_fails_after_the_script_was_edited(copied: Workspace) -> None:
+    script = copied.folder(STACK) / "install.sh"
+    script.write_text(script.read_text().replace("--require-hashes", "", 1))
+    assert check(copied) == (4, STALE.format(why="files beside lock.toml are not what it says"), "")
+
+
+def test_check_fails_where_there_is_no_lock(copied: Workspace) -> None:
+    shutil.rmtree(copied.locks)
+    assert check(copied) == (4, STALE.format(why="there is no lock"), "")
+
+
+def test_check_tells_json_alone(copied: Workspace) -> None:
+    run = copied.run("check", "--json")
+    row = {"stack": STACK, "target": COMMITTED.name, "stale": ""}
+    assert (run.status, run.json, run.stderr) == (0, {"status": "current", "locks": [row]}, "")

@@ -1,0 +1,146 @@
+"""What facts and stacks may ask of a target's components."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resolver.model.component import ComponentRequirement, parse_value
+from tests.unit.model.test_model_system import versions
+
+
+def allows(text: str, value: str) -> bool:
+    requirement = ComponentRequirement.parse(text)
+    assert requirement is not None, text
+    return requirement.allows(parse_value(requirement.component, value))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "answer"),
+    [
+        # a requirement on a release speaks of its builds, too
+        ("cann == 8.5.0", "8.5.0.B160", True),
+        ("cann >= 8.5.0", "8.5.0.B160", True),
+        ("cann <= 8.5.0", "8.5.0.b232", True),
+        ("cann > 8.5.0", "8.5.0.B160", False),
+        ("cann < 8.5.0", "8.5.0.B160", False),
+        ("cann != 8.5.0", "8.5.0.B160", False),
+        # a requirement on a build speaks of builds
+        ("cann == 8.5.0.B160", "8.5.0.B160", True),
+        ("cann == 8.5.0.B160", "8.5.0", False),
+        ("cann >= 8.5.0.B160", "8.5.0.b232", True),
+        ("cann >= 8.5.0.B160", "8.5.0.B120", False),
+        ("cann < 8.5.0.B160", "8.5.0", True),
+        # case and stages
+        ("cann >= 8.3.RC1", "8.3.rc1", True),
+        ("cann >= 8.3.RC2", "8.3.RC1", False),
+        ("cann > 8.3.RC2", "8.5.0", True),
+        ("hdk >= 25.3.rc1", "25.3.rc1.2", True),
+        ("hdk < 25.5.0", "25.3.rc1.2", True),
+        ("hdk == 25.3.rc1", "25.3.rc1.2", False),
+        # alternatives
+        ("cann in 8.5.0 | 8.5.1", "8.5.1", True),
+        ("cann in 8.5.0|8.5.1", "8.5.0.B160", True),
+        ("cann in 8.5.0 | 8.5.1", "8.5.2", False),
+        ("cann in 8.3.* | 8.5.*", "8.3.RC2", True),
+        # wildcards compare the line alone, test builds and builds among it
+        ("cann == 8.5.*", "8.5.0.B160", True),
+        ("cann == 8.5.*", "8.5.0-beta.2", True),
+        ("cann in 8.5.*", "8.3.RC1", False),
+        ("cann != 8.5.*", "8.3.RC1", True),
+        ("cann != 8.5.*", "8.5.1", False),
+        # ranges
+        ("cann >= 8.3.RC1, < 8.5.1", "8.5.0.B160", True),
+        ("cann >= 8.3.RC1, < 8.5.1", "8.5.1", False),
+        ("cann>=8.3.RC1,<8.5.1,!=8.5.0", "8.5.0", False),
+        # families have names, not an order
+        ("soc in A2 | A3", "a2", True),
+        ("soc == a3", "A3", True),
+        ("soc != A3", "A2", True),
+        ("soc in 310P", "A2", False),
+        # Python and glibc are PEP 440 versions; a short one means its line
+        ("python >= 3.10, < 3.12", "3.11", True),
+        ("python >= 3.10, < 3.12", "3.12.1", False),
+        ("python in 3.11", "3.11.14", True),
+        ("python == 3.11.14", "3.11", False),
+        ("python != 3.11", "3.11.14", False),
+        ("python in 3.*", "3.14", True),
+        ("python < 3.12", "3.11.14", True),
+        ("glibc >= 2.28", "2.9", False),
+        ("glibc >= 2.28", "2.34", True),
+    ],
+)
+def test_allows(text: str, value: str, answer: bool) -> None:
+    assert allows(text, value) is answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["numpy<2", "cann", "cann-tools >= 1", "canna >= 1", "cann[x] >= 1", "cann ~= 8.5", "CANN >= 8.5.0", "incann in 8.5.0", ""],
+)
+def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of_need(text: str) -> None:
+    assert ComponentRequirement.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cann >= 8.5", "`8.5` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
+        ("cann in 8.5.0 |", "`` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
+        ("cann in", "`` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
+        ("cann in 8.5.0, 8.5.1", "`8.5.0, 8.5.1` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
+        ("cann >=", "`>=` is not a comparison such as >= 8.5.0"),
+        ("cann >= 8.5.0,", "`` is not a comparison such as >= 8.5.0"),
+        ("cann >= 8.5.0, 8.5.1", "`8.5.1` is not a comparison such as >= 8.5.0"),
+        ("cann >= 8.5.0 8.5.1", "`>= 8.5.0 8.5.1` is not a comparison such as >= 8.5.0"),
+        ("cann >= 8.5.*", "`>= 8.5.*`: a wildcard goes with == or != only"),
+        ("soc >= A2", "`>= A2`: SoC families have no order"),
+        ("soc in A2 | A/3", "`A/3` is not the name of a SoC family such as A2"),
+        ("python >= x", "`x` is not a version of python such as 3.11"),
+        ("glibc in 2.28 | new", "`new` is not a version of glibc such as 3.11"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=".") as caught:
+        ComponentRequirement.parse(text)
+    assert str(caught.value) == message
+
+
+def test_a_requirement_is_told_as_it_was_written() -> None:
+    assert str(ComponentRequirement.parse("cann  in 8.5.0 |\n8.5.1")) == "cann in 8.5.0 | 8.5.1"
+
+
+def test_an_unknown_component_is_an_error() -> None:
+    with pytest.raises(ValueError, match=".") as caught:
+        parse_value("cuda", "12")
+    assert str(caught.value) == "`cuda` is not a component: known are cann, hdk, soc, glibc, python"
+
+
+# --- laws
+
+
+@given(versions(), versions())
+def test_every_comparison_has_its_opposite(value: object, wanted: object) -> None:
+    for sign, opposite in (("==", "!="), ("<", ">="), (">", "<=")):
+        assert allows(f"cann {sign} {wanted}", str(value)) is not allows(f"cann {opposite} {wanted}", str(value))
+
+
+@given(versions(), versions())
+def test_at_least_is_later_or_the_same(value: object, wanted: object) -> None:
+    later, same = allows(f"cann > {wanted}", str(value)), allows(f"cann == {wanted}", str(value))
+    assert allows(f"cann >= {wanted}", str(value)) is (later or same)
+    assert not (later and same)
+
+
+@given(versions())
+def test_every_version_meets_itself_and_its_line(value: object) -> None:
+    assert allows(f"cann == {value}", str(value))
+    assert allows(f"hdk >= {value}, <= {value}", str(value))
+    assert allows(f"cann in 99.0.0 | {'.'.join(str(value).split('.')[:2])}.*", str(value))
+
+
+@given(st.lists(versions(), min_size=1, max_size=4), versions())
+def test_in_is_any_of_its_values(values: list[object], value: object) -> None:
+    listed = " | ".join(map(str, values))
+    assert allows(f"cann in {listed}", str(value)) is any(allows(f"cann == {one}", str(value)) for one in values)
