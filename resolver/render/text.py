@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>|#])")
+# What CommonMark and GitHub's tables give a meaning inside a line; `_` only at the edge of a word,
+# `#`, `>`, `+` and `-` only at the start.
+_MARKDOWN = re.compile(r"([\\`*\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 
 
 def one_line(text: str) -> str:

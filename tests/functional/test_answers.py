@@ -37,7 +37,7 @@ def clash(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 
 def columns(*rows: tuple[str, str]) -> str:
-    return "".join(f"{left:<78}{right}\n" for left, right in rows)
+    return "".join(f"{left:<80}{right}\n" for left, right in rows)
 
 
 def test_a_conflict_names_the_few_statements_that_clash_and_where_each_stands(clash: Workspace) -> None:
@@ -198,5 +198,4 @@ def test_a_stack_by_path_works_like_one_by_name(workspace: Workspace, index: Loo
     by_name = workspace.locked("--json").json
     moved = workspace.root / "elsewhere.toml"
     written.rename(moved)
-    workspace.run("lock", "elsewhere.toml")
     assert workspace.locked("--json", stack="./elsewhere.toml").json == by_name
