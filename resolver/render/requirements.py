@@ -41,7 +41,7 @@ def no_deps(lock: Lock) -> str | None:
     for pin in pins:
         variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
         lines.append(
-            f"#   {variables} pip install --no-deps --no-build-isolation --no-binary {pin.name} "
+            f"#   {variables} pip install --no-deps --no-build-isolation --no-cache-dir --no-binary {pin.name} "
             f"--require-hashes -r {NO_DEPS_FILE}"
         )
     return "\n".join([*lines, "", *pin_lines(pins), ""])

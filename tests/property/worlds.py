@@ -165,16 +165,19 @@ class _Maker:
             return self._one(_SPECIAL)
         return self._one((">=", "<=", "==", "!=", "<", ">")) + self._one(versions)
 
-    def _line(self, names: Sequence[str], *, markers: bool = True) -> str:
+    def _line(self, names: Sequence[str], *, own: str = "", markers: bool = True) -> str:
         name = self._one(names)
         extras = self._one(("x", "y", "x,y")) if self._once_in(6) else ""
         marker = self._one(_MARKERS) if markers and self._once_in(3) else ""
         versions = self._pool if self._once_in(4) else self._versions[name]
-        return name + (f"[{extras}]" if extras else "") + self.specifier(versions) + (f" ; {marker}" if marker else "")
+        specifier = self.specifier(versions)
+        if self._prereleases and name == own:
+            specifier = ""  # whether a project can give itself leave for a pre-release is nobody's question
+        return name + (f"[{extras}]" if extras else "") + specifier + (f" ; {marker}" if marker else "")
 
     def _release(self, name: str) -> Version:
         names = self._needable(name)
-        requires = [self._line(names) for _ in range(self._one((0, 1, 1, 2, 3)))] if names else []
+        requires = [self._line(names, own=name) for _ in range(self._one((0, 1, 1, 2, 3)))] if names else []
         if self._once_in(8):
             requires.append(f"{name}[x] ; extra == 'y'")  # an extra that stands for another
         if self._plain or not self._once_in(3):
@@ -198,7 +201,7 @@ class _Maker:
         versions, needable = self.specifier(self._versions[name]), self._needable(name)
         match self._one(("excludes", "component", "requires", "collides", "replaces")):
             case "requires" if needable:
-                return problems.requires(name, versions, self._line(needable, markers=False))
+                return problems.requires(name, versions, self._line(needable, own=name, markers=False))
             case "component":
                 return problems.requires(name, versions, self._one(tuple(COMPONENT_NEEDS)))
             case "excludes":
@@ -207,7 +210,7 @@ class _Maker:
                 other = self._one([other for other in names if other != name])
                 return problems.collides(name, versions, other, self._one(("m", "n")))
             case "replaces" if needable:
-                added = [self._line(needable, markers=False)] if self._once_in(2) else []
+                added = [self._line(needable, own=name, markers=False)] if self._once_in(2) else []
                 return problems.replaces(name, versions, [self._one(needable)], *added)
         return None
 

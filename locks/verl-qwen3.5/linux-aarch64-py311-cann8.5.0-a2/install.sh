@@ -139,7 +139,10 @@ EOF
 }
 
 run() {
-    if [ "$dry_run" = yes ]; then printf 'would run: %s\n' "$*"; else "$@"; fi
+    if [ "$dry_run" = no ]; then "$@"; return; fi
+    printf 'would run:'
+    printf ' %q' "$@"
+    printf '\n'
 }
 
 # CMake and other build tools look for Python by these variables before PATH
@@ -204,7 +207,7 @@ fi
 # vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:61)
 if stage 6 'vllm, built from source in this environment' stages/6.txt; then
     run build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 \
-        "$python" -m pip install --no-deps --no-build-isolation \
+        "$python" -m pip install --no-deps --no-build-isolation --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
 

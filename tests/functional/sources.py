@@ -1,0 +1,43 @@
+"""Source archives that can really be built, by a backend of forty lines that the loopback index serves."""
+
+from __future__ import annotations
+
+from tests.builders import Built
+from tests.loopback import LoopbackIndex
+
+# A PEP 517 backend. It notes what it was built with, so that a test can see which tools and variables there were.
+_BACKEND = '''
+"""Packs the modules of a source tree into a wheel."""
+import base64, hashlib, json, os, pathlib, sys, zipfile
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    if os.environ.get("TINY_FAIL"):
+        raise SystemExit("the compiler was not found")
+    head = pathlib.Path("PKG-INFO").read_text().split("\\n\\n")[0]
+    fields = dict(line.split(": ", 1) for line in head.splitlines())
+    name, version = fields["Name"].replace("-", "_"), fields["Version"]
+    note = {"prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
+    members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
+    info = f"{name}-{version}.dist-info"
+    members[f"{info}/METADATA"] = head + "\\n\\n"
+    members[f"{info}/WHEEL"] = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    rows = [f"{path},," for path in members]
+    members[f"{info}/RECORD"] = "\\n".join([*rows, f"{info}/RECORD,,", ""])
+    filename = f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(pathlib.Path(wheel_directory, filename), "w") as wheel:
+        for path, text in members.items():
+            wheel.writestr(path, text)
+    return filename
+'''
+_PYPROJECT = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
+
+
+def add_backend(index: LoopbackIndex) -> Built:
+    """The backend as a wheel."""
+    return index.add_wheel("tinybuild", "1.0", files={"tinybuild.py": _BACKEND})
+
+
+def add_source(index: LoopbackIndex, name: str, version: str) -> Built:
+    """An archive that needs the backend; `requirements/run.txt` in it asks for nothing."""
+    members = {"pyproject.toml": _PYPROJECT, "requirements/run.txt": "# nothing\n"}
+    return index.add_archive(name, version, members=members)

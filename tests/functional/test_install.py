@@ -1,0 +1,425 @@
+"""install.sh does on this machine what the lock says: real pip, real builds, nothing that is not pinned."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.builders import Built
+from tests.functional.machine import execute, install, installed, lines, make_environment
+from tests.functional.sources import add_backend, add_source
+from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Workspace, tree
+from tests.loopback import LoopbackIndex, altered, status
+
+# An install is for Linux; on other systems a lock can only be made.
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+
+AFTER = '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n'
+
+
+@pytest.fixture
+def two(workspace: Workspace, index: LoopbackIndex) -> list[Built]:
+    """A lock of two wheels in two stages."""
+    files = [index.add_wheel("base", "1.0"), index.add_wheel("top", "1.0", requires=["base"])]
+    workspace.facts("top", AFTER)
+    workspace.stack("top", target=HERE, more='[check]\nimports = ["top"]\n')
+    workspace.locked()
+    index.clear()
+    return files
+
+
+@pytest.fixture
+def python(workspace: Workspace) -> Path:
+    return make_environment(workspace.root / "env")
+
+
+# --- the whole of it
+
+
+def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    add_backend(index)
+    add_source(index, "apart", "1.0")
+    add_source(index, "here", "1.0")
+    index.add_wheel("base", "1.0")
+    index.add_wheel("top", "1.0", requires=["base"])
+    workspace.facts("top", AFTER)
+    workspace.facts(
+        "here",
+        """
+        [[builds]]
+        requires-from = "requirements/run.txt"
+        env = { TINY_FLAVOUR = "{version} it's \\"$(touch pwned)\\" `touch pwned`" }
+        isolation = false
+        reason = "it is built for this machine"
+        """,
+    )
+    workspace.stack("apart", "here", "top", target=HERE, more='[check]\nimports = ["apart", "here", "top"]\n')
+    workspace.locked()
+    index.clear()
+
+    run = install(workspace, python)
+
+    assert (run.status, run.stderr) == (0, "")
+    assert lines(run.stdout, "stage") == [
+        "stage 1 of 5: base",
+        "stage 2 of 5: top",
+        "stage 3 of 5: tinybuild",
+        "stage 4 of 5: apart, built from source in an environment apart",
+        "stage 5 of 5: here, built from source in this environment",
+    ]
+    assert run.stdout.endswith(
+        "import apart: ok\nimport here: ok\nimport top: ok\ndemo is installed: 5 distributions, as locked\n"
+    )
+    assert installed(python) == {"apart": "1.0", "base": "1.0", "here": "1.0", "tinybuild": "1.0", "top": "1.0"}
+    code = "import apart, here; print(apart.built['prefix'], here.built['prefix'], here.built['flavour'], sep='\\n')"
+    built = execute(workspace, [str(python), "-c", code]).stdout.splitlines()
+    assert built[0].startswith("<root>/temporary/"), "an environment that is thrown away"
+    assert built[1] == "<root>/env"
+    assert built[2] == '1.0 it\'s "$(touch pwned)" `touch pwned`'
+    assert not list(workspace.root.rglob("pwned"))
+    assert tree(workspace.temporary) == {}
+    asked = {request.path for request in index.requests}
+    assert asked == {
+        *(f"/simple/pypi/{name}/" for name in ("apart", "base", "here", "tinybuild", "top")),
+        *(f"/files/pypi/{name}-1.0-py3-none-any.whl" for name in ("base", "tinybuild", "top")),
+        *(f"/files/pypi/{name}-1.0.tar.gz" for name in ("apart", "here")),
+    }
+
+    index.clear()
+    run = install(workspace, python)
+
+    assert (run.status, run.stderr, index.requests) == (0, "", [])
+    assert [line.rpartition(": ")[2] for line in lines(run.stdout, "stage")] == ["already there"] * 5
+
+
+def test_a_wheelhouse_needs_no_network_even_for_what_is_built(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    wheelhouse = workspace.root / "wheel house"
+    wheelhouse.mkdir()
+    for built in (add_backend(index), add_source(index, "apart", "1.0"), index.add_wheel("base", "1.0")):
+        (wheelhouse / built.filename).write_bytes(built.content)
+    workspace.stack("apart", "base", target=HERE)
+    workspace.locked()
+    index.clear()
+    run = install(workspace, python, "--wheelhouse", "wheel house", PIP_INDEX_URL="http://127.0.0.1:9/simple/")
+    assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"apart": "1.0", "base": "1.0"}
+    assert index.requests == []
+
+
+def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    add_backend(index)
+    add_source(index, "here", "1.0")
+    workspace.stack("here", target=HERE)
+    for flavour in ("cuda", "empty"):
+        workspace.facts(
+            "here",
+            f"""
+            [[builds]]
+            requires-from = "requirements/run.txt"
+            env = {{ TINY_FLAVOUR = "{flavour}" }}
+            isolation = false
+            reason = "it is built for this machine"
+            """,
+        )
+        workspace.locked()
+        python = make_environment(workspace.root / flavour)
+        assert install(workspace, python).status == 0
+        code = "import here; print(here.built['flavour'])"
+        assert execute(workspace, [str(python), "-c", code]).stdout == f"{flavour}\n"
+
+
+# --- dry run, again, half done
+
+
+def test_a_dry_run_changes_nothing_and_asks_nothing(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex
+) -> None:
+    before = tree(workspace.root)
+    run = install(workspace, sys.executable, "--dry-run")
+    assert (run.status, run.stderr, index.requests) == (0, "", [])
+    pip = f"would run: {workspace.plain(sys.executable)} -m pip install --no-deps --only-binary :all: --require-hashes "
+    assert run.stdout.splitlines()[1:] == [
+        "stage 1 of 2: base",
+        f"{pip}-r <root>/locks/demo/here/stages/1.txt",
+        "stage 2 of 2: top",
+        f"{pip}-r <root>/locks/demo/here/stages/2.txt",
+        "dry run: nothing was changed",
+    ]
+    assert tree(workspace.root) == before
+
+
+def test_after_a_failure_it_goes_on_where_it_stopped(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex, python: Path
+) -> None:
+    index.fault("/files/*/top-*", status(404), times=1)
+    broken = install(workspace, python)
+    assert broken.status != 0
+    assert "as locked" not in broken.stdout
+    assert installed(python) == {"base": "1.0"}
+    index.clear()
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, "")
+    assert lines(run.stdout, "stage") == ["stage 1 of 2: base: already there", "stage 2 of 2: top"]
+    assert not [request for request in index.requests if "base" in request.path]
+
+
+def test_a_distribution_of_another_version_is_replaced(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex, python: Path
+) -> None:
+    index.add_wheel("base", "0.9")
+    execute(workspace, [str(python), "-m", "pip", "install", "base==0.9"])
+    assert installed(python) == {"base": "0.9"}
+    assert install(workspace, python).status == 0
+    assert installed(python) == {"base": "1.0", "top": "1.0"}
+
+
+def test_a_version_that_metadata_spells_in_another_way_is_there(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    index.add_wheel("dated", "2024.1.5", stated_version="2024.01.05")
+    workspace.stack("dated", target=HERE)
+    workspace.locked()
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, "")
+    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: dated: already there"]
+
+
+def test_what_pip_check_finds_is_a_failure(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex, python: Path
+) -> None:
+    index.add_wheel("stranger", "1.0", requires=["absent"])
+    execute(workspace, [str(python), "-m", "pip", "install", "--no-deps", "stranger"])
+    run = install(workspace, python)
+    assert run.stderr == (
+        "error: pip check complains: stranger 1.0 requires absent, which is not installed.\n"
+        "hint: were there other distributions in this environment before? start with a fresh one\n"
+    )
+    assert run.status == 1
+
+
+def test_a_module_that_cannot_be_imported_is_a_failure(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    index.add_wheel("broken", "1.0", files={"broken.py": "raise SystemExit('no NPU here')\n"})
+    workspace.stack("broken", target=HERE, more='[check]\nimports = ["broken"]\n')
+    workspace.locked()
+    run = install(workspace, python)
+    assert run.stderr == "no NPU here\nerror: import broken failed\nhint: its message is above\n"
+    assert run.status == 1
+
+
+def test_settings_of_pip_do_not_change_what_is_installed(
+    workspace: Workspace, two: list[Built], python: Path
+) -> None:
+    (workspace.root / "constraints.txt").write_text("base==0.1\n")
+    settings = {
+        "PIP_CONSTRAINT": "constraints.txt",
+        "PIP_TARGET": "target",
+        "PIP_NO_BINARY": ":all:",
+        "PIP_REQUIREMENT": "constraints.txt",
+        "PIP_NO_DEPS": "0",
+    }
+    run = install(workspace, python, **settings)
+    assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"base": "1.0", "top": "1.0"}
+    assert not (workspace.root / "target").exists()
+
+
+# --- bytes that are not the lock's
+
+
+def test_a_wheel_that_the_index_replaced_is_refused(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex, python: Path
+) -> None:
+    index.add_wheel("base", "1.0", files={"base.py": "evil = True\n"})
+    run = install(workspace, python)
+    assert run.status != 0
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE" in run.stderr
+    assert installed(python) == {}
+
+
+def test_a_wheel_that_was_changed_on_the_way_is_refused(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex, python: Path
+) -> None:
+    index.fault("/files/*/base-*", altered(lambda body: body[:-1] + bytes([body[-1] ^ 1])))
+    run = install(workspace, python)
+    assert run.status != 0
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in run.stderr
+    assert installed(python) == {}
+
+
+def test_a_wheel_that_was_changed_in_a_wheelhouse_is_refused(
+    workspace: Workspace, two: list[Built], python: Path
+) -> None:
+    for built in two:
+        (workspace.root / built.filename).write_bytes(built.content + b"\0")
+    run = install(workspace, python, "--wheelhouse", ".")
+    assert run.status != 0
+    assert installed(python) == {}
+
+
+# --- other installers
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [sys.executable, "-m", "pip", "install", "--ignore-installed"],
+        [str(Path(sys.executable).with_name("uv")), "pip", "install", "--no-cache", "--python", sys.executable],
+    ],
+    ids=["pip", "uv"],
+)
+def test_requirements_txt_is_all_that_pip_and_uv_need(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex, command: list[str]
+) -> None:
+    requirements = str(workspace.folder() / "requirements.txt")
+    run = execute(
+        workspace, [*command, "--dry-run", "--require-hashes", "-r", requirements], UV_DEFAULT_INDEX=index.url
+    )
+    assert run.status == 0, run.stderr
+    told = run.stdout + run.stderr
+    assert ("Would install base-1.0 top-1.0" in told) or ("+ base==1.0" in told and "+ top==1.0" in told)
+
+
+# --- the machine
+
+
+def lock_for(workspace: Workspace, index: LoopbackIndex, target: str) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", target=target)
+    workspace.locked()
+
+
+OTHER_MACHINE = "linux-x86_64" if PLATFORM == "linux-aarch64" else "linux-aarch64"
+
+
+def test_another_processor_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
+    lock_for(workspace, index, HERE.replace(PLATFORM, OTHER_MACHINE))
+    other = OTHER_MACHINE.removeprefix("linux-")
+    run = install(workspace, sys.executable)
+    assert (run.status, run.stdout, run.stderr) == (
+        1,
+        "",
+        f"error: this machine is {platform.machine()}, the lock is for {other}\n"
+        "hint: lock the stack for this machine's platform\n",
+    )
+
+
+def test_another_processor_is_a_warning_in_a_dry_run(workspace: Workspace, index: LoopbackIndex) -> None:
+    lock_for(workspace, index, HERE.replace(PLATFORM, OTHER_MACHINE))
+    run = install(workspace, sys.executable, "--dry-run")
+    other = OTHER_MACHINE.removeprefix("linux-")
+    assert (run.status, run.stderr) == (
+        0,
+        f"warning: this machine is {platform.machine()}, the lock is for {other}\n",
+    )
+
+
+def test_another_python_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
+    lock_for(workspace, index, HERE.replace(f'"{PYTHON_LINE}"', '"3.99"'))
+    run = install(workspace, sys.executable)
+    assert (run.status, run.stdout, run.stderr) == (
+        1,
+        "",
+        f"error: {workspace.plain(sys.executable)} is Python {PYTHON_LINE}, the lock is for 3.99\n"
+        "hint: make one: python3.99 -m venv env && . env/bin/activate\n",
+    )
+
+
+def test_a_python_that_is_not_there_is_refused(workspace: Workspace, two: list[Built]) -> None:
+    run = install(workspace, "no/such/python")
+    assert (run.status, run.stdout, run.stderr) == (
+        1,
+        "",
+        "error: no working Python was found at no/such/python\nhint: activate an environment, or pass --python PATH\n",
+    )
+
+
+def test_a_python_of_the_system_is_refused(workspace: Workspace, two: list[Built]) -> None:
+    system = str(Path(sys.base_prefix) / "bin" / f"python{PYTHON_LINE}")
+    run = install(workspace, system)
+    assert (run.status, run.stdout, run.stderr) == (
+        1,
+        "",
+        f"error: {system} is not in a virtual or conda environment\n"
+        f"hint: make one: {system} -m venv env && . env/bin/activate; or pass --system\n",
+    )
+
+
+def test_an_older_glibc_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
+    lock_for(workspace, index, HERE.replace("2.17", "2.99"))
+    ours = platform.libc_ver()[1]
+    run = install(workspace, sys.executable)
+    assert (run.status, run.stdout, run.stderr) == (
+        1,
+        "",
+        f"error: glibc is {ours}, the lock needs 2.99 or newer\n"
+        f'hint: lock again with glibc = "{ours}" in the stack\'s target\n',
+    )
+
+
+def test_an_unknown_option_is_refused(workspace: Workspace, two: list[Built]) -> None:
+    run = install(workspace, sys.executable, "--dryrun")
+    assert run.status == 1
+    assert run.stderr.startswith("usage: install.sh ")
+    assert run.stderr.endswith("error: unknown option: --dryrun\n")
+
+
+@pytest.fixture
+def for_cann(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    lock_for(workspace, index, HERE + '[target.system]\ncann = "8.5.0"\n')
+    return workspace
+
+
+def cann(workspace: Workspace, version: str) -> str:
+    """A folder like the one that an installation of CANN leaves."""
+    home = workspace.root / "Ascend" / f"cann-{version}"
+    record = home / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
+    record.parent.mkdir(parents=True)
+    record.write_text(f"package_name=Ascend-cann-toolkit\nversion={version}\narch={platform.machine()}\nos=linux\n")
+    return str(home)
+
+
+@pytest.mark.parametrize("version", ["8.5.0", "8.5.0.B160", "8.5.0.b232"])
+@pytest.mark.parametrize("variable", ["ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"])
+def test_a_build_of_the_locks_cann_passes(for_cann: Workspace, version: str, variable: str) -> None:
+    run = install(for_cann, sys.executable, "--dry-run", **{variable: cann(for_cann, version)})
+    assert (run.status, run.stderr) == (0, "")
+    assert run.stdout.splitlines()[0].endswith(f", CANN {version}")
+
+
+@pytest.mark.parametrize("version", ["8.3.RC1", "8.5.0.alpha001", "8.5.1", "18.5.0", "8.5"])
+def test_another_cann_is_refused(for_cann: Workspace, version: str) -> None:
+    run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, version))
+    assert (run.status, run.stdout, run.stderr) == (
+        1,
+        "",
+        f"error: CANN is {version}, the lock is for 8.5.0\n"
+        f'hint: activate CANN 8.5.0, or lock with cann = "{version}" in the stack\'s target\n',
+    )
+
+
+def test_a_cann_that_is_not_active_is_refused(for_cann: Workspace) -> None:
+    run = install(for_cann, sys.executable)
+    assert (run.status, run.stdout, run.stderr) == (
+        1,
+        "",
+        "error: CANN is not active: ASCEND_HOME_PATH is not set\n"
+        "hint: . /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again\n",
+    )
+
+
+def test_without_cann_an_image_can_be_built(for_cann: Workspace) -> None:
+    python = make_environment(for_cann.root / "env")
+    run = install(for_cann, python, "--skip-system-checks")
+    assert (run.status, run.stderr) == (0, "warning: CANN is not active: ASCEND_HOME_PATH is not set\n")
+    assert installed(python) == {"base": "1.0"}

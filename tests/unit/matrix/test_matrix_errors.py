@@ -1,0 +1,530 @@
+"""Every way in which a stack or a facts file can be wrong, with the whole message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from resolver.errors import InputError
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load
+
+STACK = """\
+[stack]
+name = "s"
+summary = "a test"
+requires = [
+    "numpy<2",
+    "verl",
+]
+
+[target]
+python = "3.11"
+platform = "linux-aarch64"
+
+[target.system]
+cann = "8.5.0"
+soc = "A2"
+"""
+
+FACTS = """\
+[defaults]
+strength = "vendor"
+source = "a table of the vendor"
+checked = 2026-11-20
+
+[[requires]]
+versions = "==0.13.0"
+needs = ["numpy<2", "cann in 8.5.0 | 8.5.1"]
+reason = "it says so"
+"""
+
+SYSTEMS = """\
+[component.soc]
+summary = "SoC family"
+known = ["310P", "A2", "A3"]
+"""
+
+
+def message(
+    folder: Path,
+    stack: str = STACK,
+    *,
+    name: str = "s",
+    facts: str = FACTS,
+    indexes: str = "",
+    systems: str = SYSTEMS,
+    other_facts: str = "",
+) -> str:
+    """The error of a folder with these files."""
+    (folder / "stacks").mkdir()
+    (folder / "facts").mkdir()
+    (folder / "stacks" / "s.toml").write_text(stack)
+    (folder / "facts" / "verl.toml").write_text(facts)
+    (folder / "systems.toml").write_text(systems)
+    if indexes:
+        (folder / "indexes.toml").write_text(indexes)
+    if other_facts:
+        (folder / "facts" / "vllm.toml").write_text(other_facts)
+    with pytest.raises(InputError) as caught:
+        compile_problems(load(name, folder))
+    return str(caught.value)
+
+
+def test_the_files_themselves_are_right(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        message(tmp_path)
+
+
+# --- the stack file
+
+_HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            'name = "s"',
+            "name = s",
+            "the file is not valid TOML\n  at matrices/stacks/s.toml:2\n  Invalid value (at line 2, column 8)",
+            id="syntax",
+        ),
+        pytest.param(
+            'summary = "a test"',
+            'summery = "a test"',
+            "unknown key `summery`\n"
+            "  at matrices/stacks/s.toml:3: stack.summery\n"
+            "hint: known keys are name, summary, source, requires, facts",
+            id="unknown key",
+        ),
+        pytest.param(
+            "[target.system]",
+            "[tarket]\n[target.system]",
+            "unknown key `tarket`\n"
+            "  at matrices/stacks/s.toml:13: tarket\n"
+            "hint: known keys are stack, target, index, binding, policy, departs, check",
+            id="unknown table",
+        ),
+        pytest.param(
+            'python = "3.11"',
+            'python = "3.11"\nabi = "cp311"',
+            "unknown key `abi`\n"
+            "  at matrices/stacks/s.toml:11: target.abi\n"
+            "hint: known keys are name, python, platform, glibc, system",
+            id="unknown key of a target",
+        ),
+        pytest.param(
+            'summary = "a test"\n',
+            "",
+            "the key `summary` is missing\n"
+            "  at matrices/stacks/s.toml:1: stack\n"
+            "hint: known keys are name, summary, source, requires, facts",
+            id="missing key",
+        ),
+        pytest.param(
+            'name = "s"',
+            'name = "a/b"',
+            "Expected `str` matching regex '^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$'\n  at matrices/stacks/s.toml:2: stack.name",
+            id="stack name",
+        ),
+        pytest.param(
+            'python = "3.11"',
+            "python = 3.11",
+            "Expected `str`, got `float`\n  at matrices/stacks/s.toml:10: target.python",
+            id="wrong type",
+        ),
+        pytest.param(
+            'platform = "linux-aarch64"',
+            'platform = "darwin-arm64"',
+            "Invalid enum value 'darwin-arm64'\n  at matrices/stacks/s.toml:11: target.platform",
+            id="platform",
+        ),
+        pytest.param(
+            '    "verl",',
+            '    "verl>>1",',
+            "`verl>>1` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected semicolon (after name with no version specifier) or end\n"
+            "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            id="requirement",
+        ),
+        pytest.param(
+            '    "verl",',
+            '    "verl @ git+https://github.com/volcengine/verl",',
+            "the requirement on `verl` names an address\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  a lock takes files from indexes, by name and hash\n"
+            "hint: name a release of the project instead",
+            id="address",
+        ),
+        pytest.param(
+            '    "verl",',
+            '    "cann >= 8.5",',
+            "`cann >= 8.5` cannot be read\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  `8.5` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2\n" + _HINT_COMPONENT,
+            id="component requirement",
+        ),
+        pytest.param(
+            '    "verl",',
+            '    "cann",',
+            "`cann` says nothing of the component `cann`\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "hint: write `cann in A | B` or `cann >= A`",
+            id="component without comparison",
+        ),
+        pytest.param(
+            'cann = "8.5.0"',
+            'cann = "8.5"',
+            "`8.5` cannot be read\n"
+            "  at matrices/stacks/s.toml:14: target.system.cann\n"
+            "  `8.5` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
+            id="component value",
+        ),
+        pytest.param(
+            'cann = "8.5.0"',
+            'cuda = "12"',
+            "`cuda` is not a component of a system table\n"
+            "  at matrices/stacks/s.toml:14: target.system.cuda\n"
+            "hint: components are cann, hdk and soc; python and glibc are keys of the target itself",
+            id="unknown component",
+        ),
+        pytest.param(
+            'cann = "8.5.0"',
+            'python = "3.10"',
+            "`python` is not a component of a system table\n"
+            "  at matrices/stacks/s.toml:10: target.python\n"
+            "hint: components are cann, hdk and soc; python and glibc are keys of the target itself",
+            id="python as a component",
+        ),
+        pytest.param(
+            'soc = "A2"',
+            'soc = "910b"',
+            "`910B` is not a known SoC family\n"
+            "  at matrices/stacks/s.toml:15: target.system.soc\n"
+            "hint: known are 310P, A2, A3 (matrices/systems.toml)",
+            id="unknown soc",
+        ),
+        pytest.param(
+            "[target.system]",
+            '[check]\nenv = { "A-B" = "0" }\n\n[target.system]',
+            "`A-B` is not the name of an environment variable\n  at matrices/stacks/s.toml:14: check.env.A-B",
+            id="environment variable",
+        ),
+    ],
+)
+def test_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    assert STACK.count(old) == 1
+    assert message(tmp_path, STACK.replace(old, new)) == expected
+
+
+TWO_TARGETS = STACK[: STACK.index("[target]")] + """\
+[[target]]
+python = "3.11"
+platform = "linux-aarch64"
+system = { soc = "A2" }
+
+[[target]]
+python = "3.11.4"
+platform = "linux-aarch64"
+system = { soc = "a2" }
+"""
+
+
+def test_two_targets_of_one_name(tmp_path: Path) -> None:
+    assert message(tmp_path, TWO_TARGETS) == (
+        "two targets are named `linux-aarch64-py311-a2`\n"
+        "  at matrices/stacks/s.toml:14: target[1]\n"
+        "hint: give one of them a `name`"
+    )
+
+
+def test_an_error_in_the_second_target_is_told_there(tmp_path: Path) -> None:
+    assert message(tmp_path, TWO_TARGETS.replace('soc = "a2"', 'soc = "A9"')).splitlines()[:2] == [
+        "`A9` is not a known SoC family",
+        "  at matrices/stacks/s.toml:17: target[1].system.soc",
+    ]
+
+
+def test_no_target(tmp_path: Path) -> None:
+    without = "target = []\n" + STACK[: STACK.index("[target]")]
+    assert message(tmp_path, without) == (
+        "the stack has no target\n  at matrices/stacks/s.toml:1: target\nhint: add a [target] table"
+    )
+
+
+@pytest.mark.parametrize(("value", "shown"), [('"2026-01-31"', "2026-01-31"), ("20260131", "20260131"), ("true", "True")])
+def test_a_cut_off_is_a_date(value: str, shown: str, tmp_path: Path) -> None:
+    assert message(tmp_path, STACK + f"\n[policy]\nexclude-newer = {value}\n") == (
+        f"`{shown}` is not a date\n"
+        "  at matrices/stacks/s.toml:18: policy.exclude-newer\n"
+        "hint: write exclude-newer = 2026-01-31, without quotes"
+    )
+
+
+# --- finding files
+
+
+def test_an_unknown_stack_with_a_close_name(tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "verl-qwen3.5.toml").write_text("")
+    with pytest.raises(InputError) as caught:
+        load("verl-qwen3", tmp_path)
+    assert str(caught.value) == (
+        "there is no stack `verl-qwen3`\n  at matrices/stacks\nhint: did you mean `verl-qwen3.5`?"
+    )
+
+
+def test_an_unknown_stack_without_one(tmp_path: Path) -> None:
+    assert message(tmp_path, name="zzz") == "there is no stack `zzz`\n  at matrices/stacks\nhint: known stacks are s"
+
+
+def test_a_stack_file_that_is_not_there(tmp_path: Path) -> None:
+    path = str(tmp_path / "mine.toml")
+    assert message(tmp_path, name=path) == (
+        f"there is no stack file `{path}`\n  at {path}\nhint: give a path to a .toml file"
+    )
+
+
+def test_no_folder_of_matrices(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load("s", tmp_path / "matrices")
+    assert str(caught.value) == (
+        f"there is no folder `{tmp_path}/matrices`\n"
+        "hint: run inside the project's folder, or name the folder of facts and stacks with --matrices DIR"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("vrl", "did you mean `verl`?"), ("zzz", "facts are looked up in matrices/facts"), ("../stacks/s", "")],
+)
+def test_an_unknown_facts_file(name: str, hint: str, tmp_path: Path) -> None:
+    found = message(tmp_path, STACK.replace("requires = [", f'facts = ["verl", "{name}"]\nrequires = ['))
+    assert found.startswith(f"there is no facts file `{name}`\n  at matrices/stacks/s.toml:4: stack.facts[1]\nhint: {hint}")
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_bytes(b"a = '\xff'")
+    path = str(tmp_path / "s.toml")
+    with pytest.raises(InputError) as caught:
+        load(path, tmp_path)
+    assert str(caught.value) == (
+        "`matrices/s.toml` is not UTF-8\n"
+        "  at matrices/s.toml\n"
+        "  'utf-8' codec can't decode byte 0xff in position 5: invalid start byte"
+    )
+
+
+# --- facts
+
+
+def fact(row: str) -> str:
+    """A facts file with one row, which begins on line 6."""
+    return FACTS[: FACTS.index("[[requires]]")] + row
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        pytest.param(
+            '[[requires]]\nneeds = ["numpy"]\nreasn = "it says so"\n',
+            "unknown key `reasn`\n"
+            "  at matrices/facts/verl.toml:8: requires[0].reasn\n"
+            "hint: known keys are id, package, versions, reason, strength, source, checked, needs",
+            id="unknown key",
+        ),
+        pytest.param(
+            '[[needs]]\nreason = "it says so"\n',
+            "unknown key `needs`\n"
+            "  at matrices/facts/verl.toml:6: needs\n"
+            "hint: known keys are defaults, requires, excludes, replaces, metadata, builds, collides, after, warns, names",
+            id="unknown kind",
+        ),
+        pytest.param(
+            '[[excludes]]\nversions = "0.13.0"\nreason = "broken"\n',
+            "`0.13.0` is not a set of versions\n"
+            "  at matrices/facts/verl.toml:7: excludes[0].versions\n"
+            "  Invalid specifier: '0.13.0'\n"
+            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            id="versions",
+        ),
+        pytest.param(
+            '[[excludes]]\nversions = [\n  "==1",\n  "=>2",\n]\nreason = "broken"\n',
+            "`=>2` is not a set of versions\n"
+            "  at matrices/facts/verl.toml:9: excludes[0].versions[1]\n"
+            "  Invalid specifier: '=>2'\n"
+            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            id="one of several versions",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = "  "\n',
+            "the fact has an empty reason\n"
+            "  at matrices/facts/verl.toml:7: excludes[0].reason\n"
+            "hint: say why in a sentence",
+            id="blank reason",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = ""\n',
+            "Expected `str` of length >= 1\n  at matrices/facts/verl.toml:7: excludes[0].reason",
+            id="empty reason",
+        ),
+        pytest.param(
+            "[[excludes]]\n",
+            "the key `reason` is missing\n"
+            "  at matrices/facts/verl.toml:6: excludes[0]\n"
+            "hint: known keys are id, package, versions, reason, strength, source, checked",
+            id="no reason",
+        ),
+        pytest.param(
+            '[[requires]]\nneeds = ["numpy", "cann >= 8.x"]\nreason = "it says so"\n',
+            "`cann >= 8.x` cannot be read\n"
+            "  at matrices/facts/verl.toml:7: requires[0].needs[1]\n"
+            "  `8.x` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2\n" + _HINT_COMPONENT,
+            id="component",
+        ),
+        pytest.param(
+            '[[requires]]\nneeds = ["verl @ https://verl.test/verl.whl"]\nreason = "it says so"\n',
+            "the requirement on `verl` names an address\n"
+            "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
+            "  a lock takes files from indexes, by name and hash\n"
+            "hint: name a release of the project instead",
+            id="address",
+        ),
+        pytest.param(
+            '[[excludes]]\npackage = "vllm"\nreason = "broken"\n',
+            "a fact about `vllm` stands in the file of `verl`\n"
+            "  at matrices/facts/verl.toml:7: excludes[0].package\n"
+            "hint: facts about a project stand in facts/vllm.toml",
+            id="package of another file",
+        ),
+        pytest.param(
+            '[[excludes]]\nid = "one"\nreason = "broken"\n\n[[excludes]]\nid = "one"\nreason = "broken"\n',
+            "two facts have the id `one`\n"
+            "  at matrices/facts/verl.toml:11: excludes[1].id\n"
+            "  the other is at matrices/facts/verl.toml:6",
+            id="id twice",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = "broken"\nstrength = "strong"\n',
+            "Invalid enum value 'strong'\n  at matrices/facts/verl.toml:8: excludes[0].strength",
+            id="strength",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = "broken"\nchecked = "yesterday"\n',
+            "Invalid RFC3339 encoded date\n  at matrices/facts/verl.toml:8: excludes[0].checked",
+            id="checked",
+        ),
+        pytest.param(
+            '[[builds]]\nrequires-from = "../common.txt"\nreason = "empty"\n',
+            "`../common.txt` is not a path inside the archive\n"
+            "  at matrices/facts/verl.toml:7: builds[0].requires-from\n"
+            "hint: write for instance `requirements/common.txt`",
+            id="path",
+        ),
+        pytest.param(
+            '[[builds]]\nrequires-from = "c.txt"\nreason = "empty"\nenv = { OK = "1", "a b" = "2" }\n',
+            "`a b` is not the name of an environment variable\n  at matrices/facts/verl.toml:9: builds[0].env.a b",
+            id="environment variable",
+        ),
+        pytest.param(
+            '[[builds]]\nrequires-from = "c.txt"\nreason = "empty"\nbuild-add = ["ninja", "cmake=3"]\n',
+            "`cmake=3` is not a requirement\n"
+            "  at matrices/facts/verl.toml:9: builds[0].build-add[1]\n"
+            "  Expected semicolon (after name with no version specifier) or end\n"
+            "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            id="build requirement",
+        ),
+        pytest.param(
+            '[[metadata]]\nrequires = []\nrequires-python = "3"\nreason = "read"\n',
+            "`3` is not a set of versions\n"
+            "  at matrices/facts/verl.toml:8: metadata[0].requires-python\n"
+            "  Invalid specifier: '3'\n"
+            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            id="requires-python",
+        ),
+    ],
+)
+def test_facts(row: str, expected: str, tmp_path: Path) -> None:
+    assert message(tmp_path, facts=fact(row)) == expected
+
+
+@pytest.mark.parametrize("key", ["strength", "source", "checked"])
+def test_a_fact_needs_its_evidence(key: str, tmp_path: Path) -> None:
+    without = "".join(line for line in FACTS.splitlines(keepends=True) if not line.startswith(key))
+    assert message(tmp_path, facts=without) == (
+        f"the fact has no `{key}`\n"
+        "  at matrices/facts/verl.toml:5: requires[0]\n"
+        f"hint: add `{key}` to the row, or to [defaults] of the file"
+    )
+
+
+def test_an_id_that_two_files_use(tmp_path: Path) -> None:
+    row = '[[excludes]]\nid = "one"\nreason = "broken"\n'
+    assert message(tmp_path, facts=fact(row), other_facts="\n" + fact(row)) == (
+        "two facts have the id `one`\n"
+        "  at matrices/facts/vllm.toml:8: excludes[0].id\n"
+        "  the other is at matrices/facts/verl.toml:6"
+    )
+
+
+# --- indexes
+
+
+@pytest.mark.parametrize(
+    ("indexes", "expected"),
+    [
+        pytest.param(
+            '[[index]]\nname = "pypi"\nurl = "https://pypi.test"\n',
+            "index `pypi` takes no url\n"
+            "  at {}:2: index[0].name\n"
+            "  `pypi` is the index that pip on this machine is configured with; every other index has an address\n"
+            "hint: pip config set global.index-url …",
+            id="pypi with an address",
+        ),
+        pytest.param(
+            '[[index]]\nname = "huawei"\n',
+            "index `huawei` needs a url\n"
+            "  at {}:2: index[0].name\n"
+            "  `pypi` is the index that pip on this machine is configured with; every other index has an address",
+            id="another without",
+        ),
+        pytest.param(
+            '[[index]]\nname = "pypi"\n\n[[index]]\nname = "pypi"\n',
+            "two indexes are named `pypi`\n  at {}:5: index[1].name",
+            id="two of one name",
+        ),
+        pytest.param(
+            '[[index]]\nname = "huawei"\nurl = "https://h.test"\n\n'
+            '[[binding]]\npackages = ["torch-npu"]\nindexes = ["pypi", "huawai"]\n',
+            "there is no index `huawai`\n  at {}:7: binding[0].indexes[1]\nhint: did you mean `huawei`?",
+            id="binding to a misspelt index",
+        ),
+        pytest.param(
+            '[[binding]]\npackages = ["torch-npu"]\nindexes = ["zzz"]\n',
+            "there is no index `zzz`\n  at {}:3: binding[0].indexes[0]\nhint: known are pypi",
+            id="binding to an unknown index",
+        ),
+        pytest.param(
+            '[[binding]]\npackages = ["a"]\nindexes = ["pypi"]\ntake = "any"\n',
+            "Invalid enum value 'any'\n  at {}:4: binding[0].take",
+            id="take",
+        ),
+        pytest.param(
+            '[[binding]]\npackages = []\nindexes = ["pypi"]\n',
+            "Expected `array` of length >= 1\n  at {}:2: binding[0].packages",
+            id="no packages",
+        ),
+    ],
+)
+def test_indexes(indexes: str, expected: str, tmp_path: Path) -> None:
+    assert message(tmp_path, indexes=indexes) == expected.format("matrices/indexes.toml")
+
+
+def test_a_stack_with_indexes_of_its_own_is_checked_likewise(tmp_path: Path) -> None:
+    assert message(tmp_path, STACK + '[[index]]\nname = "huawei"\n').splitlines()[:2] == [
+        "index `huawei` needs a url",
+        "  at matrices/stacks/s.toml:17: index[0].name",
+    ]

@@ -1,0 +1,167 @@
+"""A target's markers and tags: what pip on that machine would say of itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from packaging import _manylinux
+from packaging.markers import Marker
+from packaging.version import Version
+
+from resolver.model.system import SystemVersion
+from resolver.model.target import Target, default_name
+from tests.problems import target
+
+
+def test_markers_are_those_of_the_target_and_complete() -> None:
+    assert target("3.11", "linux-aarch64").markers == {
+        "implementation_name": "cpython",
+        "implementation_version": "3.11.0",
+        "os_name": "posix",
+        "platform_machine": "aarch64",
+        "platform_python_implementation": "CPython",
+        "platform_release": "",
+        "platform_system": "Linux",
+        "platform_version": "",
+        "python_full_version": "3.11.0",
+        "python_version": "3.11",
+        "sys_platform": "linux",
+        "extra": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("python", "full", "line"),
+    [("3.11", "3.11.0", (3, 11)), ("3.11.14", "3.11.14", (3, 11)), ("3.9", "3.9.0", (3, 9)), ("3.10.0", "3.10.0", (3, 10))],
+)
+def test_python(python: str, full: str, line: tuple[int, int]) -> None:
+    here = target(python)
+    assert here.python_full == Version(full)
+    assert here.markers["python_full_version"] == full
+    assert here.markers["python_version"] == ".".join(map(str, line))
+    assert here.python_line == line
+
+
+@pytest.mark.parametrize(
+    ("marker", "holds"),
+    [
+        ("platform_machine == 'aarch64' and sys_platform == 'linux'", True),
+        ("platform_machine == 'x86_64'", False),
+        ("python_version >= '3.9' and python_version < '3.12'", True),
+        ("python_full_version >= '3.11.4'", False),
+        ("extra == 'x'", False),
+        ("platform_release >= '20'", False),
+        ("platform_python_implementation != 'PyPy' and implementation_name == 'cpython'", True),
+    ],
+)
+def test_markers_evaluate_for_the_target(marker: str, holds: bool) -> None:
+    assert Marker(marker).evaluate(dict(target().markers)) is holds
+
+
+def test_the_first_and_last_tags_for_aarch64() -> None:
+    tags = list(target("3.11", "linux-aarch64", "2.28").tags)
+    assert tags[:4] == [
+        "cp311-cp311-manylinux_2_28_aarch64",
+        "cp311-cp311-manylinux_2_27_aarch64",
+        "cp311-cp311-manylinux_2_26_aarch64",
+        "cp311-cp311-manylinux_2_25_aarch64",
+    ]
+    at = tags.index("cp311-cp311-manylinux_2_17_aarch64")
+    assert tags[at : at + 4] == [
+        "cp311-cp311-manylinux_2_17_aarch64",
+        "cp311-cp311-manylinux2014_aarch64",
+        "cp311-cp311-linux_aarch64",
+        "cp311-abi3-manylinux_2_28_aarch64",
+    ]
+    assert tags[-4:] == ["py33-none-any", "py32-none-any", "py31-none-any", "py30-none-any"]
+
+
+def test_ranks_are_the_order() -> None:
+    tags = target().tags
+    assert list(tags.values()) == list(range(len(tags)))
+
+
+def _platforms_of_packaging(here: Target, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The platform tags that packaging, and so pip, finds on a machine with this glibc."""
+    monkeypatch.setattr(_manylinux, "_get_glibc_version", lambda: here.glibc)
+    monkeypatch.setattr(_manylinux, "_have_compatible_abi", lambda executable, archs: True)
+    monkeypatch.setattr(_manylinux, "_is_compatible", lambda arch, version: True)
+    return [*_manylinux.platform_tags([here.machine]), f"linux_{here.machine}"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "glibc"),
+    [("linux-aarch64", "2.28"), ("linux-aarch64", "2.17"), ("linux-x86_64", "2.35"), ("linux-x86_64", "2.12")],
+)
+def test_platforms_are_those_of_packaging_in_the_same_order(
+    platform: str, glibc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = target("3.11", platform, glibc)
+    binary = [tag.removeprefix("cp311-cp311-") for tag in here.tags if tag.startswith("cp311-cp311-")]
+    assert binary == _platforms_of_packaging(here, monkeypatch)
+
+
+_PIP = """
+import sys
+from pip._internal.models.target_python import TargetPython
+python = TargetPython(sys.argv[1].split(","), tuple(map(int, sys.argv[2].split("."))), None, "cp")
+print(*(getattr(python, "get_sorted_tags", None) or python.get_tags)())
+"""
+
+
+@pytest.mark.parametrize(("python", "glibc"), [("3.11", "2.28"), ("3.13.1", "2.17"), ("3.9", "2.34")])
+def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = target(python, "linux-aarch64", glibc)
+    platforms = ",".join(_platforms_of_packaging(here, monkeypatch))
+    run = subprocess.run([sys.executable, "-c", _PIP, platforms, python], capture_output=True, text=True, check=True)
+    assert list(here.tags) == list(dict.fromkeys(run.stdout.split()))
+
+
+@pytest.mark.parametrize(
+    ("tag", "accepted"),
+    [
+        ("cp38-abi3-manylinux2014_aarch64", True),
+        ("cp312-abi3-manylinux2014_aarch64", False),
+        ("cp311-none-manylinux_2_28_aarch64", True),
+        ("py3-none-manylinux_2_28_aarch64", True),
+        ("cp311-cp311-manylinux_2_29_aarch64", False),
+        ("cp311-cp311-manylinux_2_16_aarch64", False),
+        ("cp311-cp311-manylinux2010_aarch64", False),
+        ("cp311-cp311-musllinux_1_2_aarch64", False),
+        ("cp311-cp311-manylinux_2_28_x86_64", False),
+        ("cp311-none-any", True),
+        ("py311-none-any", True),
+        ("py312-none-any", False),
+        ("py2-none-any", False),
+        ("cp311-cp311d-linux_aarch64", False),
+    ],
+)
+def test_accepts(tag: str, accepted: bool) -> None:
+    assert (tag in target().tags) is accepted
+
+
+def test_x86_64_knows_the_oldest_manylinux_names() -> None:
+    tags = target(platform="linux-x86_64").tags
+    assert {"cp311-cp311-manylinux1_x86_64", "cp311-cp311-manylinux_2_5_x86_64"} <= set(tags)
+    assert "cp311-cp311-manylinux_2_4_x86_64" not in tags
+
+
+@pytest.mark.parametrize(
+    ("python", "platform", "system", "name"),
+    [
+        ("3.11", "linux-aarch64", {"cann": "8.5.0", "soc": "A2"}, "linux-aarch64-py311-cann8.5.0-a2"),
+        ("3.10.4", "linux-x86_64", {}, "linux-x86_64-py310"),
+        ("3.11", "linux-aarch64", {"hdk": "25.3.RC1.2", "cann": "8.3.RC1"}, "linux-aarch64-py311-cann8.3.rc1-hdk25.3.rc1.2"),
+    ],
+)
+def test_the_folder_of_a_target_without_a_name(python: str, platform: str, system: dict[str, str], name: str) -> None:
+    assert default_name(python, platform, target(**system).system) == name
+
+
+def test_a_target_in_one_line() -> None:
+    assert str(target(cann="8.5.0.B160", soc="a2", hdk="25.3.rc1")) == (
+        "linux-aarch64, Python 3.11, CANN 8.5.0.B160, HDK 25.3.rc1, soc A2"
+    )
+    assert target(cann="8.5.0").system["cann"] == SystemVersion.parse("8.5.0")
