@@ -72,6 +72,7 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
     for number, row in enumerate(rows):
         path: tuple[str | int, ...] = ("target", number) if several else ("target",)
         system: dict[str, Value] = {}
+        places: dict[str, str] = {}
         stated = {"python": row.python, "glibc": row.glibc, **row.system}
         for component in sorted(stated):
             value_path = (*path, component) if component in ("python", "glibc") else (*path, "system", component)
@@ -84,6 +85,7 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
             value = document.parse(lambda t, c=component: parse_value(c, t), stated[component], *value_path)  # type: ignore[misc]
             _known_soc(document, component, value, systems, value_path)
             system[component] = value
+            places[component] = document.line(*value_path)
         major, minor = (int(part) for part in row.glibc.split("."))
         name = row.name or default_name(row.python, row.platform, system)
         if any(name == target.name for target in targets):

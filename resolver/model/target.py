@@ -31,7 +31,7 @@ class Target:
 
     `python` is `3.11` or `3.11.14`; without a patch number .0 is assumed, as pip
     and uv do. `system` holds the stated components, `python` and `glibc` among
-    them. `name` is the lock's folder.
+    them, and `places` the file:line of each. `name` is the lock's folder.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Target:
     platform: str
     glibc: tuple[int, int]
     system: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    places: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     @cached_property
     def machine(self) -> str:
