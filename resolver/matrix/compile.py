@@ -92,7 +92,16 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
             raise InputError(
                 f"two targets are named `{name}`", where=document.place(*path), hint="give one of them a `name`"
             )
-        targets.append(Target(name=name, python=row.python, platform=row.platform, glibc=(major, minor), system=system))
+        targets.append(
+            Target(
+                name=name,
+                python=row.python,
+                platform=row.platform,
+                glibc=(major, minor),
+                system=system,
+                places=places,
+            )
+        )
     return tuple(targets)
 
 

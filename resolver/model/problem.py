@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model.fact import Fact, Need
 from resolver.model.index import Indexes
-from resolver.model.origin import StackLine
+from resolver.model.origin import BuildLine, StackLine
 from resolver.model.target import Target
 
 Prereleases = Literal["if-necessary", "allow", "never"]
@@ -19,10 +19,10 @@ Prereleases = Literal["if-necessary", "allow", "never"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One line of a stack's `requires`."""
+    """One line of a stack's `requires`, or of what the builds of a lock ask for."""
 
     need: Need
-    origin: StackLine
+    origin: StackLine | BuildLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

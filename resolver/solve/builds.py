@@ -18,7 +18,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.conflict import Conflict
-from resolver.model.origin import StackLine
+from resolver.model.origin import BuildLine
 from resolver.model.problem import Ask, Checks, Problem
 from resolver.model.resolution import Resolution
 from resolver.solve.needs import requirement_lines
@@ -66,9 +66,11 @@ def build_problem(resolution: Resolution, catalog: Catalog) -> Problem | None:
             if isinstance(fact, facts.Metadata) and fact.package == pin.name and fact.speaks_of(pin.version)
         ]
         lines = requirement_lines(catalog, pin.release, stated).build_requires
-        where = f"build-system.requires of {pin.release.file.filename}"
+        fact = stated[0] if stated else None
+        parent = f"{pin.name} {pin.version}"
         asks += [
-            Ask(need=text.requirement(line), origin=StackLine(f"{line} to build {pin.name}", where)) for line in lines
+            Ask(need=text.requirement(line), origin=BuildLine(pin.release.file.filename, parent, line, fact))
+            for line in lines
         ]
     if not asks:
         return None

@@ -62,7 +62,8 @@ def _missing(universe: Universe, package: Package, edges: Sequence[Edge]) -> Ite
     if package.kind is Kind.SYSTEM:
         value = universe.problem.target.system.get(package.name)
         if any(isinstance(edge.allows, ComponentRequirement) for edge in edges):
-            yield Clash(text=f"the target has {package.name} {value}", where=universe.problem.stack.where)
+            where = universe.problem.target.places.get(package.name, universe.problem.stack.where)
+            yield Clash(text=f"the target has {package.name} {value}", where=where)
         return
     if package.kind is not Kind.PROJECT:
         return
