@@ -7,6 +7,21 @@ why, and a hint. The exit statuses are part of the command's contract.
 from __future__ import annotations
 
 from typing import ClassVar
+from unicodedata import category
+
+_LONGEST = 1000  # characters of one part of a message; what is longer comes from an index that means no good
+
+
+def shown(text: str) -> str:
+    """The text on one line, with what a terminal would act on (controls, marks that turn the writing) as escapes."""
+    kept = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return kept if kept.isprintable() else "".join(map(_escaped, kept))
+
+
+def _escaped(char: str) -> str:
+    # Cc, Cf, Cs, Co, Cn; and the separators of lines and paragraphs
+    acts = category(char)[0] == "C" or category(char) in ("Zl", "Zp")
+    return char.encode("unicode_escape").decode("ascii") if acts else char
 
 
 class ResolverError(Exception):
@@ -26,13 +41,14 @@ class ResolverError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        lines = [self.message]
+        lines = [shown(self.message)]
         if self.where:
-            lines.append(f"  at {self.where}")
+            lines.append(f"  at {shown(self.where)}")
         if self.why:
-            lines.append(f"  {self.why}")
+            lines.append(f"  {shown(self.why)}")
         if self.hint:
-            lines.append(f"hint: {self.hint}")
+            first, *rest = self.hint.split("\n")
+            lines += [f"hint: {shown(first)}", *map(shown, rest)]
         return "\n".join(lines)
 
 

@@ -142,6 +142,8 @@ class DataCatalog:
 
     def archive(self, file: File) -> Archive:
         self.asked.append(file.filename)
+        if file.filename not in self._archives:
+            raise UnusableFile("it cannot be read")
         return self._archives[file.filename]
 
     def member(self, file: File, path: str) -> str:

@@ -6,6 +6,7 @@ import sys
 import time
 
 from resolver.catalog.meter import Traffic
+from resolver.errors import shown
 
 _EVERY = 0.1  # seconds between two drawings
 _WIDTH = 110
@@ -40,7 +41,7 @@ class Progress:
     def warn(self, text: str) -> None:
         """A warning, on a line of its own, on a terminal or not."""
         self.clear()
-        sys.stderr.write(f"warning: {text}\n")
+        sys.stderr.write("warning: " + "\n".join(map(shown, text.split("\n"))) + "\n")
         sys.stderr.flush()
 
     def clear(self) -> None:

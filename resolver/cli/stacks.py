@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
+from resolver.errors import shown
 from resolver.matrix.load import read_stack, stack_names
 
 
@@ -19,5 +20,5 @@ def command(matrices: Path | None) -> int:
     names = stack_names(matrices)
     width = max(map(len, names), default=0)
     for name in names:
-        sys.stdout.write(f"  {name:<{width}}  {read_stack(name, matrices).content.stack.summary}\n")
+        sys.stdout.write(f"  {shown(name):<{width}}  {shown(read_stack(name, matrices).content.stack.summary)}\n")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,11 @@ from resolver.model.lock import FORMAT, Lock
 
 NAME = "lock.toml"
 
+# What TOML lets stand as it is, though a terminal acts on it or shows nothing: C1, marks of direction, and so on
+_INVISIBLE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
 _HEADER = """\
 # A lock: what was decided for one stack on one target, every file by sha256.
 # Written by `ascend-lock lock`; requirements.txt, install.sh and report.md are
@@ -23,7 +29,8 @@ _HEADER = """\
 
 def dump(lock: Lock) -> str:
     """The text of lock.toml."""
-    return _HEADER + tomli_w.dumps(_plain(msgspec.to_builtins(lock)), multiline_strings=False)
+    text = tomli_w.dumps(_plain(msgspec.to_builtins(lock)), multiline_strings=False)
+    return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
 
 
 def read(folder: Path) -> Lock | None:

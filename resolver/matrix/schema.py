@@ -151,7 +151,7 @@ class SystemsFile(_Table, kw_only=True):
 
 
 class StackTable(_Table, kw_only=True):
-    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")]
     summary: Text
     source: str = ""
     requires: list[Text]
@@ -159,10 +159,10 @@ class StackTable(_Table, kw_only=True):
 
 
 class TargetTable(_Table, kw_only=True):
-    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")] | None = None
-    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}(\.\d{1,3})?$")]
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")] | None = None
+    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}(\.\d{1,3})?\Z")]
     platform: Literal["linux-aarch64", "linux-x86_64"]
-    glibc: Annotated[str, msgspec.Meta(pattern=r"^2\.\d{1,3}$")] = "2.28"
+    glibc: Annotated[str, msgspec.Meta(pattern=r"^2\.\d{1,3}\Z")] = "2.28"
     system: dict[str, str] = {}
 
 
@@ -179,7 +179,7 @@ class DepartsRow(_Table, kw_only=True):
 
 
 class CheckTable(_Table, kw_only=True):
-    imports: list[Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]] = []
+    imports: list[Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*\Z")]] = []
     env: dict[str, str] = {}
 
 

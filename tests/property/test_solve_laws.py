@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from hypothesis import event, given
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import assume, event, given, settings
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from resolver.model.conflict import Conflict
 from resolver.model.resolution import Resolution
+from resolver.solve import solver
+from resolver.solve.check import check
+from resolver.solve.complete import CompleteEngine, Unsatisfiable
+from resolver.solve.gather import gather
 from resolver.solve.solver import solve
+from resolver.solve.universe import Universe
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import World, worlds
 
@@ -16,17 +30,28 @@ def answer(world: World, *, backwards: bool = False) -> Resolution | Conflict:
 
 
 def pins(resolution: Resolution) -> dict[str, str]:
-    return {pin.name: pin.release.file.filename.split("-")[1] for pin in resolution.pins}
+    return {pin.name: str(pin.version) for pin in resolution.pins}
 
 
 def extras(resolution: Resolution) -> dict[str, set[str]]:
     return {pin.name: set(pin.extras) for pin in resolution.pins}
 
 
+def told(answer: Resolution | Conflict) -> object:
+    """An answer as data, every text that a lock or a report would show among it."""
+    if isinstance(answer, Conflict):
+        return ["conflict", *([clash.text, clash.where, clash.evidence, clash.strength] for clash in answer.clashes)]
+    return [
+        [answer.engine, answer.rounds],
+        *([pin.release.file.filename, pin.extras, pin.needs, [str(one) for one in pin.because]] for pin in answer.pins),
+    ]
+
+
+# --- a resolution is valid, and "no solution" is true
+
+
 def holds(world: World) -> None:
-    """The law: a resolution is valid and has nothing superfluous in it, and "no solution" is true."""
-    solved = answer(world)
-    brute = BruteForce(world)
+    solved, brute = answer(world), BruteForce(world)
     if isinstance(solved, Resolution):
         event(solved.engine)
         assert brute.faults(pins(solved), extras(solved)) == []
@@ -43,3 +68,149 @@ def test_a_resolution_is_valid_and_no_solution_is_true(world: World) -> None:
 @given(worlds(prereleases=True))
 def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:
     holds(world)
+
+
+@given(worlds(plain=True))
+def test_it_is_so_where_projects_need_each_other_in_circles(world: World) -> None:
+    holds(world)
+
+
+# --- engines
+
+
+def complete(world: World) -> Resolution | None:
+    """What the complete engine finds by itself."""
+    universe = Universe(world.problem(), world.catalog())
+    engine = CompleteEngine(universe)
+    try:
+        return gather(universe, engine.solve(), engine="complete", rounds=engine.rounds)
+    except Unsatisfiable:
+        return None
+
+
+def search(world: World) -> Resolution | None:
+    """What resolvelib finds by itself, the check passed."""
+    universe = Universe(world.problem(), world.catalog())
+    found = solver._search(universe, None)
+    return found if found is not None and not check(universe.problem, found, universe.catalog) else None
+
+
+@given(worlds())
+def test_the_complete_engine_alone_is_right(world: World) -> None:
+    found, brute = complete(world), BruteForce(world)
+    if found is None:
+        assert next(brute.solutions(), None) is None
+    else:
+        assert brute.faults(pins(found), extras(found)) == []
+
+
+@given(worlds(prereleases=True))
+def test_the_complete_engine_alone_is_right_about_prereleases(world: World) -> None:
+    found, brute = complete(world), BruteForce(world)
+    if found is None:
+        assert next(brute.solutions(), None) is None
+    else:
+        assert brute.faults(pins(found), extras(found)) == []
+
+
+@given(worlds(acyclic=True))
+def test_the_engines_agree_where_nothing_is_circular(world: World) -> None:
+    assert (search(world) is None) == (complete(world) is None)
+
+
+@given(worlds())
+def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) -> None:
+    assert search(world) is None or complete(world) is not None
+
+
+# --- the clashes of a conflict are enough for it
+
+
+@given(worlds())
+def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_themselves(world: World) -> None:
+    solved = answer(world)
+    assume(isinstance(solved, Conflict))
+    assert isinstance(solved, Conflict)
+    asked = {f"the stack asks for {ask}": ask for ask in world.asks}
+    named = [asked[clash.text] for clash in solved.clashes if clash.text in asked]
+    assert named
+    assert not BruteForce(world.asking(*named)).satisfiable()
+
+
+# --- the same again
+
+
+@given(worlds(prereleases=True))
+def test_locking_again_with_the_lock_before_changes_nothing(world: World) -> None:
+    first = answer(world)
+    assume(isinstance(first, Resolution))
+    assert isinstance(first, Resolution)
+    preferred = {pin.name: pin.version for pin in first.pins}
+    again = solve(world.problem(), world.catalog(), preferred=preferred)
+    assert isinstance(again, Resolution)
+    assert pins(again) == pins(first)
+    assert extras(again) == extras(first)
+
+
+@given(worlds(prereleases=True))
+def test_the_order_in_which_an_index_lists_things_does_not_matter(world: World) -> None:
+    assert told(answer(world)) == told(answer(world, backwards=True))
+
+
+def test_the_seed_of_hashes_does_not_matter() -> None:
+    """All answers to the same worlds, in two processes."""
+    some: list[World] = []
+
+    @settings(max_examples=60, derandomize=True)
+    @given(worlds(prereleases=True))
+    def collect(world: World) -> None:
+        some.append(world)
+
+    collect()
+    script = (
+        "import json, pickle, sys; from tests.property.test_solve_laws import answer, told\n"
+        "print(json.dumps([told(answer(world)) for world in pickle.load(sys.stdin.buffer)]))"
+    )
+    root = Path(__file__).parents[2]
+    answers = []
+    for seed in ("0", "1"):
+        run = subprocess.run(
+            [sys.executable, "-W", "error", "-c", script],
+            input=pickle.dumps(some),
+            capture_output=True,
+            check=True,
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+        )
+        answers.append(json.loads(run.stdout))
+    assert len(answers[0]) == len(some)
+    assert answers[0] == answers[1]
+
+
+# --- newest first
+
+
+@given(worlds(plain=True, acyclic=True))
+def test_the_newest_release_of_what_is_asked_alone_is_taken_where_it_holds(world: World) -> None:
+    line = Requirement(world.asks[0])
+    world = world.asking(world.asks[0])
+    possible = [Version(solution[line.name]) for solution in BruteForce(world).solutions()]
+    solved = answer(world)
+    if not possible:
+        assert isinstance(solved, Conflict)
+    else:
+        assert isinstance(solved, Resolution)
+        assert Version(pins(solved)[line.name]) == max(possible)
+
+
+@given(worlds())
+def test_of_a_project_that_needs_nothing_the_newest_usable_release_is_taken(world: World) -> None:
+    line = Requirement(world.asks[0])
+    alone = {line.name: {version: release for version, release in world.projects[line.name].items() if not release.requires}}
+    facts = tuple(fact for fact in world.facts if type(fact).__name__ == "Excludes")
+    world = World(projects=alone, asks=(world.asks[0],), facts=facts)
+    usable = [solution[line.name] for solution in BruteForce(world).solutions()]
+    solved = answer(world)
+    assert (pins(solved) if isinstance(solved, Resolution) else None) == (
+        {line.name: max(usable, key=Version)} if usable else None
+    )

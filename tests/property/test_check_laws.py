@@ -1,0 +1,133 @@
+"""The independent check complains of a resolution exactly when brute force does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+from packaging.version import Version
+
+from resolver.model.candidate import Release
+from resolver.model.resolution import Pin, Resolution
+from resolver.solve.check import check
+from resolver.solve.solver import solve
+from tests.datacatalog import DataCatalog
+from tests.property.bruteforce import BruteForce
+from tests.property.worlds import World, worlds
+
+
+def released(catalog: DataCatalog, name: str, version: str) -> Release:
+    """The release of a project, usable or not."""
+    (page,) = catalog.lookup(name).pages
+    (file,) = page.releases[version]
+    return Release(
+        version=Version(version),
+        file=file,
+        others=(),
+        index="pypi",
+        builds=None,
+        yanked=file.yanked is not None,
+        position=0,
+    )
+
+
+def pin(catalog: DataCatalog, name: str, version: str, extras: tuple[str, ...] = ()) -> Pin:
+    return Pin(name=name, release=released(catalog, name, version), extras=extras, because=(), needs=())
+
+
+def brute_faults(world: World, resolution: Resolution) -> list[str]:
+    pins = {one.name: str(one.version) for one in resolution.pins}
+    return BruteForce(world).faults(pins, {one.name: set(one.extras) for one in resolution.pins})
+
+
+def agree(world: World, pins: list[Pin]) -> None:
+    problem, catalog = world.problem(), world.catalog()
+    resolution = Resolution(problem=problem, pins=tuple(pins), engine="test", rounds=0)
+    found, true = check(problem, resolution, catalog), brute_faults(world, resolution)
+    event("faulty" if true else "right")
+    assert bool(found) == bool(true), (found, true)
+
+
+@st.composite
+def resolved(draw: st.DrawFn, *, prereleases: bool = False) -> tuple[World, Resolution]:
+    world = draw(worlds(prereleases=prereleases))
+    solved = solve(world.problem(), world.catalog())
+    assume(isinstance(solved, Resolution))
+    assert isinstance(solved, Resolution)
+    return world, solved
+
+
+@given(resolved(), st.data())
+def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.DataObject) -> None:
+    """A pin dropped, put at another release, or added; extras more or fewer. Some of it happens to hold."""
+    world, resolution = start
+    catalog, pins = world.catalog(), list(resolution.pins)
+    at = data.draw(st.integers(0, len(pins) - 1)) if pins else -1
+    kinds = ("drop", "version", "add", "extra", "fewer extras") if pins else ("add",)
+    match data.draw(st.sampled_from(kinds)):
+        case "drop":
+            del pins[at]
+        case "version":
+            name = pins[at].name
+            version = data.draw(st.sampled_from(sorted(world.projects[name])))
+            pins[at] = replace(pins[at], release=released(catalog, name, version))
+        case "add":
+            name = data.draw(st.sampled_from(sorted(world.projects)))
+            assume(name not in {one.name for one in pins})
+            version = data.draw(st.sampled_from(sorted(world.projects[name])))
+            pins.append(pin(catalog, name, version))
+        case "extra":
+            pins[at] = replace(pins[at], extras=tuple(sorted({*pins[at].extras, "x"})))
+        case _:
+            pins[at] = replace(pins[at], extras=pins[at].extras[:-1])
+    agree(world, pins)
+
+
+@given(worlds(), st.data())
+def test_any_set_of_pins(world: World, data: st.DataObject) -> None:
+    """Releases of every project, or of none: all of them wrong, as good as always."""
+    catalog, pins = world.catalog(), []
+    for name, versions in sorted(world.projects.items()):
+        version = data.draw(st.sampled_from([None, *sorted(versions)]))
+        if version is not None:
+            pins.append(pin(catalog, name, version))
+    agree(world, pins)
+
+
+@given(resolved(prereleases=True))
+def test_it_never_complains_of_what_holds(start: tuple[World, Resolution]) -> None:
+    world, resolution = start
+    assert brute_faults(world, resolution) == check(world.problem(), resolution, world.catalog()) == []
+
+
+@given(resolved(), st.data())
+def test_another_file_is_found(start: tuple[World, Resolution], data: st.DataObject) -> None:
+    """A file with another hash, of another release, for another machine, or that no page has."""
+    world, resolution = start
+    assume(resolution.pins)
+    catalog, pins = world.catalog(), list(resolution.pins)
+    at = data.draw(st.integers(0, len(pins) - 1))
+    file = pins[at].release.file
+    other = data.draw(
+        st.sampled_from(
+            [
+                replace_file(file, sha256="0" * 64),
+                replace_file(file, sha256="tampered"),
+                replace_file(file, filename=f"{pins[at].name}-99-py3-none-any.whl"),
+                replace_file(file, filename=f"{pins[at].name}-{pins[at].version}-cp27-none-any.whl"),
+                replace_file(file, filename=f"{pins[at].name}-{pins[at].version}.tar.gz"),
+                replace_file(file, filename="nonsense.whl"),
+                replace_file(file, requires_python=">=3.12"),
+            ]
+        )
+    )
+    pins[at] = replace(pins[at], release=replace(pins[at].release, file=other))
+    changed = replace(resolution, pins=tuple(pins))
+    assert check(world.problem(), changed, catalog) != []
+
+
+def replace_file(file: object, **changes: str) -> object:
+    import msgspec
+
+    return msgspec.structs.replace(file, **changes)

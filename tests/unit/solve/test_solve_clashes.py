@@ -1,0 +1,188 @@
+"""How a conflict is told: the whole text for the conflicts that people meet."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.model.release import Reason, SetAside
+from tests.datacatalog import DataCatalog
+from tests.problems import collides, excludes, problem, requires, target, told
+
+
+def test_a_project_that_no_index_has() -> None:
+    assert told(problem("mindspeed-rl"), DataCatalog()) == [
+        "the stack asks for mindspeed-rl @ stack.toml:5",
+        "no index has a project `mindspeed-rl` @ looked up on pypi",
+    ]
+
+
+def test_no_version_in_the_range() -> None:
+    catalog = DataCatalog({"torch": {"2.8.0": [], "2.9.0": []}})
+    assert told(problem("torch==2.8.1"), catalog) == [
+        "the stack asks for torch==2.8.1 @ stack.toml:5",
+        "there is no release of torch in `==2.8.1`; the newest is 2.9.0 @ index page of torch",
+    ]
+
+
+def test_a_project_without_any_release() -> None:
+    catalog = DataCatalog()
+    catalog.add_project("torch", set_aside=[SetAside("torch-2.8.0.exe", Reason.FORMAT)])
+    assert told(problem("torch"), catalog) == [
+        "the stack asks for torch @ stack.toml:5",
+        "there is no release of torch at all on its page @ index page of torch",
+    ]
+
+
+def test_no_file_for_the_target_with_the_reasons() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("torch-npu", "2.8.0", tags="cp312-cp312-manylinux_2_28_aarch64")
+    catalog.add_wheel("torch-npu", "2.8.0", tags="cp311-cp311-manylinux_2_28_x86_64")
+    catalog.add_archive("torch-npu", "2.8.0", requires_python=">=3.12")
+    catalog.add_wheel("torch-npu", "2.7.1")
+    assert told(problem("torch-npu==2.8.0"), catalog) == [
+        "the stack asks for torch-npu==2.8.0 @ stack.toml:5",
+        "torch-npu 2.8.0 has no file for the target: each is built for another platform or Python"
+        " (cp312-cp312-manylinux_2_28_aarch64); is built for another platform or Python"
+        " (cp311-cp311-manylinux_2_28_x86_64); needs another Python (Requires-Python >=3.12)"
+        " @ torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl,"
+        " torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl, torch_npu-2.8.0.tar.gz",
+    ]
+
+
+def test_many_releases_without_a_file_are_told_in_short() -> None:
+    catalog = DataCatalog()
+    for number in range(7):
+        catalog.add_wheel("a", str(number), tags="cp27-none-any")
+    told_of = told(problem("a"), catalog)
+    assert told_of[1] == (
+        "a 6 has no file for the target: each is built for another platform or Python (cp27-none-any)"
+        " @ a-6-cp27-none-any.whl"
+    )
+    assert told_of[-1] == "and 3 older releases of a likewise @ "
+    assert len(told_of) == 6
+
+
+def test_two_requirements_of_metadata() -> None:
+    catalog = DataCatalog({"trl": {"0.28.0": ["vllm<0.13.0,>=0.10.2"]}, "vllm-ascend": {"0.13.0": ["vllm==0.13.0"]}})
+    for version in ("0.12.0", "0.13.0"):
+        catalog.add_wheel("vllm", version)
+    assert told(problem("trl==0.28.0", "vllm-ascend==0.13.0"), catalog) == [
+        "the stack asks for trl==0.28.0 @ stack.toml:5",
+        "the stack asks for vllm-ascend==0.13.0 @ stack.toml:6",
+        "trl 0.28.0 needs vllm<0.13.0,>=0.10.2 @ metadata of trl-0.28.0-py3-none-any.whl",
+        "vllm-ascend 0.13.0 needs vllm==0.13.0 @ metadata of vllm_ascend-0.13.0-py3-none-any.whl",
+    ]
+
+
+def test_an_extra() -> None:
+    catalog = DataCatalog({"trl": {"1": ["vllm<2 ; extra == 'vllm'"]}, "vllm": {"1": [], "2": []}})
+    assert told(problem("trl[vllm]", "vllm==2"), catalog) == [
+        "the stack asks for trl[vllm] @ stack.toml:5",
+        "the stack asks for vllm==2 @ stack.toml:6",
+        "trl[vllm] 1 needs vllm<2 @ metadata of trl-1-py3-none-any.whl",
+    ]
+
+
+def test_releases_that_behave_alike_are_told_together() -> None:
+    catalog = DataCatalog({"a": {str(number): ["b<2"] for number in range(1, 4)}, "b": {"1": [], "2": []}})
+    assert told(problem("a", "b==2"), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        "the stack asks for b==2 @ stack.toml:6",
+        "a 3, 2, 1 need b<2 @ metadata of a-3-py3-none-any.whl",
+    ]
+
+
+def test_many_that_behave_alike() -> None:
+    catalog = DataCatalog({"a": {str(number): ["b<2"] for number in range(1, 8)}, "b": {"1": [], "2": []}})
+    assert told(problem("a", "b==2"), catalog)[2] == (
+        "a 1 to 7 (7 releases) need b<2 @ metadata of a-7-py3-none-any.whl"
+    )
+
+
+def test_a_fact_against_a_line_of_the_stack() -> None:
+    catalog = DataCatalog({"vllm-ascend": {"0.13.0": []}, "vllm": {"0.13.0": [], "0.14.0": []}})
+    fact = requires("vllm-ascend", "==0.13.0", "vllm==0.13.0")
+    assert told(problem("vllm-ascend", "vllm>=0.14", facts=[fact]), catalog) == [
+        "the stack asks for vllm-ascend @ stack.toml:5",
+        "the stack asks for vllm>=0.14 @ stack.toml:6",
+        "vllm-ascend 0.13.0 needs vllm==0.13.0 @ facts/vllm-ascend.toml:7 (a table of the vendor, vendor)",
+    ]
+
+
+def test_a_component_that_does_not_match() -> None:
+    catalog = DataCatalog({"vllm-ascend": {"0.13.0": []}})
+    fact = requires("vllm-ascend", "==0.13.0", "cann in 8.5.0 | 8.5.1")
+    assert told(problem("vllm-ascend", facts=[fact], target=target(cann="8.3.RC1")), catalog) == [
+        "the stack asks for vllm-ascend @ stack.toml:5",
+        "vllm-ascend 0.13.0 needs cann in 8.5.0 | 8.5.1 @ facts/vllm-ascend.toml:7 (a table of the vendor, vendor)",
+        "the target has cann 8.3.RC1 @ stack.toml",
+    ]
+
+
+def test_a_component_that_the_stack_asks_for() -> None:
+    assert told(problem("hdk >= 25.5.0", target=target(hdk="25.3.rc1.2")), DataCatalog()) == [
+        "the stack asks for hdk >= 25.5.0 @ stack.toml:5",
+        "the target has hdk 25.3.rc1.2 @ stack.toml",
+    ]
+
+
+def test_a_release_that_a_fact_excludes() -> None:
+    catalog = DataCatalog({"tensordict": {"0.9.0": [], "0.8.0": []}})
+    assert told(problem("tensordict==0.9.0", facts=[excludes("tensordict", "==0.9.0", "verl excludes it")]), catalog) == [
+        "the stack asks for tensordict==0.9.0 @ stack.toml:5",
+        "tensordict 0.9.0 has no file for the target:"
+        " each is set aside by a fact (verl excludes it, facts/tensordict.toml:7) @ 0.9.0",
+    ]
+
+
+def test_two_owners_of_a_module() -> None:
+    catalog = DataCatalog({"triton": {"3.2.0": []}, "triton-ascend": {"3.2.0": []}})
+    facts = [collides("triton-ascend", "", "triton", "triton")]
+    assert told(problem("triton", "triton-ascend", facts=facts), catalog) == [
+        "the stack asks for triton @ stack.toml:5",
+        "the stack asks for triton-ascend @ stack.toml:6",
+        "triton 3.2.0 needs the module `triton` for itself"
+        " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)",
+        "triton-ascend 3.2.0 needs the module `triton` for itself"
+        " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)",
+    ]
+
+
+def test_metadata_that_cannot_be_read() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "1", readable=False)
+    assert told(problem("a"), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        "a 1 cannot be used: its METADATA cannot be read @ a-1-py3-none-any.whl",
+    ]
+
+
+def test_an_address_in_metadata() -> None:
+    catalog = DataCatalog({"a": {"1": ["b @ https://b.test/b.zip"]}})
+    assert told(problem("a"), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        "a 1 cannot be used: it needs `b @ https://b.test/b.zip`, and addresses are not followed"
+        " @ a-1-py3-none-any.whl",
+    ]
+
+
+# --- what is not told yet
+
+
+@pytest.mark.xfail(strict=True, reason="the releases that the policy refuses are not told")
+def test_only_prereleases_are_left() -> None:
+    assert any("pre-release" in line for line in told(problem("a", prereleases="never"), DataCatalog({"a": {"2rc1": []}})))
+
+
+@pytest.mark.xfail(strict=True, reason="yanked releases are not told")
+def test_only_yanked_releases_are_left() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "1", yanked="broken")
+    assert any("yanked" in line for line in told(problem("a"), catalog))
+
+
+@pytest.mark.xfail(strict=True, reason="each requirement is looked at alone")
+def test_the_only_release_that_two_requirements_admit_has_no_file() -> None:
+    catalog = DataCatalog({"a": {"1": [], "3": []}})
+    catalog.add_wheel("a", "2", tags="cp312-none-any")
+    assert any("a 2 has no file for the target" in line for line in told(problem("a<3", "a>1"), catalog))
