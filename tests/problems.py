@@ -1,7 +1,7 @@
 """Problems, facts and targets in one line each, and answers that a test insists on.
 
-    resolution = solved(problem("a", "cann >= 8.5.0"), catalog)
-    conflict = refused(problem("a", facts=[requires("a", "==1", "b<2")]), catalog)
+resolution = solved(problem("a", "cann >= 8.5.0"), catalog)
+conflict = refused(problem("a", facts=[requires("a", "==1", "b<2")]), catalog)
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from resolver.errors import shown
 from resolver.model.conflict import Conflict
 from resolver.render.text import one_line
 
@@ -16,11 +17,11 @@ def conflict_text(conflict: Conflict) -> str:
     lines = [f"No environment satisfies {problem.stack.name} for {problem.target}.", ""]
     lines.append(f"Why: these {len(conflict.clashes)} cannot hold together")
     for number, clash in enumerate(conflict.clashes, 1):
-        text = one_line(clash.text)
-        where = one_line(clash.where) + (f" ({clash.strength})" if clash.strength else "")
+        text = shown(one_line(clash.text))
+        where = shown(one_line(clash.where)) + (f" ({clash.strength})" if clash.strength else "")
         lines.append(f"  {number:>2}  {text:<{_WIDTH}}  {where}".rstrip())
         if clash.evidence:
-            lines.append(f"      {'':<{_WIDTH}}  {one_line(clash.evidence)}")
+            lines.append(f"      {'':<{_WIDTH}}  {shown(one_line(clash.evidence))}")
     lines += ["", "hint: change one of the stack's lines or the target; nothing was written, an old lock stays"]
     return "\n".join(lines) + "\n"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from resolvelib import AbstractProvider, BaseReporter
@@ -32,6 +33,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._lookahead = Lookahead(universe)
+        self._information: Mapping[Package, Iterable[_Information]] = {}  # of the round that is on
         self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
         self.conflicts: Counter[Package] = Counter()
 
@@ -44,10 +46,11 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         identifiers: Iterable[Package],
         resolutions: Mapping[Package, Candidate],  # noqa: ARG002
         candidates: Mapping[Package, Iterator[Candidate]],  # noqa: ARG002
-        information: Mapping[Package, Iterator[_Information]],  # noqa: ARG002
+        information: Mapping[Package, Iterator[_Information]],
         backtrack_causes: Sequence[_Information],
     ) -> Iterable[Package]:
         """Only the packages of the last conflict, as long as one of them is undecided."""
+        self._information = information
         open_packages = list(identifiers)
         causes = {cause.requirement.package for cause in backtrack_causes}
         causes.update(cause.parent.package for cause in backtrack_causes if cause.parent is not None)
@@ -76,14 +79,26 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         identifier: Package,
         requirements: Mapping[Package, Iterator[Edge]],
         incompatibilities: Mapping[Package, Iterator[Candidate]],
-    ) -> Callable[[], Iterator[Candidate]]:
+    ) -> Sequence[Candidate] | Callable[[], Iterator[Candidate]]:
         """Candidates in order of preference, looked at only as far as the search goes."""
         edges = list(requirements[identifier])
-        if identifier.extra:
-            # an extra is of the release that its project's own requirements admit
-            edges += requirements.get(identifier.base, ())
         banned = list(incompatibilities[identifier])
+        if identifier.extra:
+            return _OfExtra(self, identifier, edges, banned)
         return lambda: self._universe.candidates(identifier, edges, banned)
+
+    def of_extra(self, package: Package, edges: Sequence[Edge], banned: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Candidates of an extra that its project's requirements admit, as they are in this round.
+
+        Where none is left, one that clashes is given, so that the clash is seen.
+        """
+        of_project = [row.requirement for row in self._information.get(package.base, ())]
+        found = False
+        for candidate in self._universe.candidates(package, [*edges, *of_project], banned):
+            found = True
+            yield candidate
+        if not found:
+            yield from islice(self._universe.candidates(package, edges, banned), 1)
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
         """Whether the edge admits the candidate."""
@@ -99,6 +114,33 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         edges = self._universe.edges(candidate)
         self._lookahead.expect(edges)
         return edges
+
+
+class _OfExtra(Sequence[Candidate]):
+    """The candidates of an extra, found anew each time they are gone through.
+
+    resolvelib keeps what was found when a requirement was added, and an extra is
+    not told of what its project must meet since. Kept, the search would try
+    the releases of an extra one by one, with the metadata of each.
+    """
+
+    def __init__(
+        self, provider: Provider, package: Package, edges: Sequence[Edge], banned: Sequence[Candidate]
+    ) -> None:
+        self._provider = provider
+        self._arguments = (package, edges, banned)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return self._provider.of_extra(*self._arguments)
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
 
 
 class Reporter(BaseReporter[Edge, Candidate, Package]):

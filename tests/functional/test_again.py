@@ -110,9 +110,7 @@ def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
     old = locked.content()["pin"][0]["file"][0]["sha256"]
     new = index.add_wheel("a", "1.0", files={"a.py": "other = True\n"}).sha256
     locked.locked()
-    assert locked.content()["change"] == [
-        {"name": "a", "old": f"1.0 ({old[:12]}…)", "new": f"1.0 ({new[:12]}…)"}
-    ]
+    assert locked.content()["change"] == [{"name": "a", "old": f"1.0 ({old[:12]}…)", "new": f"1.0 ({new[:12]}…)"}]
 
 
 def test_files_of_other_people_in_the_folder_stay(locked: Workspace) -> None:

@@ -74,7 +74,7 @@ def test_a_conflict_with_the_machine_names_the_component(clash: Workspace) -> No
                 "matrices/facts/vllm-ascend.toml:7 (vendor)",
             ),
             ("", "release compatibility matrix @98f2ce96"),
-            ("   3  the target has cann 8.3.RC1", "matrices/stacks/demo.toml"),
+            ("   3  the target has cann 8.3.RC1", "matrices/stacks/demo.toml:11"),
         )
         + "\n"
         "hint: change one of the stack's lines or the target; nothing was written, an old lock stays\n"

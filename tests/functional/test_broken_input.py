@@ -97,7 +97,7 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
         ),
         pytest.param(
             the_text(f'{HEAD}requires = []\n[target]\npython = "three"\nplatform = "linux-aarch64"\n'),
-            "error: Expected `str` matching regex '^3\\\\.\\\\d{1,2}(\\\\.\\\\d{1,3})?$'\n"
+            "error: Expected `str` matching regex '^3\\\\.\\\\d{1,2}(\\\\.\\\\d{1,3})?\\\\Z'\n"
             "  at matrices/stacks/demo.toml:6: target.python\n",
             id="not a Python",
         ),
@@ -378,7 +378,4 @@ def test_plain_http_to_another_machine_is_not_asked(refused: Refused, workspace:
 
 
 def unusable(why: str) -> str:
-    return (
-        "error: Index `pypi` sent an unusable page for demo.\n"
-        f"  at <server>/simple/pypi/demo/\n  {why}\n" + A_PROXY
-    )
+    return f"error: Index `pypi` sent an unusable page for demo.\n  at <server>/simple/pypi/demo/\n  {why}\n" + A_PROXY

@@ -70,13 +70,17 @@ def without_history(folder: Path) -> Tree:
 
 
 @pytest.mark.parametrize("form", ["json", "html"])
-def test_over_http_it_is_the_committed_lock(
+def test_over_http_and_then_from_the_cache_alone_it_is_the_committed_lock(
     served: tuple[LoopbackIndex, Workspace], form: Literal["json", "html"]
 ) -> None:
     index, workspace = served
     index.pages = form
-    run = lock(workspace)
-    assert run.stderr == HUAWEI
+    assert lock(workspace).stderr == HUAWEI
+    assert without_history(workspace.folder(STACK)) == without_history(COMMITTED)
+    shutil.rmtree(workspace.locks)
+    index.clear()
+    assert lock(workspace, "--offline").stderr == ""
+    assert index.requests == []
     assert without_history(workspace.folder(STACK)) == without_history(COMMITTED)
 
 
@@ -110,20 +114,9 @@ def test_from_the_snapshot_it_is_the_committed_lock_under_any_hash_seed(workspac
     assert without_history(workspace.folder(STACK)) == without_history(COMMITTED)
 
 
-def test_from_a_warm_cache_it_is_the_committed_lock(served: tuple[LoopbackIndex, Workspace]) -> None:
-    index, workspace = served
-    lock(workspace)
-    shutil.rmtree(workspace.locks)
-    index.clear()
-    run = lock(workspace, "--offline")
-    assert (run.stderr, index.requests) == ("", [])
-    assert without_history(workspace.folder(STACK)) == without_history(COMMITTED)
-
-
-def test_locking_again_changes_no_byte_and_says_so(served: tuple[LoopbackIndex, Workspace]) -> None:
-    _, workspace = served
+def test_locking_again_changes_no_byte_and_says_so(workspace: Workspace) -> None:
     shutil.copytree(COMMITTED, workspace.locks / STACK / COMMITTED.name)
-    run = lock(workspace)
+    run = lock(workspace, "--offline")
     assert f"Nothing changed: locks/{STACK}/{COMMITTED.name} is as it was.\n" in run.stdout
     assert tree(workspace.folder(STACK)) == tree(COMMITTED)
 

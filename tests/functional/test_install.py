@@ -11,7 +11,7 @@ import pytest
 from tests.builders import Built
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
-from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Workspace, tree
+from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
 from tests.loopback import LoopbackIndex, altered, status
 
 # An install is for Linux; on other systems a lock can only be made.
@@ -217,9 +217,7 @@ def test_a_module_that_cannot_be_imported_is_a_failure(
     assert run.status == 1
 
 
-def test_settings_of_pip_do_not_change_what_is_installed(
-    workspace: Workspace, two: list[Built], python: Path
-) -> None:
+def test_settings_of_pip_do_not_change_what_is_installed(workspace: Workspace, two: list[Built], python: Path) -> None:
     (workspace.root / "constraints.txt").write_text("base==0.1\n")
     settings = {
         "PIP_CONSTRAINT": "constraints.txt",
@@ -293,6 +291,12 @@ def test_requirements_txt_is_all_that_pip_and_uv_need(
 # --- the machine
 
 
+def assert_refused(run: Run, stderr: str) -> None:
+    """Nothing was begun, and the whole message is this."""
+    assert (run.status, run.stdout) == (1, "")
+    assert run.stderr == stderr
+
+
 def lock_for(workspace: Workspace, index: LoopbackIndex, target: str) -> None:
     index.add_wheel("base", "1.0")
     workspace.stack("base", target=target)
@@ -306,9 +310,8 @@ def test_another_processor_is_refused(workspace: Workspace, index: LoopbackIndex
     lock_for(workspace, index, HERE.replace(PLATFORM, OTHER_MACHINE))
     other = OTHER_MACHINE.removeprefix("linux-")
     run = install(workspace, sys.executable)
-    assert (run.status, run.stdout, run.stderr) == (
-        1,
-        "",
+    assert_refused(
+        run,
         f"error: this machine is {platform.machine()}, the lock is for {other}\n"
         "hint: lock the stack for this machine's platform\n",
     )
@@ -327,9 +330,8 @@ def test_another_processor_is_a_warning_in_a_dry_run(workspace: Workspace, index
 def test_another_python_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
     lock_for(workspace, index, HERE.replace(f'"{PYTHON_LINE}"', '"3.99"'))
     run = install(workspace, sys.executable)
-    assert (run.status, run.stdout, run.stderr) == (
-        1,
-        "",
+    assert_refused(
+        run,
         f"error: {workspace.plain(sys.executable)} is Python {PYTHON_LINE}, the lock is for 3.99\n"
         "hint: make one: python3.99 -m venv env && . env/bin/activate\n",
     )
@@ -337,9 +339,8 @@ def test_another_python_is_refused(workspace: Workspace, index: LoopbackIndex) -
 
 def test_a_python_that_is_not_there_is_refused(workspace: Workspace, two: list[Built]) -> None:
     run = install(workspace, "no/such/python")
-    assert (run.status, run.stdout, run.stderr) == (
-        1,
-        "",
+    assert_refused(
+        run,
         "error: no working Python was found at no/such/python\nhint: activate an environment, or pass --python PATH\n",
     )
 
@@ -347,9 +348,8 @@ def test_a_python_that_is_not_there_is_refused(workspace: Workspace, two: list[B
 def test_a_python_of_the_system_is_refused(workspace: Workspace, two: list[Built]) -> None:
     system = str(Path(sys.base_prefix) / "bin" / f"python{PYTHON_LINE}")
     run = install(workspace, system)
-    assert (run.status, run.stdout, run.stderr) == (
-        1,
-        "",
+    assert_refused(
+        run,
         f"error: {system} is not in a virtual or conda environment\n"
         f"hint: make one: {system} -m venv env && . env/bin/activate; or pass --system\n",
     )
@@ -359,9 +359,8 @@ def test_an_older_glibc_is_refused(workspace: Workspace, index: LoopbackIndex) -
     lock_for(workspace, index, HERE.replace("2.17", "2.99"))
     ours = platform.libc_ver()[1]
     run = install(workspace, sys.executable)
-    assert (run.status, run.stdout, run.stderr) == (
-        1,
-        "",
+    assert_refused(
+        run,
         f"error: glibc is {ours}, the lock needs 2.99 or newer\n"
         f'hint: lock again with glibc = "{ours}" in the stack\'s target\n',
     )
@@ -400,9 +399,8 @@ def test_a_build_of_the_locks_cann_passes(for_cann: Workspace, version: str, var
 @pytest.mark.parametrize("version", ["8.3.RC1", "8.5.0.alpha001", "8.5.1", "18.5.0", "8.5"])
 def test_another_cann_is_refused(for_cann: Workspace, version: str) -> None:
     run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, version))
-    assert (run.status, run.stdout, run.stderr) == (
-        1,
-        "",
+    assert_refused(
+        run,
         f"error: CANN is {version}, the lock is for 8.5.0\n"
         f'hint: activate CANN 8.5.0, or lock with cann = "{version}" in the stack\'s target\n',
     )
@@ -410,9 +408,8 @@ def test_another_cann_is_refused(for_cann: Workspace, version: str) -> None:
 
 def test_a_cann_that_is_not_active_is_refused(for_cann: Workspace) -> None:
     run = install(for_cann, sys.executable)
-    assert (run.status, run.stdout, run.stderr) == (
-        1,
-        "",
+    assert_refused(
+        run,
         "error: CANN is not active: ASCEND_HOME_PATH is not set\n"
         "hint: . /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again\n",
     )

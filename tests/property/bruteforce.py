@@ -129,7 +129,9 @@ class BruteForce:
 
     def _requires(self, name: str, version: str, extra: str) -> Iterator[str]:
         """The lines of a release's metadata that count, without those that a fact drops."""
-        dropped = {gone for fact in self._about(name, version) if isinstance(fact, facts.Replaces) for gone in fact.drop}
+        dropped = {
+            gone for fact in self._about(name, version) if isinstance(fact, facts.Replaces) for gone in fact.drop
+        }
         for line in self._world.projects[name][version].requires:
             needed = _requirement(line)
             if needed is None or (_holds(line, extra) and needed.name not in dropped):

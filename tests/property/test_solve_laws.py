@@ -140,7 +140,7 @@ def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_thems
 # --- the same again
 
 
-@given(worlds(prereleases=True))
+@given(worlds(prereleases=True, easy=True))
 def test_locking_again_with_the_lock_before_changes_nothing(world: World) -> None:
     first = answer(world)
     assume(isinstance(first, Resolution))
@@ -206,7 +206,9 @@ def test_the_newest_release_of_what_is_asked_alone_is_taken_where_it_holds(world
 @given(worlds())
 def test_of_a_project_that_needs_nothing_the_newest_usable_release_is_taken(world: World) -> None:
     line = Requirement(world.asks[0])
-    alone = {line.name: {version: release for version, release in world.projects[line.name].items() if not release.requires}}
+    alone = {
+        line.name: {version: release for version, release in world.projects[line.name].items() if not release.requires}
+    }
     facts = tuple(fact for fact in world.facts if type(fact).__name__ == "Excludes")
     world = World(projects=alone, asks=(world.asks[0],), facts=facts)
     usable = [solution[line.name] for solution in BruteForce(world).solutions()]

@@ -18,7 +18,7 @@ from tests import problems
 from tests.datacatalog import DataCatalog
 
 # Components of the target, and what a need of them comes to there. `hdk` is not stated: nothing is held against it.
-SYSTEM: Final = {"cann": "8.5.0", "soc": "A2"}
+_TARGET: Final = problems.target(cann="8.5.0", soc="A2")
 COMPONENT_NEEDS: Final = {
     "cann in 8.5.0 | 8.5.1": True,
     "cann >= 8.3.RC1": True,
@@ -103,9 +103,7 @@ class World:
 
     def problem(self) -> Problem:
         """The problem that this world poses."""
-        return problems.problem(
-            *self.asks, facts=self.facts, target=problems.target(**SYSTEM), prereleases=self.prereleases
-        )
+        return problems.problem(*self.asks, facts=self.facts, target=_TARGET, prereleases=self.prereleases)
 
     def asking(self, *asks: str) -> World:
         """The same world with another stack."""
@@ -113,13 +111,16 @@ class World:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, acyclic: bool = False, prereleases: bool = False, plain: bool = False) -> World:
+def worlds(
+    draw: st.DrawFn, *, acyclic: bool = False, prereleases: bool = False, plain: bool = False, easy: bool = False
+) -> World:
     """A world of two to six projects.
 
     `acyclic` lets projects need later ones only; `plain` leaves facts and unusable files out;
-    `prereleases` brings in pre-releases, yanked releases and the policies for them.
+    `prereleases` brings in pre-releases, yanked releases and the policies for them; `easy` asks
+    for little, so that most worlds have a solution.
     """
-    return _Maker(draw, acyclic=acyclic, prereleases=prereleases, plain=plain).world()
+    return _Maker(draw, acyclic=acyclic, prereleases=prereleases, plain=plain, easy=easy).world()
 
 
 @st.composite
@@ -132,9 +133,16 @@ class _Maker:
     """Draws a world. Every choice is one small number, with the simplest first: it is quick, and it shrinks."""
 
     def __init__(
-        self, draw: st.DrawFn, *, acyclic: bool = False, prereleases: bool = False, plain: bool = False
+        self,
+        draw: st.DrawFn,
+        *,
+        acyclic: bool = False,
+        prereleases: bool = False,
+        plain: bool = False,
+        easy: bool = False,
     ) -> None:
         self._draw = draw
+        self._comparisons, self._most_facts = ((0, 0, 0, 0, 1), 1) if easy else ((0, 1, 0, 1, 2), 3)
         self._acyclic, self._prereleases, self._plain = acyclic, prereleases, plain
         self._pool = _VERSIONS + (_PRERELEASES if prereleases else ())
         self._versions: dict[str, list[str]] = {}
@@ -150,20 +158,18 @@ class _Maker:
         stated: list[facts.Fact] = []
         if not self._plain:
             asks += [self._one(tuple(COMPONENT_NEEDS))] if self._once_in(8) else []
-            stated = [fact for _ in range(self._number(0, 3)) if (fact := self._fact(names)) is not None]
+            stated = [fact for _ in range(self._number(0, self._most_facts)) if (fact := self._fact(names)) is not None]
         policy: Prereleases = "if-necessary"
         if self._prereleases and self._once_in(6):
             policy = self._one(("allow", "never"))
         return World(projects=projects, asks=tuple(asks), facts=tuple(stated), prereleases=policy)
 
     def specifier(self, versions: Sequence[str]) -> str:
-        first, second = self._comparison(versions), self._comparison(versions)
-        return self._one(("", first, first, f"{first},{second}"))
+        return ",".join(self._comparison(versions) for _ in range(self._one(self._comparisons)))
 
     def _comparison(self, versions: Sequence[str]) -> str:
-        if self._once_in(4):
-            return self._one(_SPECIAL)
-        return self._one((">=", "<=", "==", "!=", "<", ">")) + self._one(versions)
+        sign = self._one((">=", "<=", "!=", "==", "<", ">", ">=", "!=", ""))
+        return sign + self._one(versions) if sign else self._one(_SPECIAL)
 
     def _line(self, names: Sequence[str], *, own: str = "", markers: bool = True) -> str:
         name = self._one(names)
@@ -180,15 +186,15 @@ class _Maker:
         requires = [self._line(names, own=name) for _ in range(self._one((0, 1, 1, 2, 3)))] if names else []
         if self._once_in(8):
             requires.append(f"{name}[x] ; extra == 'y'")  # an extra that stands for another
-        if self._plain or not self._once_in(3):
+        if self._plain or not self._once_in(4):
             return Version(tuple(requires), yanked=self._prereleases and self._once_in(6))
-        if self._once_in(4):
+        if self._once_in(6):
             requires.append(self._one(("p @ https://p.test/p.zip ; extra == 'y'", "not a requirement!")))
         return Version(
             requires=tuple(requires),
             tags=self._one(tuple(TAGS)),
-            page_python=self._one(("", "", "", ">=3.8", ">=3.12")),
-            own_python=self._one(("", "", "", ">=3.8", "<3.11")),
+            page_python=self._one(("", "", "", "", ">=3.8", ">=3.12")),
+            own_python=self._one(("", "", "", "", ">=3.8", "<3.11")),
             readable=not self._once_in(8),
         )
 

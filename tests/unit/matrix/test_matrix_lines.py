@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from resolver.matrix.lines import Lines, Path
 
-AWKWARD = r'''# [not.a.table]
+AWKWARD = (
+    r'''# [not.a.table]
 title = "a # no comment, [no table]"
 "quoted key" = 1
 'single "quoted"' = 2
@@ -21,7 +22,8 @@ text = """
 [[nothing]]
 a = 1 \"""
 b = 2""""
-''' + """\
+'''
+    """\
 literal = '''
 [nothing] # '' '
 key = 1'''
@@ -50,6 +52,7 @@ x = 1
 [[row.sub-row]]
 x = 2
 """
+)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,17 @@ def test_allows(text: str, value: str, answer: bool) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["numpy<2", "cann", "cann-tools >= 1", "canna >= 1", "cann[x] >= 1", "cann ~= 8.5", "CANN >= 8.5.0", "incann in 8.5.0", ""],
+    [
+        "numpy<2",
+        "cann",
+        "cann-tools >= 1",
+        "canna >= 1",
+        "cann[x] >= 1",
+        "cann ~= 8.5",
+        "CANN >= 8.5.0",
+        "incann in 8.5.0",
+        "",
+    ],
 )
 def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of_need(text: str) -> None:
     assert ComponentRequirement.parse(text) is None
@@ -102,7 +112,7 @@ def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of
     ],
 )
 def test_what_is_wrong_is_named(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=r".") as caught:
         ComponentRequirement.parse(text)
     assert str(caught.value) == message
 
@@ -112,7 +122,7 @@ def test_a_requirement_is_told_as_it_was_written() -> None:
 
 
 def test_an_unknown_component_is_an_error() -> None:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=r".") as caught:
         parse_value("cuda", "12")
     assert str(caught.value) == "`cuda` is not a component: known are cann, hdk, soc, glibc, python"
 

@@ -34,7 +34,12 @@ def test_markers_are_those_of_the_target_and_complete() -> None:
 
 @pytest.mark.parametrize(
     ("python", "full", "line"),
-    [("3.11", "3.11.0", (3, 11)), ("3.11.14", "3.11.14", (3, 11)), ("3.9", "3.9.0", (3, 9)), ("3.10.0", "3.10.0", (3, 10))],
+    [
+        ("3.11", "3.11.0", (3, 11)),
+        ("3.11.14", "3.11.14", (3, 11)),
+        ("3.9", "3.9.0", (3, 9)),
+        ("3.10.0", "3.10.0", (3, 10)),
+    ],
 )
 def test_python(python: str, full: str, line: tuple[int, int]) -> None:
     here = target(python)
@@ -86,8 +91,8 @@ def test_ranks_are_the_order() -> None:
 def _platforms_of_packaging(here: Target, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The platform tags that packaging, and so pip, finds on a machine with this glibc."""
     monkeypatch.setattr(_manylinux, "_get_glibc_version", lambda: here.glibc)
-    monkeypatch.setattr(_manylinux, "_have_compatible_abi", lambda executable, archs: True)
-    monkeypatch.setattr(_manylinux, "_is_compatible", lambda arch, version: True)
+    monkeypatch.setattr(_manylinux, "_have_compatible_abi", lambda *_: True)
+    monkeypatch.setattr(_manylinux, "_is_compatible", lambda *_: True)
     return [*_manylinux.platform_tags([here.machine]), f"linux_{here.machine}"]
 
 
@@ -153,7 +158,12 @@ def test_x86_64_knows_the_oldest_manylinux_names() -> None:
     [
         ("3.11", "linux-aarch64", {"cann": "8.5.0", "soc": "A2"}, "linux-aarch64-py311-cann8.5.0-a2"),
         ("3.10.4", "linux-x86_64", {}, "linux-x86_64-py310"),
-        ("3.11", "linux-aarch64", {"hdk": "25.3.RC1.2", "cann": "8.3.RC1"}, "linux-aarch64-py311-cann8.3.rc1-hdk25.3.rc1.2"),
+        (
+            "3.11",
+            "linux-aarch64",
+            {"hdk": "25.3.RC1.2", "cann": "8.3.RC1"},
+            "linux-aarch64-py311-cann8.3.rc1-hdk25.3.rc1.2",
+        ),
     ],
 )
 def test_the_folder_of_a_target_without_a_name(python: str, platform: str, system: dict[str, str], name: str) -> None:

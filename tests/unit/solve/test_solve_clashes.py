@@ -41,11 +41,13 @@ def test_no_file_for_the_target_with_the_reasons() -> None:
     catalog.add_wheel("torch-npu", "2.7.1")
     assert told(problem("torch-npu==2.8.0"), catalog) == [
         "the stack asks for torch-npu==2.8.0 @ stack.toml:5",
-        "torch-npu 2.8.0 has no file for the target: each is built for another platform or Python"
-        " (cp312-cp312-manylinux_2_28_aarch64); is built for another platform or Python"
-        " (cp311-cp311-manylinux_2_28_x86_64); needs another Python (Requires-Python >=3.12)"
-        " @ torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl,"
-        " torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl, torch_npu-2.8.0.tar.gz",
+        (
+            "torch-npu 2.8.0 has no file for the target: each is built for another platform or Python"
+            " (cp312-cp312-manylinux_2_28_aarch64); is built for another platform or Python"
+            " (cp311-cp311-manylinux_2_28_x86_64); needs another Python (Requires-Python >=3.12)"
+            " @ torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl,"
+            " torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl, torch_npu-2.8.0.tar.gz"
+        ),
     ]
 
 
@@ -128,10 +130,14 @@ def test_a_component_that_the_stack_asks_for() -> None:
 
 def test_a_release_that_a_fact_excludes() -> None:
     catalog = DataCatalog({"tensordict": {"0.9.0": [], "0.8.0": []}})
-    assert told(problem("tensordict==0.9.0", facts=[excludes("tensordict", "==0.9.0", "verl excludes it")]), catalog) == [
+    assert told(
+        problem("tensordict==0.9.0", facts=[excludes("tensordict", "==0.9.0", "verl excludes it")]), catalog
+    ) == [
         "the stack asks for tensordict==0.9.0 @ stack.toml:5",
-        "tensordict 0.9.0 has no file for the target:"
-        " each is set aside by a fact (verl excludes it, facts/tensordict.toml:7) @ 0.9.0",
+        (
+            "tensordict 0.9.0 has no file for the target:"
+            " each is set aside by a fact (verl excludes it, facts/tensordict.toml:7) @ 0.9.0"
+        ),
     ]
 
 
@@ -141,10 +147,14 @@ def test_two_owners_of_a_module() -> None:
     assert told(problem("triton", "triton-ascend", facts=facts), catalog) == [
         "the stack asks for triton @ stack.toml:5",
         "the stack asks for triton-ascend @ stack.toml:6",
-        "triton 3.2.0 needs the module `triton` for itself"
-        " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)",
-        "triton-ascend 3.2.0 needs the module `triton` for itself"
-        " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)",
+        (
+            "triton 3.2.0 needs the module `triton` for itself"
+            " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)"
+        ),
+        (
+            "triton-ascend 3.2.0 needs the module `triton` for itself"
+            " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)"
+        ),
     ]
 
 
@@ -161,8 +171,10 @@ def test_an_address_in_metadata() -> None:
     catalog = DataCatalog({"a": {"1": ["b @ https://b.test/b.zip"]}})
     assert told(problem("a"), catalog) == [
         "the stack asks for a @ stack.toml:5",
-        "a 1 cannot be used: it needs `b @ https://b.test/b.zip`, and addresses are not followed"
-        " @ a-1-py3-none-any.whl",
+        (
+            "a 1 cannot be used: it needs `b @ https://b.test/b.zip`, and addresses are not followed"
+            " @ a-1-py3-none-any.whl"
+        ),
     ]
 
 
@@ -171,7 +183,9 @@ def test_an_address_in_metadata() -> None:
 
 @pytest.mark.xfail(strict=True, reason="the releases that the policy refuses are not told")
 def test_only_prereleases_are_left() -> None:
-    assert any("pre-release" in line for line in told(problem("a", prereleases="never"), DataCatalog({"a": {"2rc1": []}})))
+    assert any(
+        "pre-release" in line for line in told(problem("a", prereleases="never"), DataCatalog({"a": {"2rc1": []}}))
+    )
 
 
 @pytest.mark.xfail(strict=True, reason="yanked releases are not told")

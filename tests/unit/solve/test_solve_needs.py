@@ -23,7 +23,10 @@ from tests.problems import builds, metadata, pins, problem, replaces, requires, 
         ("numpy\t# after a tab", ("numpy",)),
         ("numpy#1", ("numpy#1",)),  # no comment without a space before it, as pip has it
         ("opencv-python-headless >= 4.11.0    # required for video IO", ("opencv-python-headless >= 4.11.0",)),
-        ("ray[cgraph] >= 2.43.0, \\\n  != 2.44.* ; python_version < '3.13'", ("ray[cgraph] >= 2.43.0,    != 2.44.* ; python_version < '3.13'",)),
+        (
+            "ray[cgraph] >= 2.43.0, \\\n  != 2.44.* ; python_version < '3.13'",
+            ("ray[cgraph] >= 2.43.0,    != 2.44.* ; python_version < '3.13'",),
+        ),
         ("numpy\r\ntorch\r\n", ("numpy", "torch")),
         ("six>=1.16.0; python_version > '3.11' # transitive dependency", ("six>=1.16.0; python_version > '3.11'",)),
     ],

@@ -192,7 +192,9 @@ def test_a_release_that_does_not_fit_says_why_for_each_file() -> None:
     catalog.add_wheel("a", "1", tags="cp312-cp312-manylinux_2_17_aarch64")
     catalog.add_archive("a", "1", requires_python=">=3.12")
     assert refused(project(catalog), "1") == [
-        "a-1-cp312-cp312-manylinux_2_17_aarch64.whl is built for another platform or Python"
-        " (cp312-cp312-manylinux_2_17_aarch64)",
+        (
+            "a-1-cp312-cp312-manylinux_2_17_aarch64.whl is built for another platform or Python"
+            " (cp312-cp312-manylinux_2_17_aarch64)"
+        ),
         "a-1.tar.gz needs another Python (Requires-Python >=3.12)",
     ]

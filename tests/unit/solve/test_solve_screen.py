@@ -85,8 +85,10 @@ def test_tags(tags: str, python: str, usable: bool) -> None:
 
 def test_a_variant_wheel_is_never_plain() -> None:
     assert set_aside("a-1-cp311-cp311-manylinux_2_28_aarch64-910b.whl") == [
-        "a-1-cp311-cp311-manylinux_2_28_aarch64-910b.whl is built for another platform or Python"
-        " (cp311-cp311-manylinux_2_28_aarch64-910b)"
+        (
+            "a-1-cp311-cp311-manylinux_2_28_aarch64-910b.whl is built for another platform or Python"
+            " (cp311-cp311-manylinux_2_28_aarch64-910b)"
+        )
     ]
 
 

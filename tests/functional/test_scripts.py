@@ -1,0 +1,169 @@
+"""install.sh of every kind of lock is clean bash, and text from elsewhere is nothing but text in it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.functional.machine import execute, install, lines
+from tests.functional.sources import add_backend, add_source
+from tests.functional.workspace import HERE, REPOSITORY, Workspace
+from tests.loopback import LoopbackIndex
+
+# SC2016 is the remark that nothing expands between single quotes, which is what they are there for.
+SHELLCHECK = [str(Path(sys.executable).with_name("shellcheck")), "--exclude=SC2016"]
+COMMANDS = 'it\'s \\"quoted\\" $(touch pwned) `touch pwned` ${HOME} \\\\ ; touch pwned # \\n touch pwned'
+BUILDS = f"""
+[[builds]]
+requires-from = "requirements/run.txt"
+env = {{ TINY_FLAVOUR = "{COMMANDS.replace(chr(92) + "n", "")}", OTHER = "" }}
+isolation = false
+reason = "{COMMANDS}"
+"""
+
+Setup = Callable[[Workspace, LoopbackIndex], None]
+
+
+def wheels(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", target=HERE)
+
+
+def built_apart(workspace: Workspace, index: LoopbackIndex) -> None:
+    add_backend(index)
+    add_source(index, "apart", "1.0")
+    workspace.stack("apart", target=HERE)
+
+
+def built_apart_with_tools_that_no_index_has(workspace: Workspace, index: LoopbackIndex) -> None:
+    add_source(index, "apart", "1.0")
+    workspace.stack("apart", target=HERE)
+
+
+def built_here(workspace: Workspace, index: LoopbackIndex) -> None:
+    add_backend(index)
+    add_source(index, "here", "1.0")
+    workspace.facts("here", BUILDS)
+    workspace.stack("here", target=HERE)
+
+
+def another_index(workspace: Workspace, index: LoopbackIndex) -> None:
+    name = "it's;$(touch pwned)&`touch pwned`"
+    index.add_wheel("base", "1.0", index=name)
+    workspace.indexes(f"""
+        [[index]]
+        name = "other"
+        url = "{index.url_of(name)}"
+        packages = ["base"]
+    """)
+    workspace.stack("base", target=HERE)
+
+
+def words_of_facts(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    index.add_wheel("top", "1.0")
+    workspace.facts("top", f'[[after]]\nothers = ["base"]\nid = "{COMMANDS}"\nreason = "{COMMANDS}"\n')
+    workspace.facts("base", f'[[warns]]\ntext = "{COMMANDS}"\nreason = "{COMMANDS}"\nsource = "{COMMANDS}"\n')
+    words = f"""
+        [[departs]]
+        guide = "{COMMANDS}"
+        here = "{COMMANDS}"
+        reason = "{COMMANDS}"
+        [check]
+        imports = ["base"]
+        env = {{ A = "$(touch pwned) it's", B = "`touch pwned`" }}
+    """
+    path = workspace.stack("base", "top", target=HERE, more=words)
+    path.write_text(path.read_text().replace("a stack of tests", COMMANDS))
+
+
+def everything_of_a_machine(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", target=HERE + '[target.system]\ncann = "8.5.0.B160"\nhdk = "25.3.rc1.2"\nsoc = "A2"\n')
+
+
+def an_override(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0", requires=["absent[x]>=1 ; python_version > '3'"])
+    workspace.facts("base", '[[replaces]]\ndrop = ["absent"]\nreason = "it is never imported"\n')
+    workspace.stack("base", target=HERE)
+
+
+KINDS = [
+    wheels,
+    built_apart,
+    built_apart_with_tools_that_no_index_has,
+    built_here,
+    another_index,
+    words_of_facts,
+    everything_of_a_machine,
+    an_override,
+]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__.replace("_", " "))
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A lock of this kind; its index is gone."""
+    with LoopbackIndex() as index:
+        workspace = Workspace(tmp_path_factory.mktemp("made") / "work", index.url)
+        request.param(workspace, index)
+        workspace.locked()
+    return workspace
+
+
+def test_the_script_is_clean_and_runs_nothing_that_it_was_told(made: Workspace) -> None:
+    script = str(made.folder() / "install.sh")
+    subprocess.run(["bash", "-n", script], check=True)
+    found = subprocess.run([*SHELLCHECK, script], capture_output=True, text=True, check=False)
+    assert found.stdout == ""
+    run = install(made, sys.executable, "--dry-run", "--skip-system-checks")
+    assert run.status == 0, run.stderr
+    assert run.stdout.endswith("dry run: nothing was changed\n")
+    assert not list(made.root.rglob("pwned"))
+
+
+def test_requirements_files_hold_comments_and_hashed_pins_alone(made: Workspace) -> None:
+    files = list(made.folder().rglob("*.txt"))
+    assert files
+    for path in files:
+        text = path.read_text().replace(" \\\n", " ")
+        for line in text.splitlines():
+            assert not line or line[0] == "#" or re.fullmatch(r"[a-z0-9-]+==\S+( +--hash=sha256:[0-9a-f]{64})+", line)
+
+
+def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
+    """It would add a line to requirements-no-deps.txt, where the command is told in a comment."""
+    add_backend(index)
+    add_source(index, "here", "1.0")
+    workspace.facts("here", BUILDS.replace('OTHER = ""', 'OTHER = "x\\nevil==1.0"'))
+    workspace.stack("here", target=HERE)
+    run = workspace.lock()
+    assert run.stderr == (
+        "error: the value of `OTHER` has characters that do not print\n"
+        "  at matrices/facts/here.toml:9: builds[0].env.OTHER\n"
+    )
+    assert run.status == 2
+
+
+def test_the_committed_script_is_clean() -> None:
+    (script,) = (REPOSITORY / "locks" / "verl-qwen3.5").glob("*/install.sh")
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    found = subprocess.run([*SHELLCHECK, str(script)], capture_output=True, text=True, check=False)
+    assert found.stdout == ""
+
+
+def test_a_dry_run_shows_commands_that_could_be_pasted(workspace: Workspace, index: LoopbackIndex) -> None:
+    built_here(workspace, index)
+    workspace.locked()
+    run = install(workspace, sys.executable, "--dry-run")
+    (line,) = [line for line in run.stdout.splitlines() if "TINY_FLAVOUR" in line]
+    command = line.removeprefix("would run: ").replace("<root>", str(workspace.root))
+    pasted = execute(workspace, ["bash", "-c", f"printf '%s\\n' {command}"])
+    assert pasted.stderr == ""
+    (told,) = lines(pasted.stdout, "TINY_FLAVOUR=")
+    assert told.startswith('TINY_FLAVOUR=it\'s "quoted" $(touch pwned) `touch pwned` ${HOME} \\ ; touch pwned #')
+    assert not list(workspace.root.rglob("pwned"))

@@ -1,0 +1,100 @@
+"""The environment apart in which a lock's source archives are built."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.errors import InputError
+from resolver.model.resolution import Resolution
+from resolver.solve.builds import build_problem, solve_builds
+from tests.datacatalog import DataCatalog
+from tests.problems import builds, metadata, problem, solved
+
+
+def tools() -> DataCatalog:
+    catalog = DataCatalog({"setuptools": {"79": [], "80": []}, "wheel": {"1": []}, "ninja": {"1": ["wheel"]}})
+    catalog.add_wheel("a", "1")
+    return catalog
+
+
+def built(catalog: DataCatalog, *asks: str, **more: object) -> dict[str, str]:
+    answer = solve_builds(solved(problem(*asks), catalog), catalog, **more)
+    assert isinstance(answer, Resolution)
+    return {pin.name: str(pin.version) for pin in answer.pins}
+
+
+def test_wheels_need_none() -> None:
+    catalog = tools()
+    assert solve_builds(solved(problem("a"), catalog), catalog) is None
+
+
+def test_what_archives_ask_for_is_pinned() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools<80", "ninja"])
+    catalog.add_archive("c", "1", build_requires=None)
+    assert built(catalog, "a", "b") == {"ninja": "1", "setuptools": "79", "wheel": "1"}
+    assert built(catalog, "c") == {"setuptools": "80", "wheel": "1"}  # PEP 517's default
+
+
+def test_each_line_says_for_what_it_is() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["ninja"])
+    apart = build_problem(solved(problem("b"), catalog), catalog)
+    assert apart is not None
+    assert [(str(ask.origin), ask.origin.where) for ask in apart.stack.asks] == [
+        ("building b 1 needs ninja", "build-system.requires of b-1.tar.gz")
+    ]
+
+
+def test_what_the_environment_itself_pins_is_tried_first() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools"])
+    assert built(catalog, "b", "setuptools<80") == {"setuptools": "79"}
+
+
+def test_a_build_without_isolation_has_no_environment_apart() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools"], members={"requirements.txt": ""})
+    resolution = solved(problem("b", facts=[builds("b", "", isolation=False)]), catalog)
+    assert solve_builds(resolution, catalog) is None
+    assert [pin.name for pin in resolution.pins] == ["b", "setuptools"]
+
+
+def test_a_metadata_fact_may_state_them() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", None, build_requires=["nowhere"])
+    resolution = solved(problem("b", facts=[metadata("b", "==1", build_requires=["ninja"])]), catalog)
+    answer = solve_builds(resolution, catalog)
+    assert isinstance(answer, Resolution)
+    assert [pin.name for pin in answer.pins] == ["ninja", "wheel"]
+
+
+def test_a_build_tool_without_a_wheel_is_refused() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["tool"])
+    catalog.add_archive("tool", "1")
+    with pytest.raises(InputError) as caught:
+        built(catalog, "b")
+    assert str(caught.value) == (
+        "the build tool tool 1 has no wheel for the target\n"
+        "  at build-system.requires of b-1.tar.gz\n"
+        "  build tools are installed by hash, without building them in turn\n"
+        "hint: name another build requirement in a `metadata` or `builds` fact"
+    )
+
+
+@pytest.mark.xfail(strict=True, raises=InputError, reason="only the newest release is looked at")
+def test_a_build_tool_may_have_a_wheel_in_an_older_release() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["tool"])
+    catalog.add_archive("tool", "2")
+    catalog.add_wheel("tool", "1")
+    assert built(catalog, "b") == {"tool": "1"}
+
+
+@pytest.mark.parametrize("line", ["cmake>>3", "cmake @ https://cmake.test/cmake.zip"])
+def test_a_build_requirement_that_cannot_be_met_is_told(line: str) -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=[line])
+    with pytest.raises(InputError, match=r"b-1\.tar\.gz"):
+        built(catalog, "b")
