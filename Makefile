@@ -69,7 +69,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "error: $(PYTHON) is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
 	@echo "setting up $(VENV) (once)"
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 
 # What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply.
 $(VENV)/.run: $(BIN)/python requirements/run.txt pyproject.toml

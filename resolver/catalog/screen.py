@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
 from resolver.catalog.filename import wheel_parts
 from resolver.model import text
 from resolver.model.release import File, Reason, SetAside
@@ -41,6 +43,9 @@ class Screen:
             if reason is None and file.is_wheel:
                 parts = wheel_parts(file.filename)
                 rank = self._rank(parts[3], parts[4], parts[5]) if parts else None
+                if parts and rank is not None and not _is_valid(file.filename):
+                    set_aside.append(SetAside(file.filename, Reason.NAME))
+                    continue
                 if parts and rank is not None:
                     wheels.append((rank, parts[2] or (0, ""), file))
                     continue
@@ -93,6 +98,15 @@ class Screen:
             ]
             self._ranks[key] = min(ranks, default=None)
         return self._ranks[key]
+
+
+def _is_valid(filename: str) -> bool:
+    """Whether `packaging` reads the name, as pip will have to."""
+    try:
+        parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return False
+    return True
 
 
 @lru_cache(1 << 16)

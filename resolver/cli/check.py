@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 from pathlib import Path
@@ -29,13 +30,18 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
     matrices = matrices or options.default_matrices()
     rows: list[dict[str, str]] = []
     for name in [stack] if stack else stack_names(matrices):
-        for problem in compile_problems(load(name, matrices)):
+        inputs = load(name, matrices)
+        for at, problem in enumerate(compile_problems(inputs)):
             folder = locks / problem.stack.name / problem.target.name
             state, lock = "", None
             try:
                 lock = lock_file.read(folder)
             except InputError as error:
                 state = f"{error.message}: {error.why}"
+            if lock is not None and lock.exclude_newer:
+                # a cut-off may have been given on the command line
+                cutoff = dt.datetime.fromisoformat(lock.exclude_newer)
+                problem = compile_problems(inputs, exclude_newer=cutoff)[at]
             if lock is None:
                 state = state or "there is no lock"
             elif lock.inputs != problem.digest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 import json
 import sys
 from dataclasses import dataclass
@@ -41,6 +42,19 @@ class Wishes:
 
     upgrade: bool
     upgrade_packages: frozenset[NormalizedName]
+
+    def check(self, previous: Lock | None) -> None:
+        """Refuse to upgrade what the lock before does not have: most likely a slip of the pen."""
+        if previous is None:
+            return
+        known = {pin.name for pin in (*previous.pin, *previous.build_pin)}
+        for name in sorted(self.upgrade_packages - known):
+            close = difflib.get_close_matches(name, known, n=1)
+            raise InputError(
+                f"the lock has no `{name}` that could be upgraded",
+                where="--upgrade-package",
+                hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
+            )
 
     def keep(self, previous: Lock | None) -> tuple[dict[NormalizedName, Version], dict[NormalizedName, Version]]:
         """The pins to prefer: of the stack, and of the build environment."""
@@ -83,6 +97,7 @@ def command(
     for problem in problems:
         target = locks / problem.stack.name / problem.target.name
         previous = _previous(target, upgrade=upgrade)
+        wishes.check(previous)
         progress.label(f"locking {problem.stack.name} for {problem.target.name}")
         answer = with_catalog(
             problem, snapshots, partial(_lock, problem, previous, wishes, progress), offline=offline, progress=progress

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+from packaging.requirements import InvalidRequirement
+
 from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.lock import diff
 from resolver.lock.order import stages
 from resolver.model import fact as facts
+from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.conflict import Conflict
 from resolver.model.index import PYPI
@@ -85,6 +89,7 @@ def build(
         override=tuple(_overrides(resolution, catalog)),
         departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
         warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, builds)),
+        exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
     )
@@ -92,8 +97,6 @@ def build(
 
 
 def _with_changes(lock: Lock, previous: Lock | None) -> Lock:
-    import msgspec
-
     if previous is None:
         return msgspec.structs.replace(lock, first=True)
     if diff.same(previous, lock):
@@ -196,12 +199,17 @@ def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Cata
     for fact in about:
         if isinstance(fact, facts.Warns):
             yield f"{fact.package}: {fact.text} ({fact.where})"
-        if isinstance(fact, facts.Requires):
-            for need in fact.needs:
-                if isinstance(need, ComponentRequirement) and need.component not in target.system:
-                    yield f"{fact.package} needs {need}; the target does not say, so it was not checked ({fact.where})"
+        needs = fact.needs if isinstance(fact, facts.Requires) else fact.add if isinstance(fact, facts.Replaces) else ()
+        for need in needs:
+            if isinstance(need, ComponentRequirement) and need.component not in target.system:
+                yield f"{fact.package} needs {need}; the target does not say, so it was not checked ({fact.where})"
+    for ask in resolution.problem.stack.asks:
+        if isinstance(ask.need, ComponentRequirement) and ask.need.component not in target.system:
+            yield f"{ask.origin}; the target does not say, so it was not checked"
     passed: dict[str, list[str]] = {}
     for pin in resolution.pins:
+        for extra in pin.unknown_extras:
+            yield f"{pin.name} {pin.version} has no extra `{extra}`, which is asked for; nothing was added for it"
         if pin.release.yanked:
             reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
             yield f"{pin.name} {pin.version} was yanked by its maintainers{reason}"
@@ -227,12 +235,14 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
             file = pin.release.file
             lines = catalog.metadata(file).requires_dist if file.is_wheel else ()
-            for name in fact.drop:
-                dropped = sorted(line for line in lines if _names(line, name)) or [str(name)]
-                yield Override(package=pin.name, version=str(pin.version), dropped="; ".join(dropped), fact=fact.id)
+            for line in lines:
+                name = _name_of(line)
+                if name in fact.drop:
+                    yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
 
 
-def _names(line: str, name: str) -> bool:
-    from resolver.model import text
-
-    return text.requirement(line).name == name
+def _name_of(line: str) -> str:
+    try:
+        return text.requirement(line).name
+    except InvalidRequirement:  # the solver would have set the file aside
+        return ""

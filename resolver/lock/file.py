@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from pathlib import Path
 
 import msgspec
 import tomli
 import tomli_w
+from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.model.lock import FORMAT, Lock
@@ -42,7 +44,14 @@ def read(folder: Path) -> Lock | None:
         version = raw.get("format")
         if version != FORMAT:
             raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=hint)
-        return msgspec.convert(raw, Lock, strict=True)
+        lock = msgspec.convert(raw, Lock, strict=True)
+        for pin in (*lock.pin, *lock.build_pin):
+            Version(pin.version)
+            if not pin.file:
+                raise ValueError(f"`{pin.name}` has no file")
+        if lock.exclude_newer:
+            dt.datetime.fromisoformat(lock.exclude_newer)
+        return lock
     except FileNotFoundError:
         return None
     except OSError as error:

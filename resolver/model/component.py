@@ -64,7 +64,7 @@ class Clause:
         """Whether a target with this value meets the clause."""
         if self.line:
             if isinstance(value, SystemVersion):
-                same = value.line == self.line
+                same = value.line[: len(self.line)] == self.line
             else:
                 same = isinstance(value, Version) and value.release[: len(self.line)] == self.line
             return same if self.operator == "==" else not same
@@ -124,6 +124,8 @@ def _clause(component: str, sign: str, text: str) -> Clause:
     if wildcard and component != "soc":
         if sign not in ("==", "!="):
             raise ValueError(f"`{sign} {text}`: a wildcard goes with == or != only")
+        if component in ("cann", "hdk") and wildcard[1].count(".") > 1:
+            raise ValueError(f"`{text}`: a wildcard names a release line such as 8.5.* or 8.*")
         return Clause(sign, None, tuple(int(part) for part in wildcard[1].split(".")))
     if component == "soc" and sign not in ("==", "!="):
         raise ValueError(f"`{sign} {text}`: SoC families have no order")

@@ -83,10 +83,14 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 
 
 class Override(_Row, kw_only=True, frozen=True):
-    """A requirement of upstream metadata that a fact took out. pip check complains of it."""
+    """A requirement of upstream metadata that a fact took out. pip check complains of it.
+
+    `name` is the project that it names, `dropped` the requirement as written.
+    """
 
     package: str
     version: str
+    name: str
     dropped: str
     fact: str
 
@@ -124,6 +128,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     override: tuple[Override, ...] = ()
     departs: tuple[Departed, ...] = ()
     warnings: tuple[str, ...] = ()
+    exclude_newer: str = ""
     imports: tuple[str, ...] = ()
     import_env: dict[str, str] = {}
     change: tuple[Change, ...] = ()

@@ -14,11 +14,15 @@ from resolver.model.problem import Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """One project of a resolution: its release, the extras in use, and everything that asks for it."""
+    """One project of a resolution: its release, the extras in use, and everything that asks for it.
+
+    `unknown_extras` are those in use that the release does not provide.
+    """
 
     name: NormalizedName
     release: Release
     extras: tuple[str, ...]
+    unknown_extras: tuple[str, ...]
     because: tuple[Origin, ...]
     needs: tuple[NormalizedName, ...]
 

@@ -20,8 +20,10 @@ def requirements(lock: Lock) -> str:
     apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
     lines = [
         *_title(lock),
-        f"#   pip install --require-hashes -r {FILE}",
+        f"#   pip install {'--no-deps ' if lock.override else ''}--require-hashes -r {FILE}",
     ]
+    if lock.override:
+        lines.append("# (--no-deps, as facts take out requirements that pip would insist on; see report.md)")
     if apart:
         lines += [
             f"# {', '.join(apart)}: source archives. pip would build them with whatever it finds that day;",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -20,6 +21,7 @@ from resolver.model.candidate import Release
 from resolver.model.conflict import Conflict
 from resolver.model.origin import BuildLine
 from resolver.model.problem import Ask, Checks, Problem
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.solve.needs import requirement_lines
 from resolver.solve.solver import Tick, solve
@@ -34,7 +36,7 @@ def solve_builds(
 ) -> Resolution | Conflict | None:
     """The build environment of a resolution's source archives; None where it needs none.
 
-    Releases that the resolution itself pins are tried first, then `preferred`.
+    `preferred` releases are tried first, then those that the resolution itself pins.
     Raises InputError where a build tool has no wheel itself.
     """
     problem = build_problem(resolution, catalog)
@@ -68,10 +70,9 @@ def build_problem(resolution: Resolution, catalog: Catalog) -> Problem | None:
         lines = requirement_lines(catalog, pin.release, stated).build_requires
         fact = stated[0] if stated else None
         parent = f"{pin.name} {pin.version}"
-        asks += [
-            Ask(need=text.requirement(line), origin=BuildLine(pin.release.file.filename, parent, line, fact))
-            for line in lines
-        ]
+        for line in lines:
+            origin = BuildLine(pin.release.file.filename, parent, line, fact)
+            asks.append(Ask(need=_build_need(line, origin), origin=origin))
     if not asks:
         return None
     stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=())
@@ -80,3 +81,19 @@ def build_problem(resolution: Resolution, catalog: Catalog) -> Problem | None:
 
 def _apart(release: Release) -> bool:
     return not release.file.is_wheel and (release.builds is None or release.builds.isolation)
+
+
+def _build_need(line: str, origin: BuildLine) -> Requirement:
+    why = "addresses are not followed"
+    try:
+        need = text.requirement(line)
+        if not need.url:
+            return need
+    except InvalidRequirement as error:
+        why = str(error).partition("\n")[0]
+    raise InputError(
+        f"{origin.parent} cannot be built: it needs `{line}`",
+        where=origin.where,
+        why=why,
+        hint="name what its build needs in a `metadata` or `builds` fact",
+    )

@@ -7,19 +7,22 @@ in the SAT encoding cannot pass unnoticed. It shares types with them, no logic.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterator
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
+from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.problem import Problem
 from resolver.model.release import File
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -66,18 +69,20 @@ class _Check:
             pin = self._pins[name]
             who = f"{name}[{extra}]" if extra else name
             try:
-                lines = self._lines(pin)
+                needs = [text.requirement(line) for line in self._lines(pin)]
+                build_needs = [text.requirement(line) for line in self._build_lines(pin)]
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
             dropped = {gone for fact in self._about(pin, facts.Replaces) for gone in fact.drop}
-            for line in lines:
-                needed = Requirement(line)
-                if canonicalize_name(needed.name) in dropped or not self._counts(needed, extra):
-                    continue
-                stated = bool(self._about(pin, facts.Builds))
-                yield from self._project_need(f"{who} {pin.version}", needed, todo, wish=stated)
+            stated = bool(self._about(pin, facts.Builds))
+            for needed in needs:
+                if needed.name not in dropped and self._counts(needed, extra):
+                    yield from self._project_need(f"{who} {pin.version}", needed, todo, wish=stated)
             if not extra:
+                for needed in build_needs:
+                    if self._counts(needed, ""):
+                        yield from self._project_need(f"building {name} {pin.version}", needed, todo, wish=False)
                 for fact in self._about(pin, facts.Requires):
                     for need in fact.needs:
                         yield from self._need(f"{name} {pin.version}", need, todo)
@@ -96,12 +101,11 @@ class _Check:
             if value is not None and not need.allows(value):
                 yield f"{who}: {need} does not hold, the target has {need.component} {value}"
             return
-        needed = Requirement(str(need))
-        if self._counts(needed, ""):
-            yield from self._project_need(who, needed, todo, wish=True)
+        if self._counts(need, ""):
+            yield from self._project_need(who, need, todo, wish=True)
 
     def _project_need(self, who: str, needed: Requirement, todo: list[tuple[str, str]], *, wish: bool) -> Iterator[str]:
-        name = canonicalize_name(needed.name)
+        name = needed.name
         pin = self._pins.get(name)
         if needed.url:
             yield f"{who} needs the address {needed.url}"
@@ -110,13 +114,12 @@ class _Check:
         elif not needed.specifier.contains(pin.version, prereleases=True):
             yield f"{who} needs {needed}, and {pin.version} is pinned"
         else:
-            extras = {canonicalize_name(extra) for extra in needed.extras}
             self._asked.setdefault(name, []).append(needed.specifier)
             if wish:
                 self._wished.setdefault(name, []).append(needed.specifier)
-            self._extras[name] |= extras
+            self._extras[name].update(needed.extras)
             todo.append((name, ""))
-            todo.extend((name, extra) for extra in sorted(extras))
+            todo.extend((name, extra) for extra in needed.extras)
 
     def _lines(self, pin: Pin) -> list[str]:
         file = pin.release.file
@@ -130,13 +133,8 @@ class _Check:
                 line = re.sub(r"(^|\s)#.*$", "", raw).strip()
                 if line:
                     lines.append(line)
-            if not builds[0].isolation:
-                required = archive.build_requires
-                stated_lines = ("setuptools>=40.8.0", "wheel") if required is None else required
-                dropped = builds[0].build_drop
-                lines += [line for line in stated_lines if canonicalize_name(Requirement(line).name) not in dropped]
-                lines += [str(requirement) for requirement in builds[0].build_add]
-            return lines
+            own = archive.metadata.requires_dist if archive.metadata else ()
+            return lines + [line for line in own if re.search(r"\bextra\s*[=!]=", line.partition(";")[2])]
         stated = self._about(pin, facts.Metadata)
         if stated:
             return [str(requirement) for requirement in stated[0].requires]
@@ -144,33 +142,72 @@ class _Check:
             raise UnusableFile("no static metadata")
         return list(archive.metadata.requires_dist)
 
+    def _build_lines(self, pin: Pin) -> list[str]:
+        """What a build in the environment itself needs there."""
+        builds = self._about(pin, facts.Builds)
+        if not builds or builds[0].isolation:
+            return []
+        stated = self._catalog.archive(pin.release.file).build_requires
+        lines = ["setuptools>=40.8.0", "wheel"] if stated is None else list(stated)
+        lines = [line for line in lines if text.requirement(line).name not in builds[0].build_drop]
+        return [line for line in (*lines, *map(str, builds[0].build_add)) if text.requirement(line).name != pin.name]
+
     # --- files
 
     def _file(self, pin: Pin) -> Iterator[str]:
-        target = self._problem.target
-        binding = self._problem.indexes.binding(pin.name, target.platform)
-        offered = {
-            (page.index, file.filename, file.sha256)
+        binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
+        offered = [
+            file
             for page in self._catalog.lookup(pin.name).pages
+            if page.index == pin.release.index
             for version_text in page.releases
             if Version(version_text) == pin.version
             for file in page.releases[version_text]
-        }
+        ]
         if pin.release.index not in binding.indexes:
             yield f"{pin.name} comes from `{pin.release.index}`, which it is not bound to"
         for file in (pin.release.file, *pin.release.others):
-            on_page = (pin.release.index, file.filename, file.sha256) in offered
-            unhashed_page = (pin.release.index, file.filename, "") in offered
-            if not on_page and not unhashed_page:
+            if not any(file.filename == one.filename and one.sha256 in ("", file.sha256) for one in offered):
                 yield f"{file.filename} is not on the page of `{pin.release.index}` with this hash"
             if file.sha256 and not _SHA256.fullmatch(file.sha256):
                 yield f"{file.filename} has no sha256"
             yield from self._tags(pin, file)
-            try:
-                if not SpecifierSet(file.requires_python).contains(target.python_full, prereleases=True):
-                    yield f"{file.filename} needs Python {file.requires_python}"
-            except InvalidSpecifier:
-                yield f"{file.filename} has a Requires-Python that cannot be read"
+            yield from self._python(file, file.requires_python)
+            yield from self._date(file)
+        if pin.release.file.is_wheel:
+            yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
+            best = min(self._rank(file) for file in (pin.release.file, *offered) if self._is_open(file))
+            if self._rank(pin.release.file) > best:
+                yield f"{pin.release.file.filename} is not the wheel that pip would take"
+
+    def _python(self, file: File, requires_python: str) -> Iterator[str]:
+        try:
+            if not SpecifierSet(requires_python).contains(self._problem.target.python_full, prereleases=True):
+                yield f"{file.filename} needs Python {requires_python}"
+        except InvalidSpecifier:
+            yield f"{file.filename} has a Requires-Python that cannot be read"
+
+    def _date(self, file: File) -> Iterator[str]:
+        cutoff = self._problem.policy.exclude_newer
+        if cutoff is None:
+            return
+        # RFC 3339 in UTC, as PEP 700 has it: without a fraction the text compares as the moment does
+        moment = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|\+00:00)?", file.uploaded)
+        if moment is None or moment[1] >= cutoff.astimezone(dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S"):
+            yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
+
+    def _is_open(self, file: File) -> bool:
+        """Whether nothing but its tags could keep a file from being taken."""
+        return not any(self._python(file, file.requires_python)) and not any(self._date(file))
+
+    def _rank(self, file: File) -> int:
+        """The place of the best of a wheel's tags among those that the target accepts."""
+        accepted = self._problem.target.tags
+        try:
+            tags = parse_wheel_filename(file.filename)[3] if file.is_wheel and file.yanked is None else ()
+        except InvalidWheelFilename:
+            tags = ()
+        return min((accepted[str(tag)] for tag in tags if str(tag) in accepted), default=len(accepted))
 
     def _tags(self, pin: Pin, file: File) -> Iterator[str]:
         if not file.filename.endswith(".whl"):
@@ -212,7 +249,7 @@ class _Check:
                     for page in self._catalog.lookup(pin.name).pages:
                         for version_text in page.releases:
                             version = Version(version_text)
-                            if version > pin.version and not version.is_prerelease and self._plain(pin, version):
+                            if not version.is_prerelease and self._plain(pin, version):
                                 yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
     def _plain(self, pin: Pin, version: Version) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from resolver.model.component import ComponentRequirement
 from resolver.model.conflict import Clash
-from resolver.model.edge import Edge
+from resolver.model.edge import Edge, Nothing
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import SetAside
@@ -21,7 +21,8 @@ def clashes(universe: Universe, core: Sequence[Edge]) -> tuple[Clash, ...]:
     rows = sorted(core, key=lambda edge: not isinstance(edge.origin, StackLine))
     sentences = list(_edges(rows))
     for package in dict.fromkeys(edge.package for edge in rows):
-        sentences += _missing(universe, package, [edge for edge in rows if edge.package == package])
+        about = [edge for edge in rows if edge.package == package and not isinstance(edge.allows, Nothing)]
+        sentences += _missing(universe, package, about)
     return tuple(sentences)
 
 
@@ -79,6 +80,12 @@ def _missing(universe: Universe, package: Package, edges: Sequence[Edge]) -> Ite
                 text=f"there is no release of {project.name}"
                 + (f" in `{edge.allows}`; {_newest(project)}" if project.versions else " at all on its page"),
                 where="index page of " + project.name,
+            )
+            continue
+        if universe.problem.policy.prereleases_for(project.name) == "never" and not mask & project.stable:
+            yield Clash(
+                text=f"only pre-releases of {project.name} are in `{edge.allows}`, and the policy takes none",
+                where="prereleases in [policy] of the stack",
             )
             continue
         refused = [

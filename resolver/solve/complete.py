@@ -13,7 +13,6 @@ choices before it leave possible.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
@@ -23,13 +22,15 @@ from pysat.solvers import Cadical153
 
 from resolver.errors import UndecidedError
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Edge, Owner
+from resolver.model.edge import Edge, Nothing, Owner
+from resolver.model.origin import PolicyLine, SameRelease
 from resolver.model.package import Kind, Package
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe, satisfies
 
 _PAIRWISE = 5
 _MAX_ROUNDS = 20_000
+_POLISH_ROUNDS = 2_000
 
 
 class Unsatisfiable(Exception):
@@ -41,23 +42,16 @@ class Unsatisfiable(Exception):
 
 
 class CompleteEngine:
-    """One problem's clauses, growing as metadata becomes known.
-
-    `polish_seconds` bounds the time spent on making an answer newest-first.
-    """
+    """One problem's clauses, growing as metadata becomes known."""
 
     def __init__(
         self,
         universe: Universe,
         *,
-        polish_seconds: float = 20.0,
-        clock: Callable[[], float] = time.monotonic,
         tick: Callable[[int, int], None] | None = None,
     ) -> None:
         self._universe = universe
         self._lookahead = Lookahead(universe)
-        self._polish_seconds = polish_seconds
-        self._clock = clock
         self._tick = tick
         self._pool = IDPool()
         self._solver = Cadical153()
@@ -67,6 +61,7 @@ class CompleteEngine:
         self._owners: dict[Package, set[str]] = {}
         self._selectors: dict[int, Edge] = {}
         self._opened: set[Candidate] = set()
+        self._limit = _MAX_ROUNDS
         self.rounds = 0
 
     def solve(self) -> dict[Package, Candidate]:
@@ -89,15 +84,19 @@ class CompleteEngine:
             self._own(package, edge.allows.name)
         else:
             self._introduce(package)
-        selector = self._pool.id(("edge", len(self._selectors)))
-        self._selectors[selector] = edge
         allowed = [
             self._variables[candidate] for candidate in self._packages[package] if satisfies(candidate, edge.allows)
         ]
-        clause = [-selector, *allowed]
+        clause = [-self._select(edge), *allowed]
         if parent is not None:
             clause.append(-self._variables[parent])
         self._solver.add_clause(clause)
+
+    def _select(self, edge: Edge) -> int:
+        """A variable that switches the edge's clause on."""
+        selector: int = self._pool.id(("edge", len(self._selectors)))
+        self._selectors[selector] = edge
+        return selector
 
     def _introduce(self, package: Package) -> None:
         if package in self._packages:
@@ -106,7 +105,10 @@ class CompleteEngine:
         self._packages[package] = candidates
         for candidate in candidates:
             self._variable(candidate)
-        self._at_most_one([self._variables[candidate] for candidate in candidates])
+        variables = [self._variables[candidate] for candidate in candidates]
+        self._at_most_one(variables)
+        # tried first: the most preferred of each package
+        self._solver.set_phases([*variables[:1], *(-variable for variable in variables[1:])])
         if package.extra:
             self._introduce(package.base)
 
@@ -151,7 +153,7 @@ class CompleteEngine:
         """Choices under assumptions, completed until all that is reached is opened."""
         while True:
             self.rounds += 1
-            if self.rounds > _MAX_ROUNDS:
+            if self.rounds > self._limit:
                 raise UndecidedError(
                     "no answer was found within the limits of the search",
                     why=f"{self.rounds} rounds, {len(self._packages)} packages",
@@ -170,7 +172,7 @@ class CompleteEngine:
                 if self._variables[candidate] in true
             }
             reached, closed = self._reach(chosen)
-            if closed and not self._settle(reached):
+            if closed and not self._settle(chosen, reached):
                 return reached
 
     def _reach(self, chosen: dict[Package, Candidate]) -> tuple[dict[Package, Candidate], bool]:
@@ -189,46 +191,75 @@ class CompleteEngine:
             else:
                 fresh.append(candidate)
         for candidate in fresh:
-            self._opened.add(candidate)
-            edges = self._universe.edges(candidate)
-            self._lookahead.expect(edges)
-            for edge in edges:
-                self._add(candidate, edge)
+            self._open(candidate)
         return reached, not fresh
 
-    def _settle(self, reached: dict[Package, Candidate]) -> bool:
-        """Rule out an answer that takes a pre-release or a yanked release without leave; whether it did."""
-        asked: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+    def _open(self, candidate: Candidate) -> None:
+        self._opened.add(candidate)
+        edges = self._universe.edges(candidate)
+        self._lookahead.expect(edges)
+        for edge in edges:
+            self._add(candidate, edge)
+
+    def _settle(self, chosen: dict[Package, Candidate], reached: dict[Package, Candidate]) -> bool:
+        """Rule out an answer that takes a pre-release or a yanked release without leave; whether it did.
+
+        The clause says: not this release together with those who ask for it now,
+        unless somebody else is chosen who asks for it, too, or whose metadata is
+        unknown and may. So it takes away nothing that could be allowed.
+        """
+        askers: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
         for parent in (None, *reached.values()):
             for edge in self._universe.roots() if parent is None else self._universe.edges(parent):
-                asked.setdefault(edge.package.base, []).append((parent, edge))
+                if not isinstance(edge.origin, SameRelease):
+                    askers.setdefault(edge.package.base, []).append((parent, edge))
         for package, candidate in reached.items():
             release = candidate.chosen
             if package.extra or not isinstance(release, Release):
                 continue
-            edges = [edge for _, edge in asked[package]]
             if not release.yanked and not release.version.is_prerelease:
                 continue
-            if candidate in self._universe.candidates(package, edges):
+            asked = askers.get(package, [])
+            if candidate in self._universe.candidates(package, [edge for _, edge in asked]):
                 continue
-            parents = {parent for parent, _ in asked[package] if parent is not None}
-            self._solver.add_clause(
-                [-self._variables[candidate], *sorted(-self._variables[parent] for parent in parents)]
-            )
+            parents = {parent for parent, _ in asked if parent is not None}
+            others = [other for other in self._variables if other not in parents and self._may_ask(other, package)]
+            unknown = [other for other in others if chosen.get(other.package) is other and other not in self._opened]
+            for other in unknown:
+                self._open(other)
+            if not unknown:
+                kind = "was yanked" if release.yanked else "is a pre-release"
+                leave = "neither the stack nor a fact pins it" if release.yanked else "nothing that needs it names one"
+                policy = Edge(package, Nothing(), PolicyLine(f"{candidate} {kind}, and {leave}"))
+                clause = [-self._select(policy), -self._variables[candidate]]
+                clause += [-self._variables[parent] for parent in parents]
+                clause += [self._variables[other] for other in others]
+                self._solver.add_clause(clause)
             return True
         return False
 
+    def _may_ask(self, candidate: Candidate, package: Package) -> bool:
+        if candidate.package.kind is not Kind.PROJECT or candidate.package.base == package:
+            return False
+        if candidate not in self._opened:
+            return True
+        return any(edge.package.base == package for edge in self._universe.edges(candidate))
+
     def _polish(self, answer: dict[Package, Candidate]) -> dict[Package, Candidate]:
-        deadline = self._clock() + self._polish_seconds
+        """Newest-first, within a budget of rounds and not of time: the same input gives the same answer."""
+        self._limit = self.rounds + _POLISH_ROUNDS
         fixed: list[int] = []
         done: set[Package] = set()
         while (package := self._next(answer, done)) is not None:
             done.add(package)
             for candidate in self._packages[package]:
-                if answer[package] is candidate or self._clock() > deadline:
+                if answer[package] is candidate:
                     break
-                better = self._find([*fixed, self._variables[candidate]])
-                if better is not None and package in better:
+                try:
+                    better = self._find([*fixed, self._variables[candidate]])
+                except UndecidedError:
+                    return answer
+                if better is not None and better.get(package) is candidate:
                     answer = better
                     break
             fixed.append(self._variables[answer[package]])

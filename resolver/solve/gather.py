@@ -52,6 +52,13 @@ def gather(universe: Universe, chosen: Mapping[Package, Candidate], *, engine: s
                 name=text.name(package.name),
                 release=release,
                 extras=tuple(sorted(other.package.extra for other in own if other.package.extra)),
+                unknown_extras=tuple(
+                    sorted(
+                        other.package.extra
+                        for other in own
+                        if other.package.extra and not universe.provides(candidate, other.package.extra)
+                    )
+                ),
                 because=tuple(origin for origin in origins if not isinstance(origin, SameRelease)),
                 needs=_needs(universe, own),
             )

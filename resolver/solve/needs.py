@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,8 +46,12 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
     archive = catalog.archive(file)
     if release.builds is not None:
         listed = requirements_file(catalog.member(file, release.builds.requires_from))
-        python = archive.metadata.requires_python if archive.metadata else file.requires_python
-        return Lines(listed, python, build_lines(archive, release.builds), ())
+        static = archive.metadata
+        python = static.requires_python if static else file.requires_python
+        # the fact speaks of what is always needed; what extras add is the archive's own word
+        optional = tuple(line for line in static.requires_dist if _is_optional(line)) if static else ()
+        extras = static.provides_extra if static else ()
+        return Lines((*listed, *optional), python, build_lines(archive, release.builds), extras)
     if metadata:
         fact = metadata[0]
         python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
@@ -54,8 +59,13 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         return Lines(tuple(map(str, fact.requires)), python, build, ())
     if archive.metadata is None:
         raise _dynamic(release, archive)
-    static = archive.metadata
-    return Lines(static.requires_dist, static.requires_python, build_lines(archive, None), static.provides_extra)
+    own = archive.metadata
+    return Lines(own.requires_dist, own.requires_python, build_lines(archive, None), own.provides_extra)
+
+
+def _is_optional(line: str) -> bool:
+    """Whether a line counts for an extra only."""
+    return re.search(r"\bextra\s*[=!]=", line.partition(";")[2]) is not None
 
 
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:

@@ -8,18 +8,19 @@ is monotone in the version order, its mask is two bounds found by bisection.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.screen import Screen, Screened
+from resolver.catalog.screen import Screen
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.edge import Allows, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, Names
-from resolver.model.release import File, Reason, SetAside
+from resolver.model.release import Page, Reason, SetAside
 
 
 class Project:
@@ -36,16 +37,12 @@ class Project:
         self.set_aside = tuple(row for page in lookup.pages for row in page.set_aside)
         self._screen = screen
         self._facts = facts
-        # the first index named wins where two have the same version
-        rows: dict[Version, tuple[str, Callable[[], tuple[File, ...]]]] = {}
+        rows: dict[Version, list[_Offer]] = {}
         for page in lookup.pages:
             for version_text in page.releases:
                 version = text.version(version_text)
                 if version is not None:
-                    rows.setdefault(
-                        version,
-                        (page.index, lambda page=page, key=version_text: page.releases[key]),  # type: ignore[misc]
-                    )
+                    rows.setdefault(version, []).append(_Offer(page, version_text))
         self.versions: list[Version] = sorted(rows, reverse=True)
         self._rows = [rows[version] for version in self.versions]
         self._positions = {version: position for position, version in enumerate(self.versions)}
@@ -58,7 +55,8 @@ class Project:
         """The usable release at a position, or why each of its files was set aside."""
         known = self._screened.get(position)
         if known is None:
-            known = self._screened[position] = self._look(position)
+            # search and look-ahead may both come here; all must see the same object
+            known = self._screened.setdefault(position, self._look(position))
         return known
 
     def positions(self, mask: int) -> Iterator[int]:
@@ -116,9 +114,18 @@ class Project:
         return low
 
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
+        """The release from the first index named that has a usable file of it."""
         version = self.versions[position]
-        index, files = self._rows[position]
-        screened: Screened = self._screen(files())
+        set_aside: tuple[SetAside, ...] = ()
+        for offer in self._rows[position]:
+            found = self._look_at(offer, version, position)
+            if isinstance(found, Release):
+                return found
+            set_aside += found
+        return set_aside
+
+    def _look_at(self, offer: _Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
+        index = offer.page.index
         builds: Builds | None = None
         for fact in self._facts:
             match fact:
@@ -130,25 +137,30 @@ class Project:
                     builds = fact
                 case _:
                     pass
-        wheels, archives = screened.wheels, screened.archives
-        set_aside = screened.set_aside
+        screened = self._screen(offer.page.releases[offer.version])
+        wheels, set_aside = screened.wheels, screened.set_aside
         if builds is not None:
             set_aside += tuple(
                 SetAside(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
             )
             wheels = ()
-        usable = wheels or archives
+        usable = wheels or screened.archives
         if not usable:
             return set_aside or (SetAside(str(version), Reason.FORMAT),)
         kept = tuple(file for file in usable if file.yanked is None) or usable
-        file = kept[0]
-        others = tuple(other for other in kept[1:] if other.is_wheel)
         return Release(
             version=version,
-            file=file,
-            others=others,
+            file=kept[0],
+            others=tuple(other for other in kept[1:] if other.is_wheel),
             index=index,
             builds=builds,
-            yanked=file.yanked is not None,
+            yanked=kept[0].yanked is not None,
             position=position,
         )
+
+
+class _Offer(NamedTuple):
+    """A release on one index's page, by the text of its version there."""
+
+    page: Page
+    version: str

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -18,7 +19,7 @@ from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.screen import Screen
-from resolver.errors import FactError
+from resolver.errors import FactError, InputError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -58,6 +59,7 @@ class Universe:
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
         self._relevant: dict[tuple[str, str], Requirement | None] = {}
         self.dynamic: dict[str, DynamicArchiveError] = {}
+        self._extras: dict[Release, tuple[str, ...]] = {}
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
     # --- what is wanted
@@ -225,6 +227,11 @@ class Universe:
         """Whether the candidate's edges are known already."""
         return candidate in self._edges
 
+    def provides(self, candidate: Candidate, extra: str) -> bool:
+        """Whether an opened candidate's metadata has the extra (Provides-Extra)."""
+        known = self._extras.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
+        return any(text.name(name) == extra for name in known)
+
     def _look(self, candidate: Candidate) -> tuple[Edge, ...]:
         release = candidate.chosen
         if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
@@ -240,6 +247,7 @@ class Universe:
             return (_nothing(release, parent, error.message),)
         if refusal := self._screen.python_refusal(lines.requires_python):
             return (_nothing(release, parent, refusal),)
+        self._extras[release] = lines.extras
         extra = candidate.package.extra
         edges: list[Edge] = []
         if extra:
@@ -285,8 +293,14 @@ class Universe:
                 )
         if release.builds is not None and not release.builds.isolation:
             for line in build_requires:
-                requirement = self.relevant(line, "")
-                if requirement is not None and requirement.name != candidate.package.name:
+                try:
+                    requirement = self.relevant(line, "")
+                except InvalidRequirement:
+                    yield _nothing(release, parent, f"`{line}` in its build-system.requires is not a requirement")
+                    continue
+                if requirement is not None and requirement.url:
+                    yield _nothing(release, parent, f"its build needs `{requirement}`, and addresses are not followed")
+                elif requirement is not None and requirement.name != candidate.package.name:
                     what = requirement.without_marker()
                     yield from _split(requirement, BuildLine(release.file.filename, parent, what, release.builds))
 
@@ -304,7 +318,13 @@ class Universe:
                 if need.component in self.problem.target.system:
                     yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
             case Requirement():
-                if need.marker is None or need.marker.evaluate(self.problem.target.markers):
+                try:
+                    counts = need.marker is None or need.marker.evaluate(self.problem.target.markers)
+                except (UndefinedComparison, UndefinedEnvironmentName) as error:
+                    raise InputError(
+                        f"the marker of `{need}` cannot be told", where=origin.where, why=str(error)
+                    ) from None
+                if counts:
                     yield from _split(need, origin)
 
     def relevant(self, line: str, extra: str) -> Requirement | None:
@@ -321,10 +341,14 @@ class Universe:
         if requirement.marker is None:
             return None if extra else requirement
         environment = self.problem.target.markers
-        without = requirement.marker.evaluate(environment)
-        if not extra:
-            return requirement if without else None
-        return requirement if not without and requirement.marker.evaluate({**environment, "extra": extra}) else None
+        try:
+            without = requirement.marker.evaluate(environment)
+            if not extra:
+                return requirement if without else None
+            counts = not without and requirement.marker.evaluate({**environment, "extra": extra})
+        except (UndefinedComparison, UndefinedEnvironmentName) as error:
+            raise InvalidRequirement(f"the marker of `{requirement}` cannot be told: {error}") from None
+        return requirement if counts else None
 
 
 def satisfies(candidate: Candidate, allows: Allows) -> bool:
@@ -347,9 +371,7 @@ def names_prerelease(allows: Allows) -> bool:
     match allows:
         case SpecifierSet():
             return any(_is_prerelease(one.version) for one in allows if one.operator != "!=")
-        case Exactly():
-            return allows.version.is_prerelease
-        case _:
+        case _:  # that an extra is of its project's release gives no leave to it
             return False
 
 

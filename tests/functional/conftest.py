@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex
+
+Setup = Callable[[Workspace, LoopbackIndex], None]
 
 
 @pytest.fixture
@@ -20,3 +23,33 @@ def index() -> Iterator[LoopbackIndex]:
 @pytest.fixture
 def workspace(tmp_path: Path, index: LoopbackIndex) -> Workspace:
     return Workspace(tmp_path / "work", index.url)
+
+
+@pytest.fixture(scope="session")
+def locks_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Setup], Path]:
+    """The folder of locks that a setup leads to, made once: a lock says nothing of where its index was."""
+    made: dict[Setup, Path] = {}
+
+    def locks(setup: Setup) -> Path:
+        if setup not in made:
+            with LoopbackIndex() as index:
+                workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index.url)
+                setup(workspace, index)
+                workspace.locked()
+            made[setup] = workspace.locks
+        return made[setup]
+
+    return locks
+
+
+@pytest.fixture
+def begin_with(
+    workspace: Workspace, index: LoopbackIndex, locks_of: Callable[[Setup], Path]
+) -> Callable[[Setup], None]:
+    """Begin a test with what a setup made and its lock, for tests about what comes after."""
+
+    def begin(setup: Setup) -> None:
+        setup(workspace, index)
+        shutil.copytree(locks_of(setup), workspace.locks)
+
+    return begin

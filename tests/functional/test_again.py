@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from tests.functional.conftest import Setup
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex
 
 NOTHING = "Nothing changed: locks/demo/there is as it was.\n"
 
 
-@pytest.fixture
-def locked(workspace: Workspace, index: LoopbackIndex) -> Workspace:
-    """a 1.0 and b 1.0 are locked; since then both have a 2.0."""
+def a_and_b(workspace: Workspace, index: LoopbackIndex) -> None:
     for name in ("a", "b"):
         index.add_wheel(name, "1.0")
     workspace.stack("a", "b")
-    workspace.locked()
+
+
+@pytest.fixture
+def locked(workspace: Workspace, index: LoopbackIndex, begin_with: Callable[[Setup], None]) -> Workspace:
+    """a 1.0 and b 1.0 are locked; since then both have a 2.0."""
+    begin_with(a_and_b)
     for name in ("a", "b"):
         index.add_wheel(name, "2.0")
     return workspace

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
+from tests.functional.conftest import Setup
 from tests.functional.workspace import ANYWHERE, Workspace, tree
 from tests.loopback import LoopbackIndex, altered, cut, empty, status, truncated, wrong_hashes
 
@@ -19,23 +18,15 @@ THE_NETWORK = "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock fr
 Refused = Callable[..., None]
 
 
-@pytest.fixture(scope="module")
-def a_lock(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of locks after demo 1.0 was locked."""
-    with LoopbackIndex() as index:
-        workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index.url)
-        index.add_wheel("demo", "1.0")
-        workspace.stack("demo")
-        workspace.locked()
-    return workspace.locks
+def demo_1_0(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
 
 
 @pytest.fixture
-def refused(workspace: Workspace, index: LoopbackIndex, a_lock: Path) -> Refused:
+def refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Refused:
     """There is a lock of demo 1.0; whatever the test breaks must leave that lock and nothing else."""
-    index.add_wheel("demo", "1.0")
-    workspace.stack("demo")
-    shutil.copytree(a_lock, workspace.locks)
+    begin_with(demo_1_0)
     before = tree(workspace.locks)
 
     def check(*arguments: str, stack: str = "demo", is_status: int, stderr: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.builders import Built
+from tests.functional.conftest import Setup
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
@@ -20,15 +22,18 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is f
 AFTER = '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n'
 
 
-@pytest.fixture
-def two(workspace: Workspace, index: LoopbackIndex) -> list[Built]:
-    """A lock of two wheels in two stages."""
-    files = [index.add_wheel("base", "1.0"), index.add_wheel("top", "1.0", requires=["base"])]
+def two_stages(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    index.add_wheel("top", "1.0", requires=["base"])
     workspace.facts("top", AFTER)
     workspace.stack("top", target=HERE, more='[check]\nimports = ["top"]\n')
-    workspace.locked()
-    index.clear()
-    return files
+
+
+@pytest.fixture
+def two(index: LoopbackIndex, begin_with: Callable[[Setup], None]) -> list[Built]:
+    """A lock of two wheels in two stages."""
+    begin_with(two_stages)
+    return [index.add_wheel("base", "1.0"), index.add_wheel("top", "1.0", requires=["base"])]
 
 
 @pytest.fixture
@@ -373,9 +378,14 @@ def test_an_unknown_option_is_refused(workspace: Workspace, two: list[Built]) ->
     assert run.stderr.endswith("error: unknown option: --dryrun\n")
 
 
+def on_cann(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", target=HERE + '[target.system]\ncann = "8.5.0"\n')
+
+
 @pytest.fixture
-def for_cann(workspace: Workspace, index: LoopbackIndex) -> Workspace:
-    lock_for(workspace, index, HERE + '[target.system]\ncann = "8.5.0"\n')
+def for_cann(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Workspace:
+    begin_with(on_cann)
     return workspace
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional.conftest import Setup
 from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex, delayed
 
@@ -25,17 +26,20 @@ REFUSED = (
 )
 
 
-@pytest.fixture
-def releases(workspace: Workspace, index: LoopbackIndex) -> Callable[[str], None]:
-    """Two releases of demo; 1.0 is locked. Call it with the version that the stack asks for next."""
+def two_releases(workspace: Workspace, index: LoopbackIndex) -> None:
     for version in ("1.0", "2.0"):
         index.add_wheel("demo", version)
+    workspace.stack("demo==1.0")
+
+
+@pytest.fixture
+def releases(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Callable[[str], None]:
+    """Two releases of demo; 1.0 is locked. Call it with the version that the stack asks for next."""
+    begin_with(two_releases)
 
     def ask(version: str) -> None:
         workspace.stack(f"demo=={version}")
 
-    ask("1.0")
-    workspace.locked()
     return ask
 
 

@@ -68,6 +68,7 @@ if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
     fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
 fi
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
     fail "$python is Python $found, the lock is for 3.11" \
         "make one: python3.11 -m venv env && . env/bin/activate"
@@ -120,7 +121,8 @@ fi
 
 # Which of a requirements file's distributions are not there in the pinned version
 missing() {
-    "$python" - "$@" <<'EOF'
+    # -I: what stands in the current folder or on PYTHONPATH is not installed
+    "$python" -I - "$@" <<'EOF'
 import re, sys
 from importlib import metadata
 from pip._vendor.packaging.version import Version
@@ -131,7 +133,7 @@ for path in sys.argv[1:]:
         if pin:
             try:
                 found = str(Version(metadata.version(pin[1])))
-            except metadata.PackageNotFoundError:
+            except Exception:  # not there, or left half-written by an interrupted install
                 found = None
             if found != pin[2]:
                 print("%s %s (is %s)" % (pin[1], pin[2], found or "not there"))
@@ -154,7 +156,7 @@ build_in() { # environment, variables and command
 
 stage() { # number, title, requirements file: true where something is to be done
     local left
-    left=$(missing "$here/$3")
+    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
     if [ -z "$left" ]; then
         say "stage $1 of 7: $2: already there"
         return 1
@@ -224,26 +226,28 @@ if [ "$dry_run" = yes ]; then
     exit 0
 fi
 
-left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt")
+left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt") ||
+    fail "it could not be told what is installed" "its message is above"
 [ -z "$left" ] || fail "not as locked: $left" "run this again; if it stays so, start with a fresh environment"
 
 # pip check, without the complaints that the lock's facts expect
-complaints=$("$python" -m pip check 2>&1 | grep -Ev '^No broken requirements found' || true)
+# (without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge)
+complaints=$(env -u PYTHONPATH "$python" -m pip check 2>/dev/null | grep -Eiv '^No broken requirements found' || true)
 [ -z "$complaints" ] || fail "pip check complains: $complaints" \
     "were there other distributions in this environment before? start with a fresh one"
-env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -c 'import torch' ||
+env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -I -c 'import torch' ||
     fail 'import torch failed' "its message is above"
 say 'import torch: ok'
-env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -c 'import vllm' ||
+env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -I -c 'import vllm' ||
     fail 'import vllm failed' "its message is above"
 say 'import vllm: ok'
-env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -c 'import transformers' ||
+env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -I -c 'import transformers' ||
     fail 'import transformers failed' "its message is above"
 say 'import transformers: ok'
-env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -c 'import ray' ||
+env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -I -c 'import ray' ||
     fail 'import ray failed' "its message is above"
 say 'import ray: ok'
-env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -c 'import tensordict' ||
+env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" -I -c 'import tensordict' ||
     fail 'import tensordict failed' "its message is above"
 say 'import tensordict: ok'
 say 'verl-qwen3.5 is installed: 216 distributions, as locked'
