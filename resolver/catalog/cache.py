@@ -63,6 +63,32 @@ class Cache:
             return None
         return bytes(content)
 
+    def has(self, kind: str, key: str) -> bool:
+        """Whether something was put, be it whole or not."""
+        return self._folder is not None and os.path.exists(self._place(kind, key)[1])  # noqa: PTH110
+
+    def part(self, kind: str, key: str) -> Callable[[int, int], bytes | None]:
+        """Reads pieces of a content: offset, length. What it answers is not checked; None where it is not all there."""
+        if self._folder is None:
+            return lambda offset, length: None  # noqa: ARG005
+        _, path = self._place(kind, key)
+
+        def read(offset: int, length: int) -> bytes | None:
+            try:
+                descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+                try:
+                    if not length:
+                        return b"" if os.fstat(descriptor).st_size == _HEADER + offset else None
+                    os.lseek(descriptor, _HEADER + offset, os.SEEK_SET)
+                    piece = os.read(descriptor, length)
+                finally:
+                    os.close(descriptor)
+            except OSError:
+                return None
+            return piece if len(piece) == length else None
+
+        return read
+
     def put(self, kind: str, key: str, content: bytes) -> None:
         """Store content, replacing what was there."""
         if not self._writes or self._folder is None:

@@ -1,65 +1,86 @@
-"""Parsed pages in a form that is read back in microseconds and decoded release by release.
+"""Parsed pages in a form that is read back in microseconds, release by release.
 
-150 pages hold 100,000 files, of which a lock looks at a few hundred.
+150 pages hold 100,000 files, of which a lock looks at a few hundred. So a page
+is two things: an index of its releases, which is read, and their files, of
+which only those that are asked for leave the disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from zlib import crc32
 
 import msgspec
 from packaging.utils import NormalizedName
 
+from resolver.errors import IndexFailure
 from resolver.model.release import File, Page, SetAside
 
+# The bytes from an offset on, so many of them; None where they are not to be had any more.
+Read = Callable[[int, int], "bytes | None"]
 
-class _Frozen(msgspec.Struct, array_like=True, gc=False):
+
+class _Index(msgspec.Struct, array_like=True, gc=False):
     project: str
     set_aside: tuple[SetAside, ...]
-    releases: dict[str, msgspec.Raw]
+    releases: dict[str, tuple[int, int, int]]  # offset, length, CRC-32
+    size: int
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Frozen).decode
+_decode = msgspec.msgpack.Decoder(_Index).decode
 _decode_files = msgspec.msgpack.Decoder(tuple[File, ...]).decode
 
 
 class Releases(Mapping[str, tuple[File, ...]]):
-    """Files by version text; a release's files are decoded when first asked for."""
+    """Files by version text; a release's files are read and decoded when first asked for."""
 
-    __slots__ = ("_files", "_raw")
+    __slots__ = ("_files", "_places", "_read")
 
-    def __init__(self, raw: dict[str, msgspec.Raw]) -> None:
-        self._raw = raw
+    def __init__(self, places: dict[str, tuple[int, int, int]], read: Read) -> None:
+        self._places = places
+        self._read = read
         self._files: dict[str, tuple[File, ...]] = {}
 
     def __getitem__(self, version: str) -> tuple[File, ...]:
         files = self._files.get(version)
         if files is None:
-            files = self._files[version] = _decode_files(self._raw[version])
+            offset, length, check = self._places[version]
+            content = self._read(offset, length)
+            if content is None or crc32(content) != check:
+                raise IndexFailure("The cache changed while it was read.", hint="lock again")
+            files = self._files[version] = _decode_files(content)
         return files
 
     def __contains__(self, version: object) -> bool:
-        return version in self._raw
+        return version in self._places
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._raw)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._raw)
+        return len(self._places)
 
 
-def freeze(page: Page) -> bytes:
-    """The page as bytes, without the name of its index."""
-    return _encode((page.project, page.set_aside, dict(page.releases)))
+def freeze(page: Page) -> tuple[bytes, bytes]:
+    """The page as index and files, without the name of its index."""
+    places = {}
+    parts = []
+    size = 0
+    for version, files in page.releases.items():
+        part = _encode(files)
+        places[version] = size, len(part), crc32(part)
+        parts.append(part)
+        size += len(part)
+    return _encode(_Index(page.project, page.set_aside, places, size)), b"".join(parts)
 
 
-def thaw(frozen: bytes, project: NormalizedName, index: str) -> Page | None:
-    """The page that was frozen; None where the bytes are of another shape or project."""
+def thaw(frozen: bytes, project: NormalizedName, index: str, read: Read) -> Page | None:
+    """The page that was frozen; None where the bytes are of another shape or project, or its files are gone."""
     try:
         page = _decode(frozen)
     except msgspec.DecodeError:
         return None
-    if page.project != project:
+    if page.project != project or read(page.size, 0) is None:
         return None
-    return Page(project=project, index=index, releases=Releases(page.releases), set_aside=page.set_aside)
+    return Page(project=project, index=index, releases=Releases(page.releases, read), set_aside=page.set_aside)

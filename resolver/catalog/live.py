@@ -19,6 +19,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog.cache import Cache
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter, Traffic
+from resolver.catalog.needed import Needed
 from resolver.catalog.pipconfig import PipConfig, read_pip_config
 from resolver.catalog.protocol import Follow, Lookup
 from resolver.catalog.shelf import Shelf
@@ -38,7 +39,8 @@ class LiveCatalog:
     `offline` no network is asked: what the cache does not have is an
     IndexFailure. `warn` is told what a user should know, `progress` of each
     request and answer; both may be called from another thread. `pip` defaults
-    to what pip on this machine is configured with.
+    to what pip on this machine is configured with. What a run with the same
+    `purpose` needed the last time is asked for at once.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class LiveCatalog:
         warn: Callable[[str], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
+        purpose: str = "",
     ) -> None:
         self._offline = offline
+        self._needed = Needed(cache, purpose)
         self._warn = warn
         self._meter = Meter(progress)
         self._pip = pip
@@ -117,11 +121,19 @@ class LiveCatalog:
         if not self._offline:
             self._go_online().expect(list(wanted), follow)
 
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        """See `protocol.Catalog`."""
+        if not self._offline:
+            missing = [(file, self._release(file)) for file in files if not self._stored.has_metadata(file)]
+            if missing:
+                self._go_online().expect_metadata(missing)
+
     def close(self) -> None:
         """See `protocol.Catalog`."""
         with self._lock:
             network, self._network = self._network, None
         if network is not None:
+            self._needed.keep(list(self._lookups))
             network.close()
 
     def __enter__(self) -> LiveCatalog:
@@ -146,6 +158,7 @@ class LiveCatalog:
                 self._network = Network(
                     self._shelf, self._stored, self._pip_config(), self._meter, self._warn, self._release
                 )
+                self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
             return self._network
 
     def _pip_config(self) -> PipConfig:

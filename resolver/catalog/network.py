@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -45,7 +46,7 @@ class Network:
         self._pages = Pages(shelf, meter, warn)
         self._release = release
         self._once = Once()
-        self._expected: set[tuple[NormalizedName, bool]] = set()
+        self._expected: set[tuple[NormalizedName, str, bool]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._worker = Worker()
         try:
@@ -89,6 +90,22 @@ class Network:
         """Begin to look ahead, and do not wait."""
         self._worker.tell(lambda: self._expect(wanted, follow))
 
+    def expect_metadata(self, files: Sequence[tuple[File, Release]]) -> None:
+        """Begin to read these wheels, and do not wait."""
+
+        async def read(file: File, release: Release) -> None:
+            with contextlib.suppress(Exception):  # met again by who really asks
+                async with self._ahead:
+                    await self._files.metadata(file, release)
+
+        def begin() -> None:
+            for file, release in files:
+                task = asyncio.ensure_future(read(file, release))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+        self._worker.tell(begin)
+
     def close(self) -> None:
         """Break everything off, close connections, remove downloaded files."""
 
@@ -121,7 +138,7 @@ class Network:
 
     def _expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
         for project, specifier in wanted:
-            key = project, follow is not None
+            key = project, str(specifier), follow is not None
             if key not in self._expected:
                 self._expected.add(key)
                 task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))

@@ -87,6 +87,10 @@ class Catalog(Protocol):
         """
         ...
 
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        """A hint that the metadata of these wheels will be asked for soon. Never blocks, never fails."""
+        ...
+
     def close(self) -> None:
         """Let go of connections and threads; nothing may be asked afterwards."""
         ...

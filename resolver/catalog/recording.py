@@ -72,6 +72,10 @@ class RecordingCatalog:
         """See `Catalog`."""
         self._inner.expect(wanted, follow)
 
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        """See `protocol.Catalog`."""
+        self._inner.expect_metadata(files)
+
     def close(self) -> None:
         """See `Catalog`. The recording can still be taken."""
         self._inner.close()

@@ -18,7 +18,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
 
-_PARSER: Final = "1"  # part of every key: another number, and all pages are parsed anew
+_PARSER: Final = "2"  # part of every key: another number, and all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
@@ -111,13 +111,14 @@ class Shelf:
     def parsed(self, key: str, project: NormalizedName, name: str) -> Page | None:
         """The page of that key, as one of the index `name`."""
         content = self._cache.get("parsed", key)
-        return None if content is None else frozen.thaw(content, project, name)
+        return None if content is None else frozen.thaw(content, project, name, self._cache.part("files", key))
 
     def keep_parsed(self, key: str, page: Page) -> Page:
         """Store a page; the one returned takes less memory."""
-        content = frozen.freeze(page)
+        content, files = frozen.freeze(page)
+        self._cache.put("files", key, files)
         self._cache.put("parsed", key, content)
-        return frozen.thaw(content, page.project, page.index) or page
+        return self.parsed(key, page.project, page.index) or page
 
 
 def _key(root: Root, project: NormalizedName) -> str:

@@ -171,6 +171,9 @@ class SnapshotCatalog:
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """Do nothing: everything is here."""
 
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        """Nothing: all is here."""
+
     def close(self) -> None:
         """See `Catalog`."""
 

@@ -60,6 +60,11 @@ class Stored:
         check_release(found.name, found.version, release, file.url)
         return found
 
+    def has_metadata(self, file: File) -> bool:
+        """Whether a wheel's metadata is here, as far as can be told without reading it."""
+        key = metadata_key(file)
+        return bool(key) and self._cache.has("metadata", key)
+
     def archive(self, file: File) -> Archive | None:
         """What is static in a source archive; raises what `Files.archive` would."""
         content = self._cache.get("archive", file.sha256) if file.sha256 else None

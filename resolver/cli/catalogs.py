@@ -61,6 +61,7 @@ def _catalogs(problem: Problem, snapshots: Snapshots, *, offline: bool, progress
         offline=offline,
         warn=progress.warn,
         progress=progress.fetching,
+        purpose=f"{problem.stack.name}/{problem.target.name}",
     )
     path = snapshots.path(problem.stack.name)
     if offline and not problem.indexes.own and path.exists():

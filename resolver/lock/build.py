@@ -46,6 +46,8 @@ def build(
     of changes stays, so that locking again gives the same bytes.
     """
     problem = resolution.problem
+    every = (*resolution.pins, *(builds.pins if isinstance(builds, Resolution) else ()))
+    catalog.expect_metadata(other for pin in every for other in pin.release.others)
     pins = tuple(_pin(pin, catalog) for pin in resolution.pins)
     build_pins = tuple(_pin(pin, catalog) for pin in builds.pins) if isinstance(builds, Resolution) else ()
     modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}

@@ -17,6 +17,8 @@ class Kind(Enum):
     def __lt__(self, other: Kind) -> bool:
         return self.value < other.value
 
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a package calls it
+
 
 class Package(NamedTuple):
     """The identity under which the solver decides.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -27,10 +28,20 @@ from resolver.model.resolution import Pin, Resolution
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
+# The same texts come again and again; what they mean is packaging's word all the same.
+_version = lru_cache(None)(Version)
+# A marker that is a row of `and` with a last member `extra == "x"`: it need not be parsed for anything but x.
+_EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
+
 
 def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
     """Every way in which the resolution does not hold, as sentences; empty where it does."""
     return list(_Check(problem, resolution, catalog).violations())
+
+
+def _only_for_other(line: str, extra: str) -> bool:
+    match = _EXTRA.search(line)
+    return match is not None and text.name(match[1]) != extra
 
 
 class _Check:
@@ -69,7 +80,7 @@ class _Check:
             pin = self._pins[name]
             who = f"{name}[{extra}]" if extra else name
             try:
-                needs = [text.requirement(line) for line in self._lines(pin)]
+                needs = [text.requirement(line) for line in self._lines(pin) if not _only_for_other(line, extra)]
                 build_needs = [text.requirement(line) for line in self._build_lines(pin)]
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
@@ -161,7 +172,7 @@ class _Check:
             for page in self._catalog.lookup(pin.name).pages
             if page.index == pin.release.index
             for version_text in page.releases
-            if Version(version_text) == pin.version
+            if _version(version_text) == pin.version
             for file in page.releases[version_text]
         ]
         if pin.release.index not in binding.indexes:
@@ -248,7 +259,7 @@ class _Check:
                 if not named and not any(one.operator == "===" for s in asked for one in s):
                     for page in self._catalog.lookup(pin.name).pages:
                         for version_text in page.releases:
-                            version = Version(version_text)
+                            version = _version(version_text)
                             if not version.is_prerelease and self._plain(pin, version):
                                 yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
@@ -262,7 +273,7 @@ class _Check:
             file.filename.endswith("-py3-none-any.whl") and file.yanked is None and not file.requires_python
             for page in self._catalog.lookup(pin.name).pages
             for version_text in page.releases
-            if Version(version_text) == version
+            if _version(version_text) == version
             for file in page.releases[version_text]
         )
 

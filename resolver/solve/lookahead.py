@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog.protocol import Lookup
 from resolver.errors import ResolverError
 from resolver.model import text
-from resolver.model.candidate import Release
+from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
 from resolver.model.origin import MetadataLine
 from resolver.model.package import Kind, Package
@@ -30,6 +30,8 @@ class Lookahead:
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._told: set[tuple[str, str]] = set()
+        self._asked: dict[str, dict[str, SpecifierSet]] = {}  # by the search: what is certain of a project so far
+        self._followed: set[tuple[str, str]] = set()
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
@@ -39,6 +41,7 @@ class Lookahead:
                 key = (edge.package.name, str(edge.allows))
                 if key not in self._told:
                     self._told.add(key)
+                    self._asked.setdefault(key[0], {})[key[1]] = edge.allows
                     wanted.append((text.name(edge.package.name), edge.allows))
         if wanted:
             self._universe.catalog.expect(wanted, self)
@@ -52,6 +55,16 @@ class Lookahead:
         if wanted:
             self._universe.catalog.expect(wanted, self)
 
+    def expect_releases(self, candidates: Iterable[Candidate]) -> None:
+        """Tell the catalog of releases that the search will try if this one fails, too."""
+        wanted = [
+            (text.name(one.package.name), SpecifierSet(f"=={one.version}"))
+            for one in candidates
+            if isinstance(one.chosen, Release)
+        ]
+        if wanted:
+            self._universe.catalog.expect(wanted, _Alone(self))
+
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file of the release that the search would take now."""
         if not lookup.pages:
@@ -61,13 +74,21 @@ class Lookahead:
         except ResolverError:
             return None  # told when the search itself gets there
         package = Package(project)
-        guess = next(self._universe.candidates(package, (_guess(package, specifier),)), None)
+        asked = [_guess(package, one) for one in list(self._asked.get(project, {}).values())]
+        own = _guess(package, specifier)
+        guess = next(self._universe.candidates(package, (own, *asked)), None)
+        if guess is None and asked:
+            guess = next(self._universe.candidates(package, (own,)), None)
         if guess is None or not isinstance(guess.chosen, Release):
             return None
         return guess.chosen.file
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """The projects that this metadata names for the target."""
+        """The projects that this metadata names for the target; none the second time."""
+        key = project, metadata.version
+        if key in self._followed:
+            return
+        self._followed.add(key)
         for line in metadata.requires_dist:
             try:
                 requirement = self._universe.relevant(line, "")
@@ -75,6 +96,17 @@ class Lookahead:
                 continue
             if requirement is not None and requirement.name != project and not requirement.url:
                 yield requirement.name, requirement.specifier
+
+
+class _Alone:
+    """A look-ahead that ends at the release's own metadata."""
+
+    def __init__(self, lookahead: Lookahead) -> None:
+        self.pick = lookahead.pick
+
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:  # noqa: ARG002
+        """Nothing."""
+        return iter(())
 
 
 def _guess(package: Package, specifier: SpecifierSet) -> Edge:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Any
 
 from resolvelib import AbstractProvider, BaseReporter
@@ -23,6 +23,8 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe, satisfies
 
 _PROMOTE_AFTER = 5
+# At which try of a package how many further releases are asked for at once.
+_BATCHES = {2: 4, 5: 8, 12: 16, 27: 16, 42: 16, 57: 16, 72: 16, 87: 16}
 
 _Information = RequirementInformation[Edge, Candidate]
 
@@ -30,11 +32,14 @@ _Information = RequirementInformation[Edge, Candidate]
 class Provider(AbstractProvider[Edge, Candidate, Package]):
     """Answers resolvelib from a universe. `conflicts` counts how often a package caused one."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
         self._universe = universe
-        self._lookahead = Lookahead(universe)
+        self._lookahead = lookahead
         self._information: Mapping[Package, Iterable[_Information]] = {}  # of the round that is on
         self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
+        self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
+        self._tries: Counter[Package] = Counter()
+        self._wanted: dict[Package, tuple[list[Edge], list[Candidate]]] = {}
         self.conflicts: Counter[Package] = Counter()
 
     def identify(self, requirement_or_candidate: Edge | Candidate) -> Package:
@@ -67,11 +72,17 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         """System first, then packages that keep clashing, pins, what the stack names, the rest; by name."""
         if identifier.kind is not Kind.PROJECT:
             return (identifier.kind.value, 0, 0, 0, identifier)
-        edges = [row.requirement for row in information[identifier]]
+        pinned = asked = bounded = False
+        for row in information[identifier]:
+            edge = row.requirement
+            traits = self._traits.get(edge)
+            if traits is None:
+                traits = _is_pin(edge), isinstance(edge.origin, StackLine), bool(str(edge.allows))
+                self._traits[edge] = traits
+            pinned |= traits[0]
+            asked |= traits[1]
+            bounded |= traits[2]
         promoted = self.conflicts[identifier] >= _PROMOTE_AFTER
-        pinned = any(_is_pin(edge) for edge in edges)
-        asked = any(isinstance(edge.origin, StackLine) for edge in edges)
-        bounded = any(str(edge.allows) for edge in edges)
         return (Kind.PROJECT.value, not promoted, not pinned, not asked, not bounded, identifier)
 
     def find_matches(
@@ -83,6 +94,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         """Candidates in order of preference, looked at only as far as the search goes."""
         edges = list(requirements[identifier])
         banned = list(incompatibilities[identifier])
+        self._wanted[identifier] = edges, banned
         if identifier.extra:
             return _OfExtra(self, identifier, edges, banned)
         return lambda: self._universe.candidates(identifier, edges, banned)
@@ -111,9 +123,20 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
 
     def get_dependencies(self, candidate: Candidate) -> Iterable[Edge]:
         """The candidate's edges, and a hint to the catalog of what they will ask for."""
+        self._look_back(candidate)
         edges = self._universe.edges(candidate)
         self._lookahead.expect(edges)
         return edges
+
+    def _look_back(self, candidate: Candidate) -> None:
+        """After a package's second try: tell the catalog of the releases that the search will try next."""
+        package = candidate.package
+        self._tries[package] += 1
+        ahead = _BATCHES.get(self._tries[package], 0)
+        if ahead and package.kind is Kind.PROJECT and package in self._wanted:
+            following = self._universe.candidates(package, *self._wanted[package])
+            older = dropwhile(lambda one: one is not candidate, following)
+            self._lookahead.expect_releases(islice(older, 1, 1 + ahead))
 
 
 class _OfExtra(Sequence[Candidate]):

@@ -46,19 +46,19 @@ def solve(
     lookahead = Lookahead(universe)
     lookahead.expect(universe.roots())
     lookahead.expect_projects(hints)
-    resolution = _search(universe, tick)
+    resolution = _search(universe, lookahead, tick)
     if resolution is not None and not check(problem, resolution, catalog):
         return resolution
     return _decide(universe, tick)
 
 
-def _search(universe: Universe, tick: Tick | None) -> Resolution | None:
+def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None) -> Resolution | None:
     """What resolvelib finds; None where it finds nothing or nonsense, which is decided elsewhere.
 
     It is known to fail on cyclic graphs: by an invalid result, by a wrong
     "impossible", by RecursionError (resolvelib issue 206).
     """
-    provider = Provider(universe)
+    provider = Provider(universe, lookahead)
     reporter = Reporter(provider, tick)
     try:
         result = Resolver(provider, reporter).resolve(universe.roots(), max_rounds=_MAX_ROUNDS)

@@ -8,13 +8,14 @@ check does not.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
@@ -31,6 +32,9 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.solve.needs import DynamicArchiveError, requirement_lines
 from resolver.solve.project import Project
+
+# A marker that is a row of `and` with a last member `extra == "x"`.
+_EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
 
 
 class Universe:
@@ -334,7 +338,12 @@ class Universe:
         """
         key = (line, extra)
         if key not in self._relevant:
-            self._relevant[key] = self._hold(text.requirement(line), extra)
+            # Most lines are for an extra that nobody asks for: those need not be parsed.
+            other = _EXTRA.search(line)
+            if other is not None and canonicalize_name(other[1]) != extra:
+                self._relevant[key] = None
+            else:
+                self._relevant[key] = self._hold(text.requirement(line), extra)
         return self._relevant[key]
 
     def _hold(self, requirement: Requirement, extra: str) -> Requirement | None:

@@ -341,12 +341,28 @@ def test_a_file_that_is_listed_twice() -> None:
 
 def test_a_page_is_the_same_after_freezing() -> None:
     parsed = parse(html("<a href=demo-1.zip>", "<a href=demo-2.zip data-yanked=no>", "<a href=demo-3.egg>"))
-    thawed = thaw(freeze(parsed), DEMO, "elsewhere")
+    content, parts = freeze(parsed)
+
+    def read(offset: int, length: int) -> bytes | None:
+        piece = parts[offset : offset + length]
+        return piece if len(piece) == length else None
+
+    thawed = thaw(content, DEMO, "elsewhere", read)
     assert thawed is not None
     assert (thawed.project, thawed.index, thawed.set_aside) == ("demo", "elsewhere", parsed.set_aside)
     assert dict(thawed.releases) == dict(parsed.releases)
     assert ("1" in thawed.releases, "9" in thawed.releases, len(thawed.releases)) == (True, False, 2)
     with pytest.raises(KeyError):
         thawed.releases["9"]
-    assert thaw(freeze(parsed), NormalizedName("other"), "x") is None
-    assert thaw(b"\x93", DEMO, "x") is None
+    assert thaw(content, NormalizedName("other"), "x", read) is None
+    assert thaw(b"\x93", DEMO, "x", read) is None
+
+
+def test_files_that_changed_on_disk_are_never_decoded() -> None:
+    content, parts = freeze(parse(html("<a href=demo-1.zip>", "<a href=demo-2.zip>")))
+    flipped = bytes([parts[0], parts[1] ^ 1, *parts[2:]])
+    thawed = thaw(content, DEMO, "x", lambda offset, length: flipped[offset : offset + length])
+    assert thawed is not None
+    with pytest.raises(IndexFailure, match="The cache changed while it was read"):
+        thawed.releases["1"]
+    assert thaw(content, DEMO, "x", lambda offset, length: None) is None

@@ -1,0 +1,28 @@
+"""Which projects a run for the same purpose needed the last time, in that order: a hint, never an answer."""
+
+from __future__ import annotations
+
+import msgspec
+from packaging.utils import NormalizedName
+
+from resolver.catalog.cache import Cache
+
+_decode = msgspec.msgpack.Decoder(list[str]).decode
+
+
+class Needed:
+    """Names in the cache. Nothing is kept without a purpose."""
+
+    def __init__(self, cache: Cache, purpose: str) -> None:
+        self._cache = cache
+        self._purpose = purpose
+        content = cache.get("needed", purpose) if purpose else None
+        try:
+            self.names = [NormalizedName(name) for name in _decode(content)] if content is not None else []
+        except msgspec.DecodeError:
+            self.names = []
+
+    def keep(self, names: list[NormalizedName]) -> None:
+        """Remember what was needed now."""
+        if self._purpose and names and names != self.names:
+            self._cache.put("needed", self._purpose, msgspec.msgpack.encode(names))
