@@ -13,6 +13,8 @@ _BASE = re.compile(rb"<base\s", re.IGNORECASE)
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
+# What the page of a project without files says of itself: PEP 629, or the heading that most indexes write.
+_INDEX = re.compile(rb"pypi:repository-version|Links for ", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 
 
@@ -35,6 +37,8 @@ def read(body: bytes, parameters: str, url: str) -> list[File]:
     anchors = document.css("a")
     if not anchors and not is_document and _DOCTYPE.match(body) is None:
         raise HtmlError("It is neither JSON nor HTML.")
+    if not anchors and _INDEX.search(body) is None and document.body is not None and document.body.text(strip=True):
+        raise HtmlError("It has no link and does not say that it is an index page; a proxy may have answered.")
     if b"pypi:repository-version" in body:
         _check_version(document.css("meta"))
     base = Base(url)

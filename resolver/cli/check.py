@@ -29,6 +29,7 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
     """Compare locks with the facts, stacks and files that they belong to. Asks no network, changes nothing."""
     matrices = matrices or options.default_matrices()
     rows: list[dict[str, str]] = []
+    unreadable: set[str] = set()
     for name in [stack] if stack else stack_names(matrices):
         inputs = load(name, matrices)
         for at, problem in enumerate(compile_problems(inputs)):
@@ -38,6 +39,7 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
                 lock = lock_file.read(folder)
             except InputError as error:
                 state = f"{error.message}: {error.why}"
+                unreadable.add(problem.stack.name)
             if lock is not None and lock.exclude_newer:
                 # a cut-off may have been given on the command line
                 cutoff = dt.datetime.fromisoformat(lock.exclude_newer)
@@ -56,5 +58,5 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
         for row in rows:
             sys.stdout.write(f"{row['stack']} for {row['target']}: {row['stale'] or 'current'}\n")
         for name in sorted({row["stack"] for row in stale}):
-            sys.stdout.write(f"hint: ascend-lock lock {name}\n")
+            sys.stdout.write(f"hint: ascend-lock lock {name}{' --upgrade' if name in unreadable else ''}\n")
     return _STALE if stale else 0

@@ -7,7 +7,7 @@ import unicodedata
 
 # What CommonMark and GitHub's tables give a meaning inside a line; `_` only at the edge of a word,
 # `#`, `>`, `+` and `-` only at the start.
-_MARKDOWN = re.compile(r"([\\`*\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
+_MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 
 
 def one_line(text: str) -> str:

@@ -192,6 +192,13 @@ def test_a_lock_that_a_merge_left_half_done_is_refused(workspace: Workspace, ind
     assert (folder / "lock.toml").read_text() == "format = 1\n<<<<<<< HEAD\n"
 
 
+def test_upgrade_does_what_that_hint_says(workspace: Workspace, begin_with: Callable[[Setup], None]) -> None:
+    begin_with(demo_1_0)
+    (workspace.folder() / "lock.toml").write_text("format = 1\n<<<<<<< HEAD\n")
+    workspace.locked("--upgrade")
+    assert workspace.pins() == {"demo": "1.0"}
+
+
 # --- what an index answers
 
 
