@@ -265,7 +265,9 @@ def load() -> str:
 
 def bench_set(which: Set, cases: Sequence[Case], rounds: int, work: Path, show: Callable[[str], None]) -> dict:
     environment = {
-        key: value for key, value in os.environ.items() if not key.startswith(("UV_", "ASCEND_LOCK_")) and key != "VIRTUAL_ENV"
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("UV_", "ASCEND_LOCK_")) and key != "VIRTUAL_ENV"
     }
     check_equal(which)
     sides: list[Side] = []
@@ -331,10 +333,8 @@ def main() -> None:
     for case in cases:
         show(f"  {case.name:8} {case.what}")
     show("")
-    told = []
     with tempfile.TemporaryDirectory(prefix="ascend-lock-bench-") as folder:
-        for which in sets:
-            told.append(bench_set(which, cases, options.rounds, Path(folder), show))
+        told = [bench_set(which, cases, options.rounds, Path(folder), show) for which in sets]
     if options.json:
         head = {"uv": version, "python": platform.python_version(), "machine": machine, "rounds": options.rounds}
         options.json.write_text(json.dumps({**head, "sets": told}, indent=2) + "\n", "utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -207,7 +208,8 @@ class Client:
             except (httpx.TransportError, httpx.DecodingError) as error:
                 why = _why(error)
                 certificate = "CERTIFICATE_VERIFY_FAILED" in str(error)
-                last = number == patience.tries or certificate
+                hopeless = certificate or (patience is BRIEF and _is_unknown(error))
+                last = number == patience.tries or hopeless
                 if last and not host.answered:
                     host.dead = _unreachable(url, why, number, certificate)
                 if last:
@@ -281,6 +283,15 @@ def _unreachable(url: str, why: str, tries: int, certificate: bool) -> Unreachab
 def _shown(url: str) -> str:
     """An address for people: no credentials, no query, which may be a signature."""
     return without_credentials(url).partition("?")[0]
+
+
+def _is_unknown(error: BaseException | None) -> bool:
+    """Whether a host's name is not known here, as that of an index that cannot be reached from this network."""
+    while error is not None:
+        if isinstance(error, socket.gaierror):
+            return error.errno == socket.EAI_NONAME
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _why(error: Exception) -> str:

@@ -47,6 +47,7 @@ class Network:
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, bool]] = set()
+        self._ahead_of: set[NormalizedName] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._worker = Worker()
         try:
@@ -136,14 +137,26 @@ class Network:
     async def _lookup(self, project: NormalizedName) -> Lookup:
         return await self._once.do(project, lambda: self._pages.lookup(self._client, project))
 
-    def _expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
+    def _expect(self, wanted: _Wanted, follow: Follow | None) -> None:
+        """What the search asks for: once for each range, as a narrower one may lead to another release."""
         for project, specifier in wanted:
             key = project, str(specifier), follow is not None
             if key not in self._expected:
                 self._expected.add(key)
-                task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))
-                self._tasks.add(task)  # the event loop itself holds tasks weakly
-                task.add_done_callback(self._tasks.discard)
+                self._begin_ahead(project, specifier, follow)
+
+    def _guess(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow) -> None:
+        """What a release may lead to: once for each project."""
+        for project, specifier in wanted:
+            if project not in self._ahead_of:
+                self._begin_ahead(project, specifier, follow)
+
+    def _begin_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
+        if follow is not None:
+            self._ahead_of.add(project)
+        task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))
+        self._tasks.add(task)  # the event loop itself holds tasks weakly
+        task.add_done_callback(self._tasks.discard)
 
     async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
         """Page, likely file, its metadata, and what that asks for. A failure is met again by who really asks."""
@@ -159,7 +172,7 @@ class Network:
                 else:
                     metadata = (await self._files.archive(file, release)).metadata
             if metadata is not None:
-                self._expect(follow.then(project, metadata), follow)
+                self._guess(follow.then(project, metadata), follow)
         except Exception:  # noqa: S110 -- a look-ahead never fails; its error stays in the future of what it asked
             pass
 

@@ -248,11 +248,25 @@ def test_the_check_knows_the_python_that_metadata_asks_for() -> None:
     assert check(problem("a"), resolution, other) == ["a-1-py3-none-any.whl needs Python >=3.12"]
 
 
-def test_the_check_finds_a_needless_prerelease_though_only_an_older_release_fits() -> None:
-    catalog = DataCatalog({"a": {"1": [], "2rc1": []}})
-    allowed = solved(problem("a", prereleases="allow"), catalog)
-    assert [str(pin.version) for pin in allowed.pins] == ["2rc1"]
-    assert check(problem("a"), allowed, catalog) == ["a 2rc1 is a pre-release, and 1 fits"]
+@pytest.mark.parametrize("stable", ["py3-none-any", "cp311-cp311-manylinux_2_28_aarch64", "archive"])
+@pytest.mark.parametrize("version", ["1", "3"])
+def test_the_check_finds_a_needless_prerelease(version: str, stable: str) -> None:
+    catalog = DataCatalog({"a": {"2rc1": []}})
+    taken = solved(problem("a"), catalog)
+    assert [str(pin.version) for pin in taken.pins] == ["2rc1"]
+    if stable == "archive":
+        catalog.add_archive("a", version)
+    else:
+        catalog.add_wheel("a", version, tags=stable)
+    assert check(problem("a"), taken, catalog) == [f"a 2rc1 is a pre-release, and {version} fits"]
+
+
+def test_the_check_lets_a_prerelease_be_where_no_final_release_is_usable() -> None:
+    catalog = DataCatalog({"a": {"2rc1": [], "0.9": []}})
+    catalog.add_wheel("a", "3", tags="cp312-none-any")
+    catalog.add_wheel("a", "2", requires_python=">=3.12")
+    catalog.add_wheel("a", "1", yanked="")
+    solved(problem("a", facts=[excludes("a", "==0.9")]), catalog)
 
 
 def test_versions_are_compared_as_versions() -> None:
