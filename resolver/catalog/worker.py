@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_LAST_TURNS = 5
+
 
 class Worker:
     """A thread that runs coroutines until it is closed."""
@@ -40,6 +42,8 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             await farewell()
+            for _ in range(_LAST_TURNS):  # closed connections let go of their sockets in later turns of the loop
+                await asyncio.sleep(0)
             await self._loop.shutdown_asyncgens()
             await self._loop.shutdown_default_executor()
 
