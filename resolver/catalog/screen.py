@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -13,6 +14,10 @@ from resolver.catalog.filename import wheel_parts
 from resolver.model import text
 from resolver.model.release import File, Reason, SetAside
 from resolver.model.target import Target
+
+_RFC3339 = re.compile(
+    r"(?P<moment>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d+))?(?P<zone>[Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +117,14 @@ def _is_valid(filename: str) -> bool:
 @lru_cache(1 << 16)
 def _moment(uploaded: str) -> dt.datetime | None:
     """An upload time of a page (RFC 3339, PEP 700); None where it is not one."""
-    head, _, fraction = uploaded.rstrip("Zz").partition(".")
+    match = _RFC3339.fullmatch(uploaded)
+    if match is None:
+        return None
+    # Python 3.10 reads microseconds and nothing longer
+    fraction = f".{match['fraction'][:6]:0<6}" if match["fraction"] else ""
+    zone = match["zone"] if match["zone"] not in (None, "", "Z", "z") else "+00:00"
     try:
-        moment = dt.datetime.fromisoformat(head if not fraction or "+" in fraction else f"{head}.{fraction[:6]:0<6}")
+        moment = dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}")
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
+    return moment

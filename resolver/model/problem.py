@@ -73,6 +73,7 @@ class Problem:
     """Everything that a resolution depends on, apart from the indexes' content and a previous lock.
 
     `digest` is the sha256 of all input files' content that it was made from.
+    With `wheels_only` source archives do not count: so it is for build tools.
     """
 
     stack: Stack
@@ -81,3 +82,4 @@ class Problem:
     policy: Policy
     indexes: Indexes
     digest: str
+    wheels_only: bool = False

@@ -50,6 +50,7 @@ class Reason(Enum):
     METADATA = "has metadata that cannot be read"
     DYNAMIC = "is a source archive without static metadata"
     FACT = "is set aside by a fact"
+    SOURCE = "is a source archive, and build tools are not built in turn"
     DIRECT = "needs a direct address, which is not followed"
 
 

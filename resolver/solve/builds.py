@@ -37,23 +37,13 @@ def solve_builds(
     """The build environment of a resolution's source archives; None where it needs none.
 
     `preferred` releases are tried first, then those that the resolution itself pins.
-    Raises InputError where a build tool has no wheel itself.
+    Build tools must have wheels: they are not built in turn.
     """
     problem = build_problem(resolution, catalog)
     if problem is None:
         return None
     pinned = {pin.name: pin.version for pin in resolution.pins}
-    solved = solve(problem, catalog, preferred={**pinned, **(preferred or {})}, tick=tick)
-    if isinstance(solved, Resolution):
-        for pin in solved.pins:
-            if not pin.release.file.is_wheel:
-                raise InputError(
-                    f"the build tool {pin.name} {pin.version} has no wheel for the target",
-                    where=pin.because[0].where,
-                    why="build tools are installed by hash, without building them in turn",
-                    hint="name another build requirement in a `metadata` or `builds` fact",
-                )
-    return solved
+    return solve(problem, catalog, preferred={**pinned, **(preferred or {})}, tick=tick)
 
 
 def build_problem(resolution: Resolution, catalog: Catalog) -> Problem | None:
@@ -76,7 +66,7 @@ def build_problem(resolution: Resolution, catalog: Catalog) -> Problem | None:
     if not asks:
         return None
     stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=())
-    return replace(resolution.problem, stack=stack)
+    return replace(resolution.problem, stack=stack, wheels_only=True)
 
 
 def _apart(release: Release) -> bool:

@@ -202,9 +202,13 @@ class _Check:
         cutoff = self._problem.policy.exclude_newer
         if cutoff is None:
             return
-        # RFC 3339 in UTC, as PEP 700 has it: without a fraction the text compares as the moment does
-        moment = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|\+00:00)?", file.uploaded)
-        if moment is None or moment[1] >= cutoff.astimezone(dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S"):
+        # RFC 3339, as PEP 700 has it; the fraction of a second does not count for a cut-off in whole seconds
+        text_of = re.sub(r"[.]\d+", "", file.uploaded).upper().replace("Z", "+00:00")
+        try:
+            moment = dt.datetime.fromisoformat(text_of)
+        except ValueError:
+            moment = cutoff
+        if (moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)) >= cutoff:
             yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
 
     def _is_open(self, file: File) -> bool:
@@ -260,18 +264,24 @@ class _Check:
                     for page in self._catalog.lookup(pin.name).pages:
                         for version_text in page.releases:
                             version = _version(version_text)
-                            if not version.is_prerelease and self._plain(pin, version):
+                            if not version.is_prerelease and self._fits(pin, version):
                                 yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
-    def _plain(self, pin: Pin, version: Version) -> bool:
-        """Whether a pure-Python wheel of this release would fit: enough to catch a needless pre-release."""
-        fits = all(one.contains(version, prereleases=True) for one in self._asked.get(pin.name, []))
-        excluded = any(fact.speaks_of(version) for fact in self._problem.facts if fact.package == pin.name)
-        if not fits or excluded or self._problem.policy.exclude_newer is not None:
+    def _fits(self, pin: Pin, version: Version) -> bool:
+        """Whether another release of a pin's project meets what is asked of it and has a file for the target."""
+        if not all(one.contains(version, prereleases=True) for one in self._asked.get(pin.name, [])):
             return False
+        about = [fact for fact in self._problem.facts if fact.package == pin.name and fact.speaks_of(version)]
+        if any(isinstance(fact, facts.Excludes) for fact in about):
+            return False
+        source_only = any(isinstance(fact, facts.Builds) for fact in about)
+        refused = {fact.index for fact in about if isinstance(fact, facts.Names)}
         return any(
-            file.filename.endswith("-py3-none-any.whl") and file.yanked is None and not file.requires_python
+            self._is_open(file)
+            and file.yanked is None
+            and ((not source_only and self._rank(file) < len(self._problem.target.tags)) if file.is_wheel else True)
             for page in self._catalog.lookup(pin.name).pages
+            if page.index not in refused
             for version_text in page.releases
             if _version(version_text) == version
             for file in page.releases[version_text]

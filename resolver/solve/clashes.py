@@ -73,41 +73,52 @@ def _missing(universe: Universe, package: Package, edges: Sequence[Edge]) -> Ite
         bound = universe.problem.indexes.binding(project.name, universe.problem.target.platform).indexes
         yield Clash(text=f"no index has a project `{project.name}`", where=f"looked up on {', '.join(bound)}")
         return
+    told = False
+    joint = project.all
     for edge in edges:
         mask = project.mask(edge.allows)
-        if not mask:
-            yield Clash(
-                text=f"there is no release of {project.name}"
-                + (f" in `{edge.allows}`; {_newest(project)}" if project.versions else " at all on its page"),
-                where="index page of " + project.name,
-            )
-            continue
-        if universe.problem.policy.prereleases_for(project.name) == "never" and not mask & project.stable:
-            yield Clash(
-                text=f"only pre-releases of {project.name} are in `{edge.allows}`, and the policy takes none",
-                where="prereleases in [policy] of the stack",
-            )
-            continue
-        refused = [
-            (position, release)
-            for position in project.positions(mask)
-            if isinstance(release := project.release(position), tuple)
-        ]
-        if refused and len(refused) == mask.bit_count():
-            yield from _refusals(project, refused)
+        joint &= mask
+        for clash in _alone(universe, project, edge, mask):
+            told = True
+            yield clash
+    if not told and joint and len(edges) > 1:
+        yield from _refusals(project, joint)
+
+
+def _alone(universe: Universe, project: Project, edge: Edge, mask: int) -> Iterator[Clash]:
+    """Why nothing of what one requirement admits can be had."""
+    if not mask:
+        yield Clash(
+            text=f"there is no release of {project.name}"
+            + (f" in `{edge.allows}`; {_newest(project)}" if project.versions else " at all on its page"),
+            where="index page of " + project.name,
+        )
+    elif universe.problem.policy.prereleases_for(project.name) == "never" and not mask & project.stable:
+        wanted = f" in `{edge.allows}`" if str(edge.allows) else ""
+        yield Clash(
+            text=f"there are only pre-releases of {project.name}{wanted}, and the policy takes none",
+            where="prereleases in [policy] of the stack",
+        )
+    else:
+        yield from _refusals(project, mask)
 
 
 def _newest(project: Project) -> str:
     return f"the newest is {project.versions[0]}"
 
 
-def _refusals(project: Project, refused: Sequence[tuple[int, tuple[SetAside, ...]]]) -> Iterator[Clash]:
+def _refusals(project: Project, mask: int) -> Iterator[Clash]:
+    """Why no release of a set has a file for the target; nothing where one has."""
+    refused: list[tuple[int, tuple[SetAside, ...]]] = []
+    for position in project.positions(mask):
+        found = project.release(position)
+        if not isinstance(found, tuple):
+            return
+        refused.append((position, found))
     for position, rows in refused[:_MANY]:
-        reasons = "; ".join(
-            dict.fromkeys(f"{row.reason.value}" + (f" ({row.detail})" if row.detail else "") for row in rows[:_MANY])
-        )
+        reasons = dict.fromkeys(row.reason.value + (f" ({row.detail})" if row.detail else "") for row in rows[:_MANY])
         yield Clash(
-            text=f"{project.name} {project.versions[position]} has no file for the target: each {reasons}",
+            text=f"{project.name} {project.versions[position]} has no file for the target: each {'; '.join(reasons)}",
             where=", ".join(row.filename for row in rows[:_MANY]) + (" …" if len(rows) > _MANY else ""),
         )
     if len(refused) > _MANY:

@@ -25,8 +25,9 @@ from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge, Nothing, Owner
 from resolver.model.origin import PolicyLine, SameRelease
 from resolver.model.package import Kind, Package
+from resolver.solve.admits import satisfies
 from resolver.solve.lookahead import Lookahead
-from resolver.solve.universe import Universe, satisfies
+from resolver.solve.universe import Universe
 
 _PAIRWISE = 5
 _MAX_ROUNDS = 20_000

@@ -13,7 +13,8 @@ from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.resolution import Pin, Resolution
-from resolver.solve.universe import Universe, satisfies
+from resolver.solve.admits import satisfies
+from resolver.solve.universe import Universe
 
 
 class InvalidChoiceError(Exception):

@@ -15,6 +15,8 @@ from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.release import Archive
 
+_COMMENT = re.compile(r"(^|\s)#.*$")
+
 # PEP 517: what a source archive without build-system.requires is built with.
 _LEGACY_BUILD = ("setuptools>=40.8.0", "wheel")
 
@@ -87,8 +89,8 @@ def requirements_file(content: str) -> tuple[str, ...]:
     """The requirement lines of a requirements file; options in it are refused, never followed."""
     lines = []
     for raw in content.replace("\\\n", " ").splitlines():
-        line = raw.partition(" #")[0].strip()
-        if not line or line.startswith("#"):
+        line = _COMMENT.sub("", raw).strip()
+        if not line:
             continue
         if line.startswith("-"):
             raise UnusableFile(f"the requirements file has the option `{line}`, which is not followed")

@@ -30,7 +30,16 @@ class Project:
     when one is first looked at.
     """
 
-    def __init__(self, name: NormalizedName, lookup: Lookup, screen: Screen, facts: tuple[Fact, ...]) -> None:
+    def __init__(
+        self,
+        name: NormalizedName,
+        lookup: Lookup,
+        screen: Screen,
+        facts: tuple[Fact, ...],
+        *,
+        wheels_only: bool = False,
+    ) -> None:
+        self._wheels_only = wheels_only
         self.name = name
         self.found = bool(lookup.pages)
         self.unreachable = lookup.unreachable
@@ -144,7 +153,11 @@ class Project:
                 SetAside(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
             )
             wheels = ()
-        usable = wheels or screened.archives
+        archives = screened.archives
+        if self._wheels_only:
+            set_aside += tuple(SetAside(file.filename, Reason.SOURCE) for file in archives)
+            archives = ()
+        usable = wheels or archives
         if not usable:
             return set_aside or (SetAside(str(version), Reason.FORMAT),)
         kept = tuple(file for file in usable if file.yanked is None) or usable

@@ -19,8 +19,9 @@ from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge, Exactly
 from resolver.model.origin import StackLine
 from resolver.model.package import Kind, Package
+from resolver.solve.admits import satisfies
 from resolver.solve.lookahead import Lookahead
-from resolver.solve.universe import Universe, satisfies
+from resolver.solve.universe import Universe
 
 _PROMOTE_AFTER = 5
 # At which try of a package how many further releases are asked for at once.

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
@@ -25,11 +24,12 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Allows, Edge, Exactly, Nothing, Owner
+from resolver.model.edge import Edge, Exactly, Nothing, Owner
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine, Unusable
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.solve.admits import names_prerelease, pins, satisfies
 from resolver.solve.needs import DynamicArchiveError, requirement_lines
 from resolver.solve.project import Project
 
@@ -86,7 +86,13 @@ class Universe:
             lookup = self.catalog.lookup(name)
         with self._lock:
             if name not in self._projects:
-                project = Project(name, lookup, self._screen, tuple(self._facts.get(name, ())))
+                project = Project(
+                    name,
+                    lookup,
+                    self._screen,
+                    tuple(self._facts.get(name, ())),
+                    wheels_only=self.problem.wheels_only,
+                )
                 self._check_facts(project)
                 self._projects[name] = project
             return self._projects[name]
@@ -172,7 +178,7 @@ class Universe:
             return self._candidates[key]
 
     def _order(self, project: Project, mask: int, edges: Sequence[Edge]) -> Iterator[int]:
-        pinned = any(isinstance(edge.origin, (StackLine, FactLine)) and _pins(edge.allows) for edge in edges)
+        pinned = any(isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows) for edge in edges)
 
         def usable(among: int) -> Iterator[int]:
             preferred = self.preferred.get(project.name)
@@ -358,47 +364,6 @@ class Universe:
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
             raise InvalidRequirement(f"the marker of `{requirement}` cannot be told: {error}") from None
         return requirement if counts else None
-
-
-def satisfies(candidate: Candidate, allows: Allows) -> bool:
-    """Whether a candidate is one that a requirement admits, pre-release policy apart."""
-    match allows:
-        case SpecifierSet():
-            return allows.contains(candidate.version, prereleases=True)
-        case Exactly():
-            return candidate.version == allows.version
-        case ComponentRequirement():
-            return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
-        case Owner():
-            return candidate.chosen == allows.name
-        case Nothing():
-            return False
-
-
-def names_prerelease(allows: Allows) -> bool:
-    """Whether a requirement names a pre-release and so allows them (PEP 440)."""
-    match allows:
-        case SpecifierSet():
-            return any(_is_prerelease(one.version) for one in allows if one.operator != "!=")
-        case _:  # that an extra is of its project's release gives no leave to it
-            return False
-
-
-def _is_prerelease(version_text: str) -> bool:
-    version = text.version(version_text.removesuffix(".*"))
-    return version is not None and version.is_prerelease
-
-
-def _pins(allows: Allows) -> bool:
-    match allows:
-        case SpecifierSet():
-            return any(
-                one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*")) for one in allows
-            )
-        case Exactly():
-            return True
-        case _:
-            return False
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
