@@ -64,6 +64,10 @@ class IndexFailure(ResolverError):
     exit_status = 3
 
 
+class WrongRelease(IndexFailure):
+    """A file's metadata names another release than the file's name does."""
+
+
 class StaleLock(ResolverError):
     """A lock is no longer what its inputs say (exit status 4)."""
 

@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 
 from resolver.catalog.protocol import UnusableFile
-from resolver.errors import IndexFailure
+from resolver.errors import WrongRelease
 from resolver.model import text
 from resolver.model.release import Metadata
 
@@ -36,7 +36,7 @@ class Header(NamedTuple):
 def read(content: bytes, release: Release, where: str) -> Metadata:
     """The metadata of a wheel, checked to be of its release.
 
-    Raises UnusableFile where it is invalid, IndexFailure where it is of another release.
+    Raises UnusableFile where it is invalid, WrongRelease where it is of another release.
     """
     return read_header(content, release, where).metadata
 
@@ -76,10 +76,10 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
 
 
 def check_release(name: str, version: str, release: Release, where: str) -> None:
-    """Raise IndexFailure unless name and version are those of the file's name."""
+    """Raise WrongRelease unless name and version are those of the file's name."""
     if text.name(name) == release.project and text.version(version) == text.version(release.version):
         return
-    raise IndexFailure(
+    raise WrongRelease(
         f"The metadata of {release.filename} is that of another release.",
         where=where,
         why=f"It says {name} {version}; expected was {release.project} {release.version}.",

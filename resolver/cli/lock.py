@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from packaging.utils import NormalizedName, canonicalize_name
@@ -20,6 +21,7 @@ from resolver.cli.catalogs import Snapshots, with_catalog
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
 from resolver.lock import build as lock_build
+from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -93,7 +95,7 @@ def command(
     problems = compile_problems(inputs, exclude_newer=exclude_newer)
     wishes = Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages)))
     snapshots = Snapshots(matrices)
-    answers: list[tuple[Problem, Lock | Conflict, Path]] = []
+    answers: list[_Answer] = []
     for problem in problems:
         target = locks / problem.stack.name / problem.target.name
         previous = _previous(target, upgrade=upgrade)
@@ -102,7 +104,7 @@ def command(
         answer = with_catalog(
             problem, snapshots, partial(_lock, problem, previous, wishes, progress), offline=offline, progress=progress
         )
-        answers.append((problem, answer, target))
+        answers.append(_Answer(problem, previous, answer, target))
     progress.clear()
     return _finish(answers, as_json=as_json)
 
@@ -130,23 +132,32 @@ def _lock(
     return lock_build.build(resolution, builds, catalog, previous)
 
 
-def _finish(answers: list[tuple[Problem, Lock | Conflict, Path]], *, as_json: bool) -> int:
+class _Answer(NamedTuple):
+    problem: Problem
+    previous: Lock | None
+    found: Lock | Conflict
+    folder: Path
+
+
+def _finish(answers: list[_Answer], *, as_json: bool) -> int:
     """Write the locks of all targets, or none where one of them has a conflict, and tell."""
-    conflicts = [answer for _, answer, _ in answers if isinstance(answer, Conflict)]
-    locked = [(problem, answer, folder) for problem, answer, folder in answers if isinstance(answer, Lock)]
-    files = {folder: render(lock) for _, lock, folder in locked}
+    conflicts = [answer.found for answer in answers if isinstance(answer.found, Conflict)]
+    locked = [(answer, answer.found) for answer in answers if isinstance(answer.found, Lock)]
+    files = {answer.folder: render(lock) for answer, lock in locked}
     changed = {folder: texts for folder, texts in files.items() if not lock_folder.current(texts, folder)}
     if not conflicts:
         lock_folder.replace(changed)
     if as_json:
         status = "conflict" if conflicts else "locked"
         told = [conflict_json(conflict) for conflict in conflicts]
-        told += [lock_json(lock, folder, written=not conflicts) for _, lock, folder in locked]
+        told += [lock_json(lock, answer.folder, written=not conflicts) for answer, lock in locked]
         whole = told[0] if len(told) == 1 else {"status": status, "targets": told}
         sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True) + "\n")
     elif conflicts:
         sys.stderr.write("\n".join(map(conflict_text, conflicts)))
     else:
-        for problem, lock, folder in locked:
-            sys.stdout.write(summary(lock, problem, folder, written=folder in changed))
+        for answer, lock in locked:
+            moved = answer.previous is None or not diff.same(answer.previous, lock)
+            written = answer.folder in changed
+            sys.stdout.write(summary(lock, answer.problem, answer.folder, written=written, moved=moved))
     return _CONFLICT if conflicts else 0

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import sys
@@ -77,6 +78,9 @@ def main() -> None:
         _say(InputError("the operating system refused", where=str(error.filename or ""), why=why))
         status = 2
     except Exception as error:
+        if "keyboard interrupt" in str(error).lower():  # PySAT's own way to tell
+            sys.stderr.write("interrupted; nothing was changed\n")
+            os._exit(_INTERRUPTED)
         if os.environ.get("ASCEND_LOCK_DEBUG"):
             raise
         _say(
@@ -93,6 +97,9 @@ def main() -> None:
 
 def _say(error: ResolverError) -> None:
     sys.stderr.write(f"error: {error}\n")
+    if "--json" in sys.argv[1:]:
+        told = {"status": "error", "message": error.message, "where": error.where, "why": error.why, "hint": error.hint}
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
 
 
 def _terminate(_signal: int, _frame: object) -> None:

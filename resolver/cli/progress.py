@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
@@ -9,7 +10,6 @@ from resolver.catalog.meter import Traffic
 from resolver.errors import shown
 
 _EVERY = 0.1  # seconds between two drawings
-_WIDTH = 110
 
 
 class Progress:
@@ -56,6 +56,6 @@ class Progress:
             return
         self._last = time.monotonic()
         text = ": ".join(filter(None, [self._label, "; ".join(filter(None, [self._counters, self._traffic]))]))
-        sys.stderr.write(f"\r\x1b[K{text[:_WIDTH]}")
+        sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
         sys.stderr.flush()
         self._drawn = True

@@ -9,6 +9,7 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
+from resolver.errors import WrongRelease
 from resolver.lock import diff
 from resolver.lock.order import stages
 from resolver.model import fact as facts
@@ -122,6 +123,7 @@ def _pin(pin: Pin, catalog: Catalog) -> LockedPin:
         mode=mode,
         extras=pin.extras,
         env=env,
+        label=release.builds.label if release.builds is not None else "",
         yanked=release.file.yanked,
         why=tuple(sorted(dict.fromkeys(_why(origin) for origin in pin.because))),
         needs=tuple(pin.needs),
@@ -141,7 +143,7 @@ def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
     for other in pin.release.others:
         try:
             found = catalog.metadata(other)
-        except UnusableFile:
+        except (UnusableFile, WrongRelease):
             continue
         if sorted(found.requires_dist) == sorted(wanted.requires_dist):
             yield other

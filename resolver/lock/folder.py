@@ -33,9 +33,10 @@ def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
     folder = Path()
     with contextlib.ExitStack() as stack:
         try:
+            for parent in sorted({folder.parent for folder in folders}):
+                parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(_alone(parent))
             for folder, files in folders.items():
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(_alone(folder))
                 _recover(folder)
                 fresh = _fresh(folder)
                 stack.callback(shutil.rmtree, fresh, ignore_errors=True)
@@ -55,7 +56,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
 def tidy(folder: Path) -> None:
     """Finish or undo what a killed run left behind, before the folder is read."""
     if _old(folder).exists() or _fresh(folder).exists():
-        with contextlib.suppress(OSError), _alone(folder):
+        with contextlib.suppress(OSError), _alone(folder.parent):
             _recover(folder)
 
 
@@ -68,12 +69,15 @@ def current(files: Mapping[str, str], folder: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One writer at a time for each folder. The kernel lets go of the lock with the process."""
-    with (folder.parent / f".{folder.name}.writing").open("w") as handle:
+def _alone(parent: Path) -> Iterator[None]:
+    """One writer at a time below a folder. The kernel lets go of the lock with the process."""
+    handle = os.open(parent, os.O_RDONLY)
+    try:
         with contextlib.suppress(OSError):  # a file system without locks: the exchange is atomic all the same
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)
 
 
 def _recover(folder: Path) -> None:

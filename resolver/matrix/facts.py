@@ -142,6 +142,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
             return model.Builds(
                 **common,
                 requires_from=row.requires_from,
+                label=row.label or "",
                 env=parse_env(document, row.env, kind, number, "env"),
                 isolation=row.isolation,
                 build_drop=tuple(map(text.name, row.build_drop)),

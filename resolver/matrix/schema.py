@@ -68,6 +68,7 @@ class BuildsRow(FactRow, kw_only=True):
     requires_from: Text
     env: dict[str, str] = {}
     isolation: bool = True
+    label: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(\.[a-z0-9]+)*\Z")] | None = None
     build_drop: list[Text] = []
     build_add: list[Text] = []
 

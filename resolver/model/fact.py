@@ -86,10 +86,12 @@ class Builds(_Common):
     `requires_from` names a requirements file inside the archive. The build's
     own requirements are those of the archive's pyproject.toml without
     `build_drop`, and `build_add`. Without isolation they constrain the
-    environment itself.
+    environment itself. `label` is a PEP 440 local version that the build adds to
+    its own: pip then refuses it from an index, and takes it by its path only.
     """
 
     requires_from: str
+    label: str
     env: tuple[tuple[str, str], ...]  # `{version}` stands for the release
     isolation: bool
     build_drop: tuple[NormalizedName, ...]

@@ -29,6 +29,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     """One project. `files` begins with the one that pip takes on the target.
 
     `index` names the index that served it; `mode` how it is installed;
+    `label` is what a source build adds to its version as a local part;
     `why` holds a sentence for each thing that asks for it; `needs` names
     what it needs in turn.
     """
@@ -39,6 +40,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     mode: Mode
     extras: tuple[str, ...] = ()
     env: dict[str, str] = {}
+    label: str = ""
     yanked: str | None = None
     why: tuple[str, ...]
     needs: tuple[str, ...] = ()

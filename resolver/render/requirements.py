@@ -42,10 +42,17 @@ def no_deps(lock: Lock) -> str | None:
     lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
     for pin in pins:
         variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
-        lines.append(
-            f"#   {variables} pip install --no-deps --no-build-isolation --no-cache-dir --no-binary {pin.name} "
-            f"--require-hashes -r {NO_DEPS_FILE}"
-        )
+        options = "--no-deps --no-build-isolation --no-cache-dir"
+        if pin.label:
+            lines += [
+                f"# {pin.name} names itself {pin.version}+{pin.label}, so pip takes it by its path only (and does not",
+                "# look at the hash then; compare it first, as install.sh does):",
+                f"#   {variables} pip install {options} ./{pin.file[0].name}",
+            ]
+        else:
+            lines.append(
+                f"#   {variables} pip install {options} --no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
+            )
     return "\n".join([*lines, "", *pin_lines(pins), ""])
 
 
@@ -58,12 +65,13 @@ def build_requirements(lock: Lock) -> str | None:
     return "\n".join([*lines, "", *pin_lines(lock.build_pin), ""])
 
 
-def pin_lines(pins: Iterable[LockedPin]) -> list[str]:
-    """Lines of a requirements file, sorted by name as the lock is."""
+def pin_lines(pins: Iterable[LockedPin], *, labelled: bool = False) -> list[str]:
+    """Lines of a requirements file, sorted by name as the lock is; `labelled` as a build names itself."""
     lines = []
     for pin in pins:
         hashes = sorted({f"--hash=sha256:{file.sha256}" for file in pin.file})
-        lines.append(" \\\n    ".join([f"{pin.name}=={pin.version}", *hashes]))
+        version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
+        lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
     return lines
 
 

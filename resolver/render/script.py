@@ -21,7 +21,7 @@ def stage_files(lock: Lock) -> dict[str, str]:
     files = {}
     for number, stage in enumerate(lock.stage, 1):
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage.title}"
-        files[_stage_path(number)] = "\n".join([header, "", *pin_lines(lock.pins_of(stage)), ""])
+        files[_stage_path(number)] = "\n".join([header, "", *pin_lines(lock.pins_of(stage), labelled=True), ""])
     return files
 
 
@@ -39,6 +39,7 @@ def script(lock: Lock) -> str:
             python_line=".".join(lock.target.python.split(".")[:2]),
             cann=lock.target.system.get("cann", ""),
             hdk=lock.target.system.get("hdk", ""),
+            by_path=[pin.name for pin in lock.pin if pin.label],
             build_file=BUILD_FILE if lock.build_pin else "",
             indexes=[index.url for index in lock.index if index.url],
             only_other_indexes=all(index.url for index in lock.index),
@@ -59,6 +60,9 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
             {
                 "name": pin.name,
                 "version": pin.version,
+                "label": pin.label,
+                "archive": pin.file[0].name,
+                "sha256": pin.file[0].sha256,
                 "env": " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items())),
             }
             for pin in pins

@@ -11,6 +11,7 @@ from resolver.model.problem import Problem
 from resolver.render.text import count, one_line
 
 _WIDTH = 100
+_CHANGES = 10
 
 
 def lock_json(lock: Lock, folder: Path, *, written: bool) -> dict[str, Any]:
@@ -29,8 +30,11 @@ def lock_json(lock: Lock, folder: Path, *, written: bool) -> dict[str, Any]:
     }
 
 
-def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool) -> str:
-    """The closing words on a terminal: what was locked, what changed, what to do next."""
+def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool, moved: bool) -> str:
+    """The closing words on a terminal: what was locked, what changed, what to do next.
+
+    `moved` tells whether a pin changed since the lock before.
+    """
     built = [pin for pin in lock.pin if pin.mode != "wheels"]
     size = f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}"
     sources = f", {len(built)} of them built from source ({', '.join(pin.name for pin in built)})" if built else ""
@@ -40,10 +44,15 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool) -> str
     lines += textwrap.wrap(shown, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     if not written:
         lines.append(f"Nothing changed: {folder} is as it was.")
+    elif not moved:
+        lines.append(f"Written to {folder}; no pin changed.")
     elif lock.first:
         lines.append(f"Written to {folder}, which had no lock before.")
     else:
-        lines.append(f"Written to {folder}; {count(len(lock.change), 'pin')} changed since the lock before.")
+        moves = [f"{row.name} {row.old or '(new)'} -> {row.new or '(gone)'}" for row in lock.change[:_CHANGES]]
+        more = f", and {len(lock.change) - _CHANGES} more" if len(lock.change) > _CHANGES else ""
+        text = f"Written to {folder}; {count(len(lock.change), 'pin')} changed: {', '.join(moves)}{more}"
+        lines += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     if lock.warnings:
         lines.append(f"{count(len(lock.warnings), 'warning')}:")
     for warning in lock.warnings:

@@ -10,6 +10,8 @@ from resolver.model.edge import Edge, Nothing
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import SetAside
+from resolver.model.target import Target
+from resolver.solve.admits import pins
 from resolver.solve.project import Project
 from resolver.solve.universe import Universe
 
@@ -82,7 +84,13 @@ def _missing(universe: Universe, package: Package, edges: Sequence[Edge]) -> Ite
             told = True
             yield clash
     if not told and joint and len(edges) > 1:
-        yield from _refusals(project, joint)
+        yield from _refusals(project, joint, universe.problem.target)
+    if project.unreachable and not any(project.mask(edge.allows) and pins(edge.allows) for edge in edges):
+        names = " and ".join(f"`{name}`" for name in project.unreachable)
+        yield Clash(
+            text=f"index {names} could not be reached; it may have releases of {project.name} that would do",
+            where="so this is shown for the indexes that answered only",
+        )
 
 
 def _alone(universe: Universe, project: Project, edge: Edge, mask: int) -> Iterator[Clash]:
@@ -100,22 +108,29 @@ def _alone(universe: Universe, project: Project, edge: Edge, mask: int) -> Itera
             where="prereleases in [policy] of the stack",
         )
     else:
-        yield from _refusals(project, mask)
+        yield from _refusals(project, mask, universe.problem.target)
 
 
 def _newest(project: Project) -> str:
     return f"the newest is {project.versions[0]}"
 
 
-def _refusals(project: Project, mask: int) -> Iterator[Clash]:
+def _refusals(project: Project, mask: int, target: Target) -> Iterator[Clash]:
     """Why no release of a set has a file for the target; nothing where one has."""
+    python = "".join(map(str, target.python_line))
+
+    def near(row: SetAside) -> tuple[bool, bool]:
+        """The files that come nearest to the target first."""
+        return target.machine not in row.filename, f"-cp{python}-" not in row.filename
+
     refused: list[tuple[int, tuple[SetAside, ...]]] = []
     for position in project.positions(mask):
-        found = project.release(position)
-        if not isinstance(found, tuple):
+        release = project.release(position)
+        if not isinstance(release, tuple):
             return
-        refused.append((position, found))
-    for position, rows in refused[:_MANY]:
+        refused.append((position, release))
+    for position, found in refused[:_MANY]:
+        rows = sorted(found, key=near)
         reasons = dict.fromkeys(row.reason.value + (f" ({row.detail})" if row.detail else "") for row in rows[:_MANY])
         yield Clash(
             text=f"{project.name} {project.versions[position]} has no file for the target: each {'; '.join(reasons)}",

@@ -75,8 +75,8 @@ def _decide(universe: Universe, tick: Tick | None) -> Resolution | Conflict:
         chosen = engine.solve()
     except Unsatisfiable as answer:
         for edge in answer.core:
-            if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.dynamic:
-                raise universe.dynamic[edge.origin.filename] from None
+            if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
+                raise universe.refused[edge.origin.filename] from None
         return Conflict(problem=universe.problem, clashes=clashes(universe, answer.core))
     try:
         resolution = gather(universe, chosen, engine="complete", rounds=engine.rounds)

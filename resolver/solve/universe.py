@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.screen import Screen
-from resolver.errors import FactError, InputError
+from resolver.errors import FactError, InputError, ResolverError, WrongRelease
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -62,7 +62,7 @@ class Universe:
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
         self._relevant: dict[tuple[str, str], Requirement | None] = {}
-        self.dynamic: dict[str, DynamicArchiveError] = {}
+        self.refused: dict[str, ResolverError] = {}
         self._extras: dict[Release, tuple[str, ...]] = {}
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
@@ -251,9 +251,9 @@ class Universe:
             lines = requirement_lines(self.catalog, release, self._about(candidate, facts.Metadata))
         except UnusableFile as error:
             return (_nothing(release, parent, str(error)),)
-        except DynamicArchiveError as error:
+        except (DynamicArchiveError, WrongRelease) as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
-            self.dynamic[release.file.filename] = error
+            self.refused[release.file.filename] = error
             return (_nothing(release, parent, error.message),)
         if refusal := self._screen.python_refusal(lines.requires_python):
             return (_nothing(release, parent, refusal),)

@@ -34,10 +34,9 @@ def released(catalog: DataCatalog, name: str, version: str) -> Release:
     )
 
 
-def pin(catalog: DataCatalog, name: str, version: str, extras: tuple[str, ...] = ()) -> Pin:
-    return Pin(
-        name=canonicalize_name(name), release=released(catalog, name, version), extras=extras, because=(), needs=()
-    )
+def pin(catalog: DataCatalog, name: str, version: str) -> Pin:
+    release = released(catalog, name, version)
+    return Pin(name=canonicalize_name(name), release=release, extras=(), unknown_extras=(), because=(), needs=())
 
 
 def brute_faults(world: World, resolution: Resolution) -> list[str]:

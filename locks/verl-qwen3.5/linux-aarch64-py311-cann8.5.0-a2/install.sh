@@ -51,8 +51,12 @@ done
 
 # --- 1. the machine
 
+mismatches=0
 mismatch() {
-    if [ "$strict" = no ] || [ "$dry_run" = yes ]; then warn "$1"; else fail "$1" "${2-}"; fi
+    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$1" "${2-}"; fi
+    warn "$1"
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+    mismatches=$((mismatches + 1))
 }
 
 [ "$(uname -s)" = Linux ] || mismatch "this is $(uname -s), the lock is for Linux"
@@ -152,7 +156,7 @@ run() {
 build_in() { # environment, variables and command
     local environment=$1
     shift
-    env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+    run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
 stage() { # number, title, requirements file: true where something is to be done
@@ -196,7 +200,7 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
     run "$work/env/bin/python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/build-requirements.txt"
     builder=$work/env
-    run build_in "$builder" "$builder/bin/python" -m pip wheel --no-deps \
+    build_in "$builder" "$builder/bin/python" -m pip wheel --no-deps \
         --no-build-isolation --no-binary :all: --no-cache-dir --require-hashes --wheel-dir "$work/wheels" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt"
     if [ "$dry_run" = yes ]; then
@@ -207,9 +211,9 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
     rm -rf "$work"
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:61)
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:70)
 if stage 6 'vllm, built from source in this environment' stages/6.txt; then
-    run build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 \
+    build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 \
         "$python" -m pip install --no-deps --no-build-isolation --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
@@ -224,6 +228,9 @@ fi
 
 if [ "$dry_run" = yes ]; then
     say "dry run: nothing was changed"
+    if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
+        fail "install.sh would stop at the first of $mismatches reasons above: this machine is not the lock's"
+    fi
     exit 0
 fi
 

@@ -93,6 +93,12 @@ def test_leave_may_come_from_another_branch_of_the_search() -> None:
     assert pins(problem("q", "p", "p!=1.*"), catalog) == {"p": "2.post1", "q": "1.1a1", "r": "1"}
 
 
+def test_a_prerelease_that_nothing_gives_leave_for_is_no_endless_search() -> None:
+    """The SAT solver may set `q` though nothing that is chosen needs it."""
+    catalog = DataCatalog({"p": {"3.1": ["q"], "3.dev1": []}, "q": {"1.1": ["p<=3"]}})
+    refused(problem("p"), catalog)
+
+
 # --- yanked releases: where the stack or a fact pins them, never by metadata
 
 
