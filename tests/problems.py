@@ -130,6 +130,7 @@ def builds(
     return facts.Builds(
         **_common(package, versions, "builds"),
         requires_from=requires_from,
+        label="",
         env=(),
         isolation=isolation,
         build_drop=tuple(map(canonicalize_name, drop)),

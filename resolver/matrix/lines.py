@@ -106,4 +106,8 @@ class Lines:
         return match.end() if match else position
 
     def _mark(self, path: Path, position: int) -> None:
-        self._lines.setdefault(path, self._text.count("\n", 0, position) + 1)
+        line = self._text.count("\n", 0, position) + 1
+        for end in range(len(path), 0, -1):  # a table is where the first of what is in it stands
+            if path[:end] in self._lines:
+                break
+            self._lines[path[:end]] = line

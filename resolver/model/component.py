@@ -30,7 +30,7 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">": operator.gt,
 }
 _REQUIREMENT = re.compile(r"\s*(?P<component>[a-z]+)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL)
-_CLAUSE = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>\S+)\s*")
+_CLAUSE = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>[^\s=<>!]\S*)\s*")
 
 
 def parse_value(component: str, text: str) -> Value:

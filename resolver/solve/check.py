@@ -7,6 +7,7 @@ in the SAT encoding cannot pass unnoticed. It shares types with them, no logic.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
 from collections.abc import Iterator
@@ -186,7 +187,8 @@ class _Check:
             yield from self._python(file, file.requires_python)
             yield from self._date(file)
         if pin.release.file.is_wheel:
-            yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
+            with contextlib.suppress(UnusableFile):  # which was told with its requirements
+                yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
             best = min(self._rank(file) for file in (pin.release.file, *offered) if self._is_open(file))
             if self._rank(pin.release.file) > best:
                 yield f"{pin.release.file.filename} is not the wheel that pip would take"

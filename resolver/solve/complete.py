@@ -225,19 +225,36 @@ class CompleteEngine:
                 continue
             parents = {parent for parent, _ in asked if parent is not None}
             others = [other for other in self._variables if other not in parents and self._may_ask(other, package)]
-            unknown = [other for other in others if chosen.get(other.package) is other and other not in self._opened]
-            for other in unknown:
-                self._open(other)
-            if not unknown:
+            idle = {one for one in chosen.values() if reached.get(one.package) is not one}
+            if any(other in idle for other in others):
+                self._put_out(idle)
+            else:
                 kind = "was yanked" if release.yanked else "is a pre-release"
                 leave = "neither the stack nor a fact pins it" if release.yanked else "nothing that needs it names one"
                 policy = Edge(package, Nothing(), PolicyLine(f"{candidate} {kind}, and {leave}"))
                 clause = [-self._select(policy), -self._variables[candidate]]
-                clause += [-self._variables[parent] for parent in parents]
+                clause += sorted(-self._variables[parent] for parent in parents)
                 clause += [self._variables[other] for other in others]
                 self._solver.add_clause(clause)
             return True
         return False
+
+    def _put_out(self, idle: set[Candidate]) -> None:
+        """Forbid candidates that are chosen though nothing leads to them, unless something outside does.
+
+        A way from the stack to one of them must enter through a candidate that is
+        none of them: one that is known to need one of their packages, or unknown.
+        """
+        packages = {one.package for one in idle}
+        ways = [
+            variable
+            for other, variable in self._variables.items()
+            if other not in idle
+            and other.package.kind is Kind.PROJECT
+            and (other not in self._opened or any(e.package in packages for e in self._universe.edges(other)))
+        ]
+        for one in sorted(idle, key=self._variables.__getitem__):
+            self._solver.add_clause([-self._variables[one], *ways])
 
     def _may_ask(self, candidate: Candidate, package: Package) -> bool:
         if candidate.package.kind is not Kind.PROJECT or candidate.package.base == package:

@@ -19,6 +19,7 @@ from resolver.solve import solver
 from resolver.solve.check import check
 from resolver.solve.complete import CompleteEngine, Unsatisfiable
 from resolver.solve.gather import gather
+from resolver.solve.lookahead import Lookahead
 from resolver.solve.solver import solve
 from resolver.solve.universe import Universe
 from tests.property.bruteforce import BruteForce
@@ -91,7 +92,7 @@ def complete(world: World) -> Resolution | None:
 def search(world: World) -> Resolution | None:
     """What resolvelib finds by itself, the check passed."""
     universe = Universe(world.problem(), world.catalog())
-    found = solver._search(universe, None)
+    found = solver._search(universe, Lookahead(universe), None)
     return found if found is not None and not check(universe.problem, found, universe.catalog) else None
 
 
