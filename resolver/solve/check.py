@@ -189,8 +189,9 @@ class _Check:
         if pin.release.file.is_wheel:
             with contextlib.suppress(UnusableFile):  # which was told with its requirements
                 yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
-            best = min(self._rank(file) for file in (pin.release.file, *offered) if self._is_open(file))
-            if self._rank(pin.release.file) > best:
+            taken = self._rank(pin.release.file)
+            best = min((self._rank(file) for file in offered if self._is_open(file)), default=taken)
+            if taken > best:
                 yield f"{pin.release.file.filename} is not the wheel that pip would take"
 
     def _python(self, file: File, requires_python: str) -> Iterator[str]:
