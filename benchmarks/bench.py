@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ CASES = (
 )
 
 
-class Side:
+class Side(ABC):
     """One of the two programs. Everything that it writes is below `folder`."""
 
     name = ""
@@ -107,14 +108,14 @@ class Side:
         self.cache = folder / "cache"
         self.output = folder / "output"
 
-    def command(self, case: Case) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def command(self, case: Case) -> list[str]: ...
 
-    def variables(self) -> dict[str, str]:
-        raise NotImplementedError
+    @abstractmethod
+    def variables(self) -> dict[str, str]: ...
 
-    def pins(self) -> Pins:
-        raise NotImplementedError
+    @abstractmethod
+    def pins(self) -> Pins: ...
 
     def run(self, case: Case) -> Run:
         """Lock once, in the state that the case asks for."""

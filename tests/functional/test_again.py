@@ -46,10 +46,18 @@ def test_upgrade_package_moves_that_one(locked: Workspace) -> None:
 
 def test_lock_and_report_tell_what_moved(locked: Workspace) -> None:
     run = locked.locked("--upgrade-package", "a")
-    assert "Written to locks/demo/there; 1 pin changed since the lock before.\n" in run.stdout
+    assert "Written to locks/demo/there; 1 pin changed: a 1.0 -> 2.0\n" in run.stdout
     assert locked.content()["change"] == [{"name": "a", "old": "1.0", "new": "2.0"}]
     told = "## Changes since the lock before\n\n| project | before | now |\n|---|---|---|\n| a | 1.0 | 2.0 |\n\n"
     assert told in locked.read("report.md")
+
+
+def test_a_run_that_moves_nothing_says_so(locked: Workspace) -> None:
+    locked.locked("--upgrade-package", "a")
+    (locked.matrices / "stacks" / "demo.toml").write_text(
+        (locked.matrices / "stacks" / "demo.toml").read_text() + "# a comment\n"
+    )
+    assert "Written to locks/demo/there; no pin changed.\n" in locked.locked().stdout
 
 
 def test_upgrade_tells_what_moved_too(locked: Workspace) -> None:

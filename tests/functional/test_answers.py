@@ -186,9 +186,16 @@ def test_json_never_calls_locked_what_was_not_written(workspace: Workspace, inde
     assert not workspace.locks.exists()
 
 
-def test_a_failure_with_json_leaves_stdout_empty(workspace: Workspace) -> None:
+def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     run = workspace.lock("--json", stack="nothing")
-    assert (run.status, run.stdout) == (2, "")
+    assert run.status == 2
+    assert run.json == {
+        "status": "error",
+        "message": "there is no stack `nothing`",
+        "where": "matrices/stacks",
+        "why": "",
+        "hint": "known stacks are none",
+    }
     assert run.stderr == "error: there is no stack `nothing`\n  at matrices/stacks\nhint: known stacks are none\n"
 
 

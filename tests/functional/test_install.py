@@ -322,14 +322,19 @@ def test_another_processor_is_refused(workspace: Workspace, index: LoopbackIndex
     )
 
 
-def test_another_processor_is_a_warning_in_a_dry_run(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_dry_run_on_another_processor_fails_at_its_end(workspace: Workspace, index: LoopbackIndex) -> None:
     lock_for(workspace, index, HERE.replace(PLATFORM, OTHER_MACHINE))
     run = install(workspace, sys.executable, "--dry-run")
     other = OTHER_MACHINE.removeprefix("linux-")
     assert (run.status, run.stderr) == (
-        0,
-        f"warning: this machine is {platform.machine()}, the lock is for {other}\n",
+        1,
+        (
+            f"warning: this machine is {platform.machine()}, the lock is for {other}\n"
+            "hint: lock the stack for this machine's platform\n"
+            "error: install.sh would stop: 1 of the checks above failed, this machine is not the lock's\n"
+        ),
     )
+    assert "dry run: nothing was changed\n" in run.stdout
 
 
 def test_another_python_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -428,5 +433,11 @@ def test_a_cann_that_is_not_active_is_refused(for_cann: Workspace) -> None:
 def test_without_cann_an_image_can_be_built(for_cann: Workspace) -> None:
     python = make_environment(for_cann.root / "env")
     run = install(for_cann, python, "--skip-system-checks")
-    assert (run.status, run.stderr) == (0, "warning: CANN is not active: ASCEND_HOME_PATH is not set\n")
+    assert (run.status, run.stderr) == (
+        0,
+        (
+            "warning: CANN is not active: ASCEND_HOME_PATH is not set\n"
+            "hint: . /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again\n"
+        ),
+    )
     assert installed(python) == {"base": "1.0"}

@@ -114,13 +114,9 @@ def test_the_complete_engine_alone_is_right_about_prereleases(world: World) -> N
         assert brute.faults(pins(found), extras(found)) == []
 
 
-@given(worlds(acyclic=True))
-def test_the_engines_agree_where_nothing_is_circular(world: World) -> None:
-    assert (search(world) is None) == (complete(world) is None)
-
-
 @given(worlds())
 def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) -> None:
+    """Not the reverse: resolvelib's "impossible" is wrong at times, with backjumping even where nothing is circular."""
     assert search(world) is None or complete(world) is not None
 
 

@@ -229,7 +229,7 @@ fi
 if [ "$dry_run" = yes ]; then
     say "dry run: nothing was changed"
     if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
-        fail "install.sh would stop at the first of $mismatches reasons above: this machine is not the lock's"
+        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's"
     fi
     exit 0
 fi
