@@ -105,7 +105,9 @@ def test_a_kill_at_any_moment_of_writing_leaves_the_old_lock_or_the_new_one(
     steady: dict[str, Tree] = {}
     for version in ("2.0", "1.0"):  # a lock tells what changed, so the second round is what all others are like
         releases(version)
+        begun = time.monotonic()
         workspace.locked()
+        whole_run = time.monotonic() - begun
         steady[version] = tree(workspace.locks)
     moments = random.Random(20261120)
     fresh = workspace.locks / "demo" / ".there.new"
@@ -114,8 +116,11 @@ def test_a_kill_at_any_moment_of_writing_leaves_the_old_lock_or_the_new_one(
         old, new = ("1.0", "2.0") if number % 2 == 0 else ("2.0", "1.0")
         releases(new)
         process = workspace.start("lock", "demo", "--offline")
-        wait_until(fresh.exists, process)
-        time.sleep(moments.uniform(0, 0.05))
+        if number % 3:  # twice in three while it writes, otherwise anywhere
+            wait_until(fresh.exists, process)
+            time.sleep(moments.uniform(0, 0.005))
+        else:
+            time.sleep(moments.uniform(0.2, 0.9) * whole_run)
         process.kill()
         ended.append(workspace.finish(process).status)
         left = tree(workspace.folder())

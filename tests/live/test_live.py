@@ -1,0 +1,52 @@
+"""Against the index that pip on this machine is configured with: `make test-live`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+SMALL = """\
+[stack]
+name = "small"
+summary = "A few projects of all kinds"
+facts = []
+requires = ["httpx[http2]", "pandas<3", "numpy<2"]
+
+[target]
+python = "3.11"
+platform = "linux-aarch64"
+glibc = "2.28"
+"""
+
+
+def lock(*arguments: str) -> dict[str, object]:
+    run = subprocess.run(
+        [sys.executable, "-m", "resolver", "lock", *arguments, "--json"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    answer: dict[str, object] = json.loads(run.stdout)
+    return answer
+
+
+def test_a_small_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_LOCK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "small.toml").write_text(SMALL)
+    pins = lock(str(tmp_path / "small.toml"), "--locks", str(tmp_path / "locks"))["pins"]
+    assert isinstance(pins, dict)
+    assert {"httpx", "httpcore", "h2", "pandas", "numpy", "tzdata"} <= set(pins)
+    assert pins["numpy"] == "1.26.4"
+
+
+def test_the_flagship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_LOCK_CACHE", str(tmp_path / "cache"))
+    pins = lock("verl-qwen3.5", "--locks", str(tmp_path / "locks"))["pins"]
+    assert isinstance(pins, dict)
+    wanted = {"torch": "2.8.0", "torch-npu": "2.8.0.post2", "vllm": "0.13.0", "vllm-ascend": "0.13.0"}
+    assert {name: pins[name] for name in wanted} == wanted
+    assert not [name for name in pins if name == "triton" or name.startswith("nvidia-")]
