@@ -60,15 +60,27 @@ def read(folder: Path) -> Lock | None:
         raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=hint) from None
 
 
+# Tables that a lock has even where they are empty.
+_ALWAYS = frozenset(("index", "stage", "pin", "pins", "why", "file"))
+
+
 def _plain(value: object) -> dict[str, object]:
-    """Without the None that TOML does not have; the order of keys stays."""
+    """Without the None that TOML does not have, and without what is empty; the order of keys stays.
+
+    msgspec leaves out defaults by identity, and whether an empty tuple is *the*
+    empty tuple depends on the version of Python. A lock must not.
+    """
     assert isinstance(value, dict)  # noqa: S101  a lock is a table
-    return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return {key: _tidy(inner) for key, inner in value.items() if _counts(key, inner)}
 
 
-def _without_none(value: object) -> object:
+def _counts(key: str, value: object) -> bool:
+    return value is not None and (key in _ALWAYS or value not in ([], {}, ()))
+
+
+def _tidy(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+        return {key: _tidy(inner) for key, inner in value.items() if _counts(key, inner)}
     if isinstance(value, (list, tuple)):
-        return [_without_none(inner) for inner in value]
+        return [_tidy(inner) for inner in value]
     return value

@@ -44,7 +44,7 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool, moved:
     lines += textwrap.wrap(shown, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     if not written:
         lines.append(f"Nothing changed: {folder} is as it was.")
-    elif not moved:
+    elif not moved or (not lock.first and not lock.change):
         lines.append(f"Written to {folder}; no pin changed.")
     elif lock.first:
         lines.append(f"Written to {folder}, which had no lock before.")
