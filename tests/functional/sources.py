@@ -16,6 +16,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     head = pathlib.Path("PKG-INFO").read_text().split("\\n\\n")[0]
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     name, version = fields["Name"].replace("-", "_"), fields["Version"]
+    if label := os.environ.get("TINY_LABEL"):
+        head = head.replace(f"\\nVersion: {version}", f"\\nVersion: {version}+{label}")
+        version += f"+{label}"
     note = {"prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
     members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
     info = f"{name}-{version}.dist-info"

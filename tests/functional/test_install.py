@@ -142,6 +142,60 @@ def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(
         assert execute(workspace, [str(python), "-c", code]).stdout == f"{flavour}\n"
 
 
+@pytest.fixture
+def labelled(workspace: Workspace, index: LoopbackIndex) -> list[Built]:
+    """A lock with a source build that adds a local part to its version, and the files of its wheelhouse."""
+    workspace.facts(
+        "here",
+        """
+        [[builds]]
+        requires-from = "requirements/run.txt"
+        env = { TINY_LABEL = "empty" }
+        label = "empty"
+        isolation = false
+        reason = "it names itself X+empty whatever is set"
+        """,
+    )
+    files = [add_backend(index), add_source(index, "here", "1.0")]
+    workspace.stack("here", target=HERE)
+    workspace.locked()
+    return files
+
+
+def test_a_build_that_labels_itself_is_installed_by_path(
+    workspace: Workspace, labelled: list[Built], python: Path
+) -> None:
+    for built in labelled:
+        (workspace.root / built.filename).write_bytes(built.content)
+    run = install(workspace, python, "--wheelhouse", ".")
+    assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"here": "1.0+empty", "tinybuild": "1.0"}
+    again = install(workspace, python, "--wheelhouse", ".")
+    assert [line.rpartition(": ")[2] for line in lines(again.stdout, "stage")] == ["already there"] * 2
+
+
+def test_its_archive_is_compared_with_the_lock(workspace: Workspace, labelled: list[Built], python: Path) -> None:
+    backend, archive = labelled
+    (workspace.root / backend.filename).write_bytes(backend.content)
+    (workspace.root / archive.filename).write_bytes(archive.content + b"\0")
+    run = install(workspace, python, "--wheelhouse", ".")
+    assert run.status == 1
+    assert "is not the file of the lock\nhint: bundle it again\n" in run.stderr
+    assert installed(python) == {"tinybuild": "1.0"}
+
+
+def test_without_a_wheelhouse_it_is_refused_before_anything_is_installed(
+    workspace: Workspace, labelled: list[Built], python: Path
+) -> None:
+    run = install(workspace, python)
+    assert_refused(
+        run,
+        "error: here must be installed by path, so --wheelhouse is needed\n"
+        "hint: where there is a network: ascend-lock bundle demo DIR, then install.sh --wheelhouse DIR\n",
+    )
+    assert installed(python) == {}
+
+
 # --- dry run, again, half done
 
 
