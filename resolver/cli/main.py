@@ -69,7 +69,7 @@ def main() -> None:
         _say(error)
         status = error.exit_status
     except (KeyboardInterrupt, click.Abort):
-        sys.stderr.write("interrupted; nothing was changed\n")
+        sys.stderr.write("interrupted; no lock was left half-written\n")
         status = _INTERRUPTED
     except BrokenPipeError:
         status = _INTERRUPTED
@@ -79,7 +79,7 @@ def main() -> None:
         status = 2
     except Exception as error:
         if "keyboard interrupt" in str(error).lower():  # PySAT's own way to tell
-            sys.stderr.write("interrupted; nothing was changed\n")
+            sys.stderr.write("interrupted; no lock was left half-written\n")
             os._exit(_INTERRUPTED)
         if os.environ.get("ASCEND_LOCK_DEBUG"):
             raise

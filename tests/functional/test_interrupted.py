@@ -17,7 +17,7 @@ from tests.functional.conftest import Setup
 from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex, delayed
 
-INTERRUPTED = "\ninterrupted; nothing was changed\n"  # on a terminal the first line holds ^C
+INTERRUPTED = "\ninterrupted; no lock was left half-written\n"  # on a terminal the first line holds ^C
 REFUSED = (
     "error: the lock could not be written; what was there before is untouched\n"
     "  at locks/demo/there\n"
