@@ -24,6 +24,8 @@ from resolver.model.origin import StackLine
 from resolver.model.problem import Ask, Policy, Problem, Stack
 from resolver.model.resolution import Resolution
 from resolver.model.target import Target
+from resolver.render.explanation.places import place_of
+from resolver.render.explanation.sentences import explanation_sentence, statement_details
 from resolver.solve.check import check
 from resolver.solve.solver import solve
 
@@ -58,7 +60,7 @@ def solved(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | No
     """The resolution of a problem that has one; it has passed the independent check."""
     wanted = {canonicalize_name(name): Version(version) for name, version in (preferred or {}).items()}
     answer = solve(problem, catalog, preferred=wanted)
-    assert isinstance(answer, Resolution), [clash.text for clash in answer.clashes]
+    assert isinstance(answer, Resolution), [explanation_sentence(one, "en") for one in answer.statements]
     assert check(problem, answer, catalog) == []
     return answer
 
@@ -76,11 +78,14 @@ def refused(problem: Problem, catalog: Catalog) -> Conflict:
 
 
 def told(problem: Problem, catalog: Catalog) -> list[str]:
-    """A conflict's clashes as lines: `text @ where`, then evidence and strength of a fact."""
-    return [
-        f"{clash.text} @ {clash.where}" + (f" ({clash.evidence}, {clash.strength})" if clash.evidence else "")
-        for clash in refused(problem, catalog).clashes
-    ]
+    """A conflict's statements as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
+    rows = []
+    for statement in refused(problem, catalog).statements:
+        place = place_of(statement, "en")
+        evidence = f" ({place.fact.source}, {place.fact.strength})" if place.fact is not None else ""
+        rows.append(f"{explanation_sentence(statement, 'en')} @ {place.told}{evidence}")
+        rows += [f"  {detail}" for detail in statement_details(statement, "en")]
+    return rows
 
 
 # --- facts

@@ -18,6 +18,7 @@ from packaging.version import Version
 from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.catalogs import Snapshots, with_catalog
+from resolver.cli.explaining import explanation_of, language_of, write_reports
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
 from resolver.lock import build as lock_build
@@ -25,15 +26,22 @@ from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
+from resolver.matrix.load import Inputs, load
 from resolver.model.conflict import Conflict
+from resolver.model.explanation import Explanation
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.render.conflict import conflict_json, conflict_text
+from resolver.model.resolution import Resolution
+from resolver.render.explanation import words
+from resolver.render.explanation.json import explanation_json
+from resolver.render.explanation.sentences import explanation_sentence
+from resolver.render.explanation.text import explanation_text
+from resolver.render.explanation.words import Language
 from resolver.render.files import render
 from resolver.render.summary import lock_json, summary
 from resolver.solve.builds import solve_builds
-from resolver.solve.solver import solve
+from resolver.solve.solver import decide
+from resolver.solve.universe import Universe
 
 _CONFLICT = 1
 
@@ -75,6 +83,8 @@ class Wishes:
 @click.option("--upgrade", is_flag=True, help="Take the newest releases that fit, whatever the lock before says.")
 @click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
 @click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
+@options.explain_seconds
+@options.language
 @options.matrices
 @options.locks
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
@@ -84,6 +94,8 @@ def command(
     upgrade: bool,
     upgrade_packages: tuple[str, ...],
     exclude_newer: dt.datetime | None,
+    explain_seconds: float,
+    language: str | None,
     matrices: Path | None,
     locks: Path,
     as_json: bool,
@@ -102,11 +114,15 @@ def command(
         wishes.check(previous)
         progress.label(f"locking {problem.stack.name} for {problem.target.name}")
         answer = with_catalog(
-            problem, snapshots, partial(_lock, problem, previous, wishes, progress), offline=offline, progress=progress
+            problem,
+            snapshots,
+            partial(_lock, _Job(problem, inputs, exclude_newer, previous, wishes, explain_seconds), progress),
+            offline=offline,
+            progress=progress,
         )
         answers.append(_Answer(problem, previous, answer, target))
     progress.clear()
-    return _finish(answers, as_json=as_json)
+    return _finish(answers, language_of(language), as_json=as_json)
 
 
 def _previous(target: Path, *, upgrade: bool) -> Lock | None:
@@ -120,41 +136,57 @@ def _previous(target: Path, *, upgrade: bool) -> Lock | None:
         raise
 
 
-def _lock(
-    problem: Problem, previous: Lock | None, wishes: Wishes, progress: Progress, catalog: Catalog
-) -> Lock | Conflict:
-    keep, keep_builds = wishes.keep(previous)
+class _Job(NamedTuple):
+    problem: Problem
+    inputs: Inputs
+    cutoff: dt.datetime | None
+    previous: Lock | None
+    wishes: Wishes
+    seconds: float
+
+
+def _lock(job: _Job, progress: Progress, catalog: Catalog) -> Lock | Explanation:
+    previous = job.previous
+    keep, keep_builds = job.wishes.keep(previous)
     hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
-    resolution = solve(problem, catalog, preferred=keep, hints=hints, tick=progress.solving)
-    if isinstance(resolution, Conflict):
-        return resolution
-    builds = solve_builds(resolution, catalog, preferred=keep_builds, tick=progress.solving)
-    return lock_build.build(resolution, builds, catalog, previous)
+    answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
+    if not isinstance(answer, Resolution):
+        return explanation_of(answer, job.inputs, job.cutoff, job.seconds, progress)
+    builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
+    if isinstance(builds, Conflict):
+        why = "; ".join(explanation_sentence(statement, "en") for statement in builds.statements)
+        return lock_build.build(answer, None, catalog, previous, unbuilt=why)
+    return lock_build.build(answer, builds, catalog, previous)
 
 
 class _Answer(NamedTuple):
     problem: Problem
     previous: Lock | None
-    found: Lock | Conflict
+    found: Lock | Explanation
     folder: Path
 
 
-def _finish(answers: list[_Answer], *, as_json: bool) -> int:
-    """Write the locks of all targets, or none where one of them has a conflict, and tell."""
-    conflicts = [answer.found for answer in answers if isinstance(answer.found, Conflict)]
+def _finish(answers: list[_Answer], language: Language, *, as_json: bool) -> int:
+    """Write the locks of all targets, or the reports of those that have a conflict and no lock, and tell."""
+    conflicts = [answer.found for answer in answers if isinstance(answer.found, Explanation)]
+    reports = [(answer.folder, answer.found) for answer in answers if isinstance(answer.found, Explanation)]
     locked = [(answer, answer.found) for answer in answers if isinstance(answer.found, Lock)]
     files = {answer.folder: render(lock) for answer, lock in locked}
     changed = {folder: texts for folder, texts in files.items() if not lock_folder.current(texts, folder)}
-    if not conflicts:
+    if conflicts:
+        write_reports(reports, language)
+    else:
         lock_folder.replace(changed)
     if as_json:
         status = "conflict" if conflicts else "locked"
-        told = [conflict_json(conflict) for conflict in conflicts]
+        told = [explanation_json(conflict, language) for conflict in conflicts]
         told += [lock_json(lock, answer.folder, written=not conflicts) for answer, lock in locked]
         whole = told[0] if len(told) == 1 else {"status": status, "targets": told}
-        sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True) + "\n")
+        sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     elif conflicts:
-        sys.stderr.write("\n".join(map(conflict_text, conflicts)))
+        sys.stderr.write("\n".join(explanation_text(conflict, language) for conflict in conflicts))
+        for folder, _ in reports:
+            sys.stderr.write(words.REPORT_IN(language, folder=folder) + "\n")
     else:
         for answer, lock in locked:
             moved = answer.previous is None or not diff.same(answer.previous, lock)

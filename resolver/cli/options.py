@@ -44,6 +44,25 @@ def locks(function: _Command) -> _Command:
     )(function)
 
 
+def explain_seconds(function: _Command) -> _Command:
+    """--explain-seconds N."""
+    return click.option(
+        "--explain-seconds",
+        type=click.FloatRange(min=0.1),
+        default=60.0,
+        show_default=True,
+        metavar="N",
+        help="How long to look for ways out of a conflict; what was found by then is told.",
+    )(function)
+
+
+def language(function: _Command) -> _Command:
+    """--lang en|zh."""
+    return click.option(
+        "--lang", "language", type=click.Choice(["en", "zh"]), help="The language of reports (default: by locale)."
+    )(function)
+
+
 def read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
     """A day or a moment: 2026-01-31 (to its end) or 2026-01-31T12:00:00Z."""
     if value is None:

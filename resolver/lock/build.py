@@ -15,7 +15,6 @@ from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
-from resolver.model.conflict import Conflict
 from resolver.model.index import PYPI
 from resolver.model.lock import (
     FORMAT,
@@ -36,23 +35,28 @@ from resolver.model.resolution import Pin, Resolution
 
 
 def build(
-    resolution: Resolution, builds: Resolution | Conflict | None, catalog: Catalog, previous: Lock | None = None
+    resolution: Resolution,
+    builds: Resolution | None,
+    catalog: Catalog,
+    previous: Lock | None = None,
+    *,
+    unbuilt: str = "",
 ) -> Lock:
     """The lock of a resolution. `builds` is the environment of builds that have one apart.
 
-    Where that environment has no solution the lock says so, and install.sh
-    builds with what is there already, downloading nothing.
+    Where that environment has no solution `unbuilt` says why: the lock has it
+    as a warning, and install.sh builds with what is there already, downloading nothing.
 
     `previous` is the lock before; where nothing was decided anew, what it says
     of changes stays, so that locking again gives the same bytes.
     """
     problem = resolution.problem
-    every = (*resolution.pins, *(builds.pins if isinstance(builds, Resolution) else ()))
+    every = (*resolution.pins, *(builds.pins if builds is not None else ()))
     catalog.expect_metadata(other for pin in every for other in pin.release.others)
     pins = tuple(_pin(pin, catalog) for pin in resolution.pins)
-    build_pins = tuple(_pin(pin, catalog) for pin in builds.pins) if isinstance(builds, Resolution) else ()
+    build_pins = tuple(_pin(pin, catalog) for pin in builds.pins) if builds is not None else ()
     modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
-    about = list(_applied(resolution))
+    about = list(applied(resolution))
     indexes = sorted({pin.index for pin in (*pins, *build_pins)})
     lock = Lock(
         format=FORMAT,
@@ -91,7 +95,7 @@ def build(
         ),
         override=tuple(_overrides(resolution, catalog)),
         departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
-        warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, builds)),
+        warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, unbuilt)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
@@ -159,7 +163,7 @@ def _why(origin: Origin) -> str:
             return str(origin)
 
 
-def _applied(resolution: Resolution) -> Iterator[facts.Fact]:
+def applied(resolution: Resolution) -> Iterator[facts.Fact]:
     """The facts that speak of what is pinned, in the order of the files."""
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
@@ -200,6 +204,9 @@ def _holds(fact: facts.Warns, resolution: Resolution) -> bool:
 
 def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     target = resolution.problem.target
+    for row in resolution.problem.stack.relaxed:
+        what = f" ({', '.join(row.needs)})" if row.needs else ""
+        yield f"the stack sets the {row.fact.strength} fact `{row.fact.id}`{what} aside: {row.reason} ({row.where})"
     for fact in about:
         if isinstance(fact, facts.Warns):
             yield f"{fact.package}: {fact.text} ({fact.where})"
@@ -223,10 +230,9 @@ def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Cata
         yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
 
 
-def _unbuilt(pins: Sequence[LockedPin], builds: Resolution | Conflict | None) -> Iterator[str]:
-    if isinstance(builds, Conflict):
+def _unbuilt(pins: Sequence[LockedPin], why: str) -> Iterator[str]:
+    if why:
         names = ", ".join(pin.name for pin in pins if pin.mode == "built-apart")
-        why = "; ".join(clash.text for clash in builds.clashes)
         yield (
             f"the tools that build {names} could not be locked ({why}); "
             "install.sh builds with those that the environment has and downloads none"

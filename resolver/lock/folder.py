@@ -53,6 +53,24 @@ def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
             ) from None
 
 
+def add(folder: Path, files: Mapping[str, str]) -> None:
+    """Put texts beside what the folder holds, each of them whole or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder.parent):
+            for name, text in files.items():
+                fresh = folder / f".{name}.partial-{os.getpid()}"
+                fresh.write_text(text, encoding="utf-8", newline="\n")
+                fresh.replace(folder / name)
+    except OSError as error:
+        raise InputError(
+            "the report could not be written",
+            where=str(folder),
+            why=error.strerror or str(error),
+            hint="make room or choose another folder with --locks DIR",
+        ) from None
+
+
 def tidy(folder: Path) -> None:
     """Finish or undo what a killed run left behind, before the folder is read."""
     if _old(folder).exists() or _fresh(folder).exists():

@@ -6,6 +6,8 @@ import datetime as dt
 import difflib
 import hashlib
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from resolver.errors import InputError
@@ -14,10 +16,11 @@ from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts, parse_env, parse_need
 from resolver.matrix.load import Inputs
 from resolver.model import text
-from resolver.model.component import COMPONENTS, Value, parse_value
+from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
+from resolver.model.fact import Fact, Requires, Strength
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.origin import StackLine
-from resolver.model.problem import Ask, Checks, Departure, Policy, Problem, Stack
+from resolver.model.problem import Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
 from resolver.model.target import Target, default_name
 
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
@@ -28,19 +31,33 @@ def compile_problems(inputs: Inputs, *, exclude_newer: dt.datetime | None = None
 
     `exclude_newer` overrides the stack's own cut-off. Raises InputError with file:line:key.
     """
-    stack = _stack(inputs.stack)
-    facts = compile_facts(inputs.facts)
+    facts = compile_facts((*inputs.facts, _own_facts(inputs.stack)))
+    stack = _stack(inputs.stack, facts)
+    facts = _without(facts, stack.relaxed)
     indexes = _indexes(inputs)
     policy = _policy(inputs.stack, exclude_newer)
     targets = _targets(inputs.stack, inputs.systems)
     digest = _digest(inputs, policy)
     return tuple(
-        Problem(stack=stack, target=target, facts=facts, policy=policy, indexes=indexes, digest=digest)
+        Problem(
+            stack=stack,
+            target=target,
+            facts=facts,
+            policy=policy,
+            indexes=indexes,
+            digest=digest,
+            values=_values(target, facts, inputs.systems),
+        )
         for target in targets
     )
 
 
-def _stack(document: Document[schema.StackFile]) -> Stack:
+def _own_facts(document: Document[schema.StackFile]) -> Document[schema.FactFile]:
+    """The facts that a stack brings itself."""
+    return Document(document.name, document.text, document.content.fact, ("fact",))
+
+
+def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Stack:
     table = document.content.stack
     asks = []
     for number, line in enumerate(table.requires):
@@ -55,11 +72,56 @@ def _stack(document: Document[schema.StackFile]) -> Stack:
         departures=tuple(
             Departure(guide=row.guide, here=row.here, reason=row.reason) for row in document.content.departs
         ),
+        relaxed=tuple(_relaxed(document, facts)),
         checks=Checks(
             imports=tuple(document.content.check.imports),
             env=parse_env(document, document.content.check.env, "check", "env"),
         ),
     )
+
+
+def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:
+    """The facts that the stack sets aside; never one that an installer enforces."""
+    known = {fact.id: fact for fact in facts}
+    for number, row in enumerate(document.content.relax):
+        fact = known.get(row.fact)
+        if fact is None:
+            close = difflib.get_close_matches(row.fact, known, n=1)
+            raise InputError(
+                f"there is no fact `{row.fact}` to relax",
+                where=document.place("relax", number, "fact"),
+                hint=f"did you mean `{close[0]}`?" if close else "facts are named by their `id`",
+            )
+        if fact.strength is Strength.ENFORCED:
+            raise InputError(
+                f"the fact `{fact.id}` cannot be relaxed",
+                where=document.place("relax", number, "fact"),
+                why="it is enforced: an installer or the package itself acts on it",
+                hint=f"see {fact.where}",
+            )
+        stated = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
+        for at, need in enumerate(row.needs or ()):
+            if need not in stated:
+                raise InputError(
+                    f"the fact `{fact.id}` has no need `{need}`",
+                    where=document.place("relax", number, "needs", at),
+                    hint=f"its needs are {', '.join(stated)}" if stated else "it has no needs: leave `needs` out",
+                )
+        yield Relaxed(fact=fact, needs=tuple(row.needs or ()), reason=row.reason, where=document.line("relax", number))
+
+
+def _without(facts: tuple[Fact, ...], relaxed: tuple[Relaxed, ...]) -> tuple[Fact, ...]:
+    """The facts that are left, some with fewer needs."""
+    for row in relaxed:
+        kept: list[Fact] = []
+        for fact in facts:
+            if fact.id != row.fact.id:
+                kept.append(fact)
+            elif row.needs and isinstance(fact, Requires):
+                needs = tuple(need for need in fact.needs if str(need) not in row.needs)
+                kept += [replace(fact, needs=needs)] if needs else []
+        facts = tuple(kept)
+    return facts
 
 
 def _targets(document: Document[schema.StackFile], systems: Document[schema.SystemsFile] | None) -> tuple[Target, ...]:
@@ -103,6 +165,22 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
             )
         )
     return tuple(targets)
+
+
+def _values(
+    target: Target, facts: tuple[Fact, ...], systems: Document[schema.SystemsFile] | None
+) -> dict[str, tuple[Value, ...]]:
+    """Values of the target's components that exist: those of systems.toml and those that facts name."""
+    values: dict[str, tuple[Value, ...]] = {}
+    for component, own in target.system.items():
+        known: list[Value] = [own]
+        if systems is not None and component in systems.content.component:
+            known += [parse_value(component, value) for value in systems.content.component[component].known]
+        for fact in facts:
+            if isinstance(fact, Requires):
+                known += [value for need in fact.needs for value in named_values(need, component)]
+        values[component] = nearest(own, known)
+    return values
 
 
 def _known_soc(

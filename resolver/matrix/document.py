@@ -27,11 +27,12 @@ _LARGEST = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Document(Generic[Shape]):
-    """A file's content in its shape. `name` is the path as people know it."""
+    """A file's content in its shape, or that of one table in it, at `below`. `name` is the path as people know it."""
 
     name: str
     text: str
     content: Shape
+    below: KeyPath = ()
 
     @cached_property
     def _lines(self) -> Lines:
@@ -44,11 +45,11 @@ class Document(Generic[Shape]):
 
     def line(self, *path: str | int) -> str:
         """file:line of a key."""
-        return f"{self.name}:{self._lines.line(path)}"
+        return f"{self.name}:{self._lines.line((*self.below, *path))}"
 
     def place(self, *path: str | int) -> str:
         """file:line: key, for errors."""
-        return _place(self.name, self._lines, path)
+        return _place(self.name, self._lines, (*self.below, *path))
 
     def parse(self, read: Callable[[str], Parsed], text: str, *path: str | int, hint: str = "") -> Parsed:
         """`read(text)`, a ValueError of it told as an error at `path`."""
@@ -60,14 +61,22 @@ class Document(Generic[Shape]):
 
 def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
     """Read a TOML file into its shape; InputError with file:line:key where it does not fit."""
+    return read_text(_content(path, name), shape, name)
+
+
+def _content(path: Path, name: str) -> str:
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError(f"`{name}` is larger than {_LARGEST // 1024 // 1024} MiB", where=name)
-        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+        return path.read_bytes().decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"`{name}` is not UTF-8", where=name, why=str(error)) from None
     except OSError as error:
         raise InputError(f"`{name}` cannot be read", where=name, why=error.strerror or str(error)) from None
+
+
+def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
+    """The same of a text that is at hand."""
     try:
         raw = tomli.loads(text)
     except tomli.TOMLDecodeError as error:

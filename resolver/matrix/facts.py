@@ -90,18 +90,26 @@ def _requirement(document: Document[Any], line: str, *path: str | int) -> Requir
 def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
     defaults = document.content.defaults
     stem = PurePosixPath(document.name).stem
+    own = bool(document.below)  # a fact of the stack itself, which must name its project
+    if own and row.package is None:
+        raise InputError(
+            "a fact in a stack must say which project it is about",
+            where=document.place(kind, number),
+            hint='add package = "…"',
+        )
     package = text.name(row.package or stem)
-    if package != text.name(stem):
+    if package != text.name(stem) and not own:
         raise InputError(
             f"a fact about `{package}` stands in the file of `{stem}`",
             where=document.place(kind, number, "package"),
             hint=f"facts about a project stand in facts/{package}.toml",
         )
     common: dict[str, Any] = {
-        "id": row.id or f"{package}-{kind}-{number + 1}",
+        "id": row.id or ("stack-" if own else "") + f"{package}-{kind}-{number + 1}",
         "package": package,
         "versions": _versions(document, row.versions, kind, number, "versions"),
         "reason": _sentence(document, row.reason, kind, number, "reason"),
+        "reason_zh": "" if row.reason_zh is None else _sentence(document, row.reason_zh, kind, number, "reason-zh"),
         "where": document.line(kind, number),
     }
     for key in ("strength", "source", "checked"):
@@ -154,7 +162,11 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
             return model.After(**common, others=tuple(map(text.name, row.others)))
         case schema.WarnsRow():
             return model.Warns(
-                **common, text=row.text, extra=text.name(row.extra or ""), unless=needs(row.unless, "unless")
+                **common,
+                text=row.text,
+                text_zh=row.text_zh or "",
+                extra=text.name(row.extra or ""),
+                unless=needs(row.unless, "unless"),
             )
         case schema.NamesRow():
             return model.Names(**common, index=row.index)

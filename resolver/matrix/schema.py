@@ -33,12 +33,16 @@ class Defaults(_Table, kw_only=True):
 
 
 class FactRow(_Table, kw_only=True):
-    """What every fact has. `versions` is one specifier set, or several of which any may match."""
+    """What every fact has. `versions` is one specifier set, or several of which any may match.
+
+    A text in Chinese may be left out: the English one is shown instead.
+    """
 
     id: Text | None = None
     package: Text | None = None
     versions: Text | Texts = ">=0"
     reason: Text
+    reason_zh: Text | None = None
     strength: Strength | None = None
     source: Text | None = None
     checked: dt.date | None = None
@@ -84,6 +88,7 @@ class AfterRow(FactRow, kw_only=True):
 
 class WarnsRow(FactRow, kw_only=True):
     text: Text
+    text_zh: Text | None = None
     unless: list[Text] = []
     extra: Text | None = None
 
@@ -184,6 +189,14 @@ class CheckTable(_Table, kw_only=True):
     env: dict[str, str] = {}
 
 
+class RelaxRow(_Table, kw_only=True):
+    """A fact that the stack sets aside, wholly or some of its needs, and why."""
+
+    fact: Text
+    needs: Texts | None = None
+    reason: Text
+
+
 class StackFile(_Table, kw_only=True):
     stack: StackTable
     target: TargetTable | list[TargetTable]
@@ -191,4 +204,6 @@ class StackFile(_Table, kw_only=True):
     binding: list[BindingRow] | None = None
     policy: PolicyTable = msgspec.field(default_factory=PolicyTable)
     departs: list[DepartsRow] = []
+    relax: list[RelaxRow] = []
+    fact: FactFile = msgspec.field(default_factory=FactFile)
     check: CheckTable = msgspec.field(default_factory=CheckTable)

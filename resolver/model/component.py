@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,6 +50,22 @@ def parse_value(component: str, text: str) -> Value:
                 raise ValueError(f"`{text}` is not a version of {component} such as 3.11") from None
         case _:
             raise ValueError(f"`{component}` is not a component: known are {', '.join(COMPONENTS)}")
+
+
+def nearest(own: Value, values: Iterable[Value]) -> tuple[Value, ...]:
+    """Distinct values, the nearest to `own` first, of two equally near ones the newer; SoC families have no order."""
+    distinct = sorted(dict.fromkeys(values), key=lambda value: (isinstance(value, str), value))
+    at = distinct.index(own)
+    return tuple(sorted(distinct, key=lambda value: (abs(distinct.index(value) - at), distinct.index(value) < at)))
+
+
+def named_values(need: object, component: str) -> Iterator[Value]:
+    """The values of a component that a requirement names, other than to exclude them."""
+    if isinstance(need, ComponentRequirement) and need.component == component:
+        for clauses in need.alternatives:
+            for clause in clauses:
+                if clause.value is not None and clause.operator not in ("!=", "<", ">"):
+                    yield clause.value
 
 
 @dataclass(frozen=True, slots=True)

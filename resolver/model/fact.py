@@ -2,6 +2,7 @@
 
 Each kind is a type of its own. A fact speaks of the releases of `package` that
 any of its `versions` (PEP 440 specifier sets) contains; pre-releases count.
+Where a text in Chinese (`…_zh`) is empty, the English one is shown.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class _Common:
     package: NormalizedName
     versions: tuple[SpecifierSet, ...]
     reason: str
+    reason_zh: str = ""
     strength: Strength
     source: str
     checked: date
@@ -121,6 +123,7 @@ class Warns(_Common):
     """
 
     text: str
+    text_zh: str = ""
     extra: str
     unless: tuple[Need, ...]
 

@@ -103,19 +103,4 @@ class Unusable:
         return f"{self.parent} cannot be used: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLine:
-    """The policy keeps a release out that the requirements alone would admit."""
-
-    text: str
-
-    @property
-    def where(self) -> str:
-        """No place: policies hold by default (PEP 440, PEP 592)."""
-        return "the policy of the stack"
-
-    def __str__(self) -> str:
-        return self.text
-
-
-Origin = StackLine | FactLine | MetadataLine | BuildLine | SameRelease | Unusable | PolicyLine
+Origin = StackLine | FactLine | MetadataLine | BuildLine | SameRelease | Unusable

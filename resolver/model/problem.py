@@ -9,6 +9,7 @@ from typing import Literal
 
 from packaging.utils import NormalizedName
 
+from resolver.model.component import Value
 from resolver.model.fact import Fact, Need
 from resolver.model.index import Indexes
 from resolver.model.origin import BuildLine, StackLine
@@ -43,6 +44,16 @@ class Checks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relaxed:
+    """A fact that the stack sets aside: wholly, or only these of its needs. `where` is file:line."""
+
+    fact: Fact
+    needs: tuple[str, ...]
+    reason: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """What may be chosen at all. `exclude_newer` is a moment with a zone, or None."""
 
@@ -65,6 +76,7 @@ class Stack:
     where: str
     asks: tuple[Ask, ...]
     departures: tuple[Departure, ...] = ()
+    relaxed: tuple[Relaxed, ...] = ()
     checks: Checks = field(default_factory=Checks)
 
 
@@ -74,6 +86,7 @@ class Problem:
 
     `digest` is the sha256 of all input files' content that it was made from.
     With `wheels_only` source archives do not count: so it is for build tools.
+    `values` are the values of components that are known to exist, nearest to the target's first.
     """
 
     stack: Stack
@@ -83,3 +96,4 @@ class Problem:
     indexes: Indexes
     digest: str
     wheels_only: bool = False
+    values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)

@@ -1,208 +1,151 @@
-"""The complete engine: SAT over a universe that is completed as far as it matters.
+"""The complete engine: newest-first decisions, with a SAT solver that sees further.
 
-A variable stands for each candidate of each package that some opened
-candidate needs; at most one of a package is chosen. A candidate whose metadata
-is not known yet counts as needing nothing: unsatisfiable then is unsatisfiable
-for certain; satisfiable means to open what was chosen and to ask again.
-
-Every edge has a selector, so that an unsatisfiable answer comes with the edges
-that clash. An answer is then made newest-first: in the order in which the
-stack reaches its packages, each gets the most preferred candidate that the
-choices before it leave possible.
+Packages are decided one after the other, each for its most preferred release,
+as the search does it. After every decision the solver is asked whether the
+decisions can still hold together with all that is known. A candidate whose
+metadata is not known yet counts as needing nothing there: unsatisfiable then is
+unsatisfiable for certain, and the solver names the decisions to blame, so that
+the engine goes back to the latest of them at once, and never meets the same clash again.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterator
-
-from pysat.card import CardEnc, EncType
-from pysat.formula import IDPool
-from pysat.solvers import Cadical153
+from itertools import islice
 
 from resolver.errors import UndecidedError
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Edge, Nothing, Owner
-from resolver.model.origin import PolicyLine, SameRelease
+from resolver.model.edge import Edge
+from resolver.model.origin import SameRelease, StackLine
 from resolver.model.package import Kind, Package
-from resolver.solve.admits import satisfies
-from resolver.solve.lookahead import Lookahead
+from resolver.model.statement import Lack
+from resolver.solve.admits import pins
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 
-_PAIRWISE = 5
-_MAX_ROUNDS = 20_000
-_POLISH_ROUNDS = 2_000
+_MAX_ROUNDS = 200_000
+_AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
+
+Tick = Callable[[int, int], None]
 
 
 class Unsatisfiable(Exception):
-    """No choice satisfies these edges together. Without any one of them the rest could hold, as far as is known."""
+    """These grounds clash. Without any one of them the rest could hold, as far as is known."""
 
-    def __init__(self, core: tuple[Edge, ...]) -> None:
+    def __init__(self, core: tuple[Ground, ...]) -> None:
         super().__init__()
         self.core = core
 
 
 class CompleteEngine:
-    """One problem's clauses, growing as metadata becomes known."""
+    """Decides one problem. `clauses` are what it learned."""
 
-    def __init__(
-        self,
-        universe: Universe,
-        *,
-        tick: Callable[[int, int], None] | None = None,
-    ) -> None:
+    def __init__(self, universe: Universe, *, tick: Tick | None = None) -> None:
+        self.clauses = Clauses(universe)
         self._universe = universe
-        self._lookahead = Lookahead(universe)
         self._tick = tick
-        self._pool = IDPool()
-        self._solver = Cadical153()
-        self._variables: dict[Candidate, int] = {}
-        self._candidates: dict[int, Candidate] = {}
-        self._packages: dict[Package, list[Candidate]] = {}
-        self._owners: dict[Package, set[str]] = {}
-        self._selectors: dict[int, Edge] = {}
-        self._opened: set[Candidate] = set()
-        self._limit = _MAX_ROUNDS
+        self._decided: list[Candidate] = []
+        self._edges: dict[Package, list[Edge]] = {}  # what is asked of each package by the decisions
+        self._tries: Counter[Package] = Counter()
         self.rounds = 0
 
     def solve(self) -> dict[Package, Candidate]:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
-        try:
-            for edge in self._universe.roots():
-                self._add(None, edge)
-            answer = self._find([])
-            if answer is None:
-                raise Unsatisfiable(self._core())
-            return self._polish(answer)
-        finally:
-            self._solver.delete()
-
-    # --- clauses
-
-    def _add(self, parent: Candidate | None, edge: Edge) -> None:
-        package = edge.package
-        if isinstance(edge.allows, Owner):
-            self._own(package, edge.allows.name)
-        else:
-            self._introduce(package)
-        allowed = [
-            self._variables[candidate] for candidate in self._packages[package] if satisfies(candidate, edge.allows)
-        ]
-        clause = [-self._select(edge), *allowed]
-        if parent is not None:
-            clause.append(-self._variables[parent])
-        self._solver.add_clause(clause)
-
-    def _select(self, edge: Edge) -> int:
-        """A variable that switches the edge's clause on."""
-        selector: int = self._pool.id(("edge", len(self._selectors)))
-        self._selectors[selector] = edge
-        return selector
-
-    def _introduce(self, package: Package) -> None:
-        if package in self._packages:
-            return
-        candidates = list(self._all(package))
-        self._packages[package] = candidates
-        for candidate in candidates:
-            self._variable(candidate)
-        variables = [self._variables[candidate] for candidate in candidates]
-        self._at_most_one(variables)
-        # tried first: the most preferred of each package
-        self._solver.set_phases([*variables[:1], *(-variable for variable in variables[1:])])
-        if package.extra:
-            self._introduce(package.base)
-
-    def _own(self, package: Package, owner: str) -> None:
-        """A module's owners become known one by one; any two exclude each other."""
-        owners = self._owners.setdefault(package, set())
-        if owner in owners:
-            return
-        owners.add(owner)
-        candidate = self._universe.owner(package, owner)
-        variable = self._variable(candidate)
-        for other in self._packages.setdefault(package, []):
-            self._solver.add_clause([-variable, -self._variables[other]])
-        self._packages[package].append(candidate)
-
-    def _all(self, package: Package) -> Iterator[Candidate]:
-        match package.kind:
-            case Kind.PROJECT:
-                yield from self._universe.every(package)
-            case Kind.SYSTEM:
-                yield from self._universe.candidates(package, ())
-            case _:
-                return
-
-    def _variable(self, candidate: Candidate) -> int:
-        variable = self._variables.get(candidate)
-        if variable is None:
-            variable = self._variables[candidate] = self._pool.id(("candidate", len(self._variables)))
-            self._candidates[variable] = candidate
-        return variable
-
-    def _at_most_one(self, variables: list[int]) -> None:
-        if len(variables) < 2:
-            return
-        encoding = EncType.pairwise if len(variables) <= _PAIRWISE else EncType.seqcounter
-        for clause in CardEnc.atmost(variables, 1, vpool=self._pool, encoding=encoding).clauses:
-            self._solver.add_clause(clause)
-
-    # --- answers
-
-    def _find(self, assumed: list[int]) -> dict[Package, Candidate] | None:
-        """Choices under assumptions, completed until all that is reached is opened."""
         while True:
-            self.rounds += 1
-            if self.rounds > self._limit:
-                raise UndecidedError(
-                    "no answer was found within the limits of the search",
-                    why=f"{self.rounds} rounds, {len(self._packages)} packages",
-                    hint="pin some of the stack's requirements more tightly",
-                )
-            if self._tick is not None:
-                self._tick(self.rounds, len(self._packages))
-            if not self._solver.solve(assumptions=[*assumed, *self._selectors]):
-                return None
-            model = self._solver.get_model()
-            true = {literal for literal in model if literal > 0}
-            chosen = {
-                package: candidate
-                for package, candidates in self._packages.items()
-                for candidate in candidates
-                if self._variables[candidate] in true
-            }
-            reached, closed = self._reach(chosen)
-            if closed and not self._settle(chosen, reached):
-                return reached
+            if not self.clauses.satisfiable():
+                raise Unsatisfiable(tuple(self.clauses.minimal()))
+            package = self._next()
+            if package is None:
+                reached = {candidate.package: candidate for candidate in self._decided}
+                if not self._settle(reached):
+                    return reached
+                while self._holds() and self._put_out(reached):
+                    self._round()
+                self._go_back()
+            elif not self._decide(package):
+                self._go_back()
 
-    def _reach(self, chosen: dict[Package, Candidate]) -> tuple[dict[Package, Candidate], bool]:
-        """What the stack reaches, opening what is met for the first time; whether nothing new was opened."""
-        reached: dict[Package, Candidate] = {}
-        fresh: list[Candidate] = []
-        queue = deque(self._universe.roots())
-        while queue:
-            edge = queue.popleft()
-            candidate = chosen.get(edge.package)
-            if candidate is None or edge.package in reached:
+    def _next(self) -> Package | None:
+        """The package to decide now, in the order of the search: pins, what the stack names, what has bounds."""
+        decided = {candidate.package for candidate in self._decided}
+        self._edges = {}
+        for edge in self._universe.roots():
+            self._edges.setdefault(edge.package, []).append(edge)
+        for candidate in self._decided:
+            for edge in self._universe.edges(candidate):
+                self._edges.setdefault(edge.package, []).append(edge)
+        waiting = [package for package in self._edges if package not in decided]
+        return min(waiting, key=self._preference, default=None)
+
+    def _preference(self, package: Package) -> tuple[object, ...]:
+        edges = self._edges[package]
+        pinned = any(pins(edge.allows) for edge in edges)
+        asked = any(isinstance(edge.origin, StackLine) for edge in edges)
+        bounded = any(str(edge.allows) for edge in edges)
+        return (package.kind.value, not pinned, not asked, not bounded, package)
+
+    def _decide(self, package: Package) -> bool:
+        """Take the most preferred candidate that can hold together with the decisions; False where none can."""
+        for candidate in self._order(package):
+            self._round()
+            if not self._holds(candidate):
                 continue
-            reached[edge.package] = candidate
-            if candidate in self._opened:
-                queue.extend(self._universe.edges(candidate))
-            else:
-                fresh.append(candidate)
-        for candidate in fresh:
-            self._open(candidate)
-        return reached, not fresh
+            if not self.clauses.opened(candidate):
+                self._look_back(candidate)
+                self.clauses.open(candidate)
+                if not self._holds(candidate):
+                    continue
+            self._decided.append(candidate)
+            return True
+        return False
 
-    def _open(self, candidate: Candidate) -> None:
-        self._opened.add(candidate)
-        edges = self._universe.edges(candidate)
-        self._lookahead.expect(edges)
-        for edge in edges:
-            self._add(candidate, edge)
+    def _order(self, package: Package) -> Iterator[Candidate]:
+        """What the requirements so far admit, as the policy has it; then all others, in case more requirements come."""
+        taken: set[Candidate] = set()
+        for candidate in self._universe.candidates(package, self._edges[package]):
+            taken.add(candidate)
+            yield candidate
+        for candidate in self.clauses.packages.get(package, ()):
+            if candidate not in taken:
+                yield candidate
 
-    def _settle(self, chosen: dict[Package, Candidate], reached: dict[Package, Candidate]) -> bool:
+    def _holds(self, *more: Candidate) -> bool:
+        return self.clauses.satisfiable(map(self.clauses.variable, (*self._decided, *more)))
+
+    def _go_back(self) -> None:
+        """Drop the latest of the decisions that cannot hold together, and what came after it, until the rest can."""
+        before = len(self._decided)
+        while self._decided and not self._holds():
+            blamed = self.clauses.blamed()
+            del self._decided[max((at for at, one in enumerate(self._decided) if one in blamed), default=0) :]
+        if len(self._decided) == before and self._holds():
+            raise UndecidedError("the engine came to a halt", hint="please report this together with the stack file")
+
+    def _round(self) -> None:
+        self.rounds += 1
+        if self.rounds > _MAX_ROUNDS:
+            raise UndecidedError(
+                "no answer was found within the limits of the search",
+                why=f"{self.rounds} rounds, {len(self.clauses.packages)} packages",
+                hint="pin some of the stack's requirements more tightly",
+            )
+        if self._tick is not None:
+            self._tick(self.rounds, len(self._decided))
+
+    def _look_back(self, candidate: Candidate) -> None:
+        """When a package is tried again and again: tell the catalog of the releases that come next."""
+        package = candidate.package
+        self._tries[package] += 1
+        if self._tries[package] % _AHEAD == 2 and package.kind is Kind.PROJECT:  # from the second try on
+            known = self.clauses.packages[package]
+            at = known.index(candidate)
+            self.clauses.expect(islice(known, at + 1, at + 1 + _AHEAD))
+
+    # --- what the policy keeps out
+
+    def _settle(self, reached: dict[Package, Candidate]) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without leave; whether it did.
 
         The clause says: not this release together with those who ask for it now,
@@ -224,86 +167,39 @@ class CompleteEngine:
             if candidate in self._universe.candidates(package, [edge for _, edge in asked]):
                 continue
             parents = {parent for parent, _ in asked if parent is not None}
-            others = [other for other in self._variables if other not in parents and self._may_ask(other, package)]
-            idle = {one for one in chosen.values() if reached.get(one.package) is not one}
-            if any(other in idle for other in others):
-                self._put_out(idle)
-            else:
-                kind = "was yanked" if release.yanked else "is a pre-release"
-                leave = "neither the stack nor a fact pins it" if release.yanked else "nothing that needs it names one"
-                policy = Edge(package, Nothing(), PolicyLine(f"{candidate} {kind}, and {leave}"))
-                clause = [-self._select(policy), -self._variables[candidate]]
-                clause += sorted(-self._variables[parent] for parent in parents)
-                clause += [self._variables[other] for other in others]
-                self._solver.add_clause(clause)
+            others = [
+                other for other in self.clauses.candidates() if other not in parents and self._may_ask(other, package)
+            ]
+            variable = self.clauses.variable
+            unless = [*sorted(-variable(parent) for parent in parents), *(variable(other) for other in others)]
+            lack = Lack.YANKED if release.yanked else Lack.PRERELEASE
+            self.clauses.rule_out(Lacking(package.name, lack, ""), candidate, unless)
             return True
         return False
 
-    def _put_out(self, idle: set[Candidate]) -> None:
-        """Forbid candidates that are chosen though nothing leads to them, unless something outside does.
+    def _put_out(self, reached: dict[Package, Candidate]) -> bool:
+        """Forbid what the solver chose though nothing leads to it, unless something outside does; whether it did.
 
         A way from the stack to one of them must enter through a candidate that is
         none of them: one that is known to need one of their packages, or unknown.
         """
+        idle = {one for one in self.clauses.chosen().values() if reached.get(one.package) is not one}
         packages = {one.package for one in idle}
+        variable = self.clauses.variable
         ways = [
-            variable
-            for other, variable in self._variables.items()
+            variable(other)
+            for other in self.clauses.candidates()
             if other not in idle
             and other.package.kind is Kind.PROJECT
-            and (other not in self._opened or any(e.package in packages for e in self._universe.edges(other)))
+            and (not self.clauses.opened(other) or any(e.package in packages for e in self._universe.edges(other)))
         ]
-        for one in sorted(idle, key=self._variables.__getitem__):
-            self._solver.add_clause([-self._variables[one], *ways])
+        for one in sorted(idle, key=variable):
+            self.clauses.imply([-variable(one), *ways])
+        return bool(idle)
 
     def _may_ask(self, candidate: Candidate, package: Package) -> bool:
         if candidate.package.kind is not Kind.PROJECT or candidate.package.base == package:
             return False
-        if candidate not in self._opened:
+        if not self.clauses.opened(candidate):
             return True
         return any(edge.package.base == package for edge in self._universe.edges(candidate))
-
-    def _polish(self, answer: dict[Package, Candidate]) -> dict[Package, Candidate]:
-        """Newest-first, within a budget of rounds and not of time: the same input gives the same answer."""
-        self._limit = self.rounds + _POLISH_ROUNDS
-        fixed: list[int] = []
-        done: set[Package] = set()
-        while (package := self._next(answer, done)) is not None:
-            done.add(package)
-            for candidate in self._packages[package]:
-                if answer[package] is candidate:
-                    break
-                try:
-                    better = self._find([*fixed, self._variables[candidate]])
-                except UndecidedError:
-                    return answer
-                if better is not None and better.get(package) is candidate:
-                    answer = better
-                    break
-            fixed.append(self._variables[answer[package]])
-        return answer
-
-    def _next(self, answer: dict[Package, Candidate], done: set[Package]) -> Package | None:
-        """The first package, from the stack downwards, that is not settled yet."""
-        queue = deque(self._universe.roots())
-        seen: set[Package] = set()
-        while queue:
-            package = queue.popleft().package
-            if package in seen or package not in answer:
-                continue
-            seen.add(package)
-            if package not in done and package.kind is Kind.PROJECT:
-                return package
-            queue.extend(self._universe.edges(answer[package]))
-        return None
-
-    def _core(self) -> tuple[Edge, ...]:
-        """The clashing edges, made minimal by leaving out one after the other."""
-        core = self._last_core()
-        for selector in sorted(core, reverse=True):
-            if selector in core and not self._solver.solve(assumptions=sorted(core - {selector})):
-                core = self._last_core()
-        return tuple(self._selectors[selector] for selector in sorted(core))
-
-    def _last_core(self) -> set[int]:
-        return {literal for literal in self._solver.get_core() or () if literal in self._selectors}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from packaging.utils import NormalizedName
 from packaging.version import Version
@@ -16,15 +18,26 @@ from resolver.model.origin import Unusable
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.solve.check import check
-from resolver.solve.clashes import clashes
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Provider, Reporter
 from resolver.solve.universe import Universe
 
-_MAX_ROUNDS = 3_000  # more than ten times what a stack of 200 projects takes; past it the complete engine decides
+if TYPE_CHECKING:
+    from resolver.solve.complete import CompleteEngine
+    from resolver.solve.ground import Ground
+
+_MAX_ROUNDS = 1_000  # four times what a stack of 200 projects takes; past it the complete engine decides
 
 Tick = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A proof that a problem has no solution: the engine that found it, and grounds that clash."""
+
+    engine: CompleteEngine
+    core: tuple[Ground, ...]
 
 
 def solve(
@@ -42,18 +55,30 @@ def solve(
     rounds and packages decided. Raises UndecidedError where neither can be
     shown, IndexFailure and InputError as the catalog and the facts do.
     """
-    universe = Universe(problem, catalog, preferred)
+    answer = decide(Universe(problem, catalog, preferred), hints=hints, tick=tick)
+    if isinstance(answer, Resolution):
+        return answer
+    from resolver.solve.tell import tell
+
+    statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
+    return Conflict(problem=problem, statements=tuple(statements))
+
+
+def decide(
+    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
+) -> Resolution | Refutation:
+    """The same over a universe that is there already; a conflict comes with its proof."""
     lookahead = Lookahead(universe)
     lookahead.expect(universe.roots())
     lookahead.expect_projects(hints)
-    resolution = _search(universe, lookahead, tick)
-    if resolution is not None and not check(problem, resolution, catalog):
-        return resolution
-    return _decide(universe, tick)
+    resolution = search(universe, lookahead, tick)
+    return resolution if resolution is not None else prove(universe, tick)
 
 
-def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None) -> Resolution | None:
-    """What resolvelib finds; None where it finds nothing or nonsense, which is decided elsewhere.
+def search(
+    universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, max_rounds: int = _MAX_ROUNDS
+) -> Resolution | None:
+    """What resolvelib finds and the check confirms; None where it finds nothing or nonsense, which proves nothing.
 
     It is known to fail on cyclic graphs: by an invalid result, by a wrong
     "impossible", by RecursionError (resolvelib issue 206).
@@ -61,23 +86,26 @@ def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None) -> Reso
     provider = Provider(universe, lookahead)
     reporter = Reporter(provider, tick)
     try:
-        result = Resolver(provider, reporter).resolve(universe.roots(), max_rounds=_MAX_ROUNDS)
-        return gather(universe, result.mapping, engine="search", rounds=reporter.rounds)
+        result = Resolver(provider, reporter).resolve(universe.roots(), max_rounds=max_rounds)
+        resolution = gather(universe, result.mapping, engine="search", rounds=reporter.rounds)
     except (ResolutionImpossible, ResolutionTooDeep, RecursionError, InvalidChoiceError, KeyError):
         return None
+    return None if check(universe.problem, resolution, universe.catalog) else resolution
 
 
-def _decide(universe: Universe, tick: Tick | None) -> Resolution | Conflict:
+def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
+    """What the complete engine finds."""
     from resolver.solve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only where it is needed
 
     engine = CompleteEngine(universe, tick=tick)
     try:
         chosen = engine.solve()
     except Unsatisfiable as answer:
-        for edge in answer.core:
-            if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
-                raise universe.refused[edge.origin.filename] from None
-        return Conflict(problem=universe.problem, clashes=clashes(universe, answer.core))
+        for ground in answer.core:
+            for _, edge in engine.clauses.edges.get(ground, ()):
+                if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
+                    raise universe.refused[edge.origin.filename] from None
+        return Refutation(engine, answer.core)
     try:
         resolution = gather(universe, chosen, engine="complete", rounds=engine.rounds)
         violations = check(universe.problem, resolution, universe.catalog)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
@@ -35,6 +36,9 @@ from resolver.solve.project import Project
 
 # A marker that is a row of `and` with a last member `extra == "x"`.
 _EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
+
+
+_ARCHIVES = 3  # a project's archives without static metadata that are opened before the older ones are given up
 
 
 class Universe:
@@ -63,8 +67,26 @@ class Universe:
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
         self._relevant: dict[tuple[str, str], Requirement | None] = {}
         self.refused: dict[str, ResolverError] = {}
+        self._dynamic: dict[str, list[DynamicArchiveError]] = {}
         self._extras: dict[Release, tuple[str, ...]] = {}
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
+
+    def variant(self, problem: Problem) -> Universe:
+        """The universe of another problem; what is known is shared where only the stack's lines differ."""
+        before = self.problem
+        same = (
+            problem.facts == before.facts
+            and problem.target == before.target
+            and problem.policy == before.policy
+            and problem.indexes == before.indexes
+            and problem.wheels_only == before.wheels_only
+        )
+        if not same:
+            return Universe(problem, self.catalog)
+        other = copy(self)
+        other.problem = problem
+        other.preferred = {}
+        return other
 
     # --- what is wanted
 
@@ -161,6 +183,23 @@ class Universe:
                     yield candidate
         yield from late
 
+    def values(self, package: Package) -> Iterator[Candidate]:
+        """The target's value of a component, then all others that are known or that a fact names."""
+        own = self.problem.target.system.get(package.name)
+        if own is None:
+            return
+        yield self._candidate(package, own)
+        for value in self.problem.values.get(package.name, ()):
+            if value != own:
+                yield self._candidate(package, value)
+
+    def taken_by(self, name: NormalizedName, version: Version) -> facts.Excludes | facts.Names | None:
+        """The fact that takes a release out."""
+        for fact in self._facts.get(name, ()):
+            if isinstance(fact, (facts.Excludes, facts.Names)) and fact.speaks_of(version):
+                return fact
+        return None
+
     def owner(self, package: Package, name: str) -> Candidate:
         """The candidate of a module that stands for its owner."""
         return self._candidate(package, name)
@@ -247,13 +286,20 @@ class Universe:
         if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
             return ()
         parent = str(candidate)
+        stated = self._about(candidate, facts.Metadata)
+        dynamic = self._dynamic.setdefault(candidate.package.name, [])
+        if len(dynamic) >= _ARCHIVES and not (stated or release.builds or release.file.is_wheel):
+            self.refused[release.file.filename] = dynamic[0]
+            return (_nothing(release, parent, "newer archives have no static metadata, so its own was not opened"),)
         try:
-            lines = requirement_lines(self.catalog, release, self._about(candidate, facts.Metadata))
+            lines = requirement_lines(self.catalog, release, stated)
         except UnusableFile as error:
             return (_nothing(release, parent, str(error)),)
         except (DynamicArchiveError, WrongRelease) as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
+            if isinstance(error, DynamicArchiveError):
+                dynamic.append(error)
             return (_nothing(release, parent, error.message),)
         if refusal := self._screen.python_refusal(lines.requires_python):
             return (_nothing(release, parent, refusal),)

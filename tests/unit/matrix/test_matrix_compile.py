@@ -142,6 +142,25 @@ reason = "another project"
     )
 
 
+def test_the_chinese_of_a_fact(tmp_path: Path) -> None:
+    rows = """
+[[warns]]
+text = "mind this"
+text-zh = "注意"
+reason = "seen"
+reason-zh = "  有人见过 "
+[[warns]]
+text = "mind that"
+reason = "heard"
+"""
+    (problem,) = compiled(tmp_path, fact_rows=rows)
+    both, english = problem.facts
+    assert isinstance(both, facts.Warns)
+    assert isinstance(english, facts.Warns)
+    assert (both.text_zh, both.reason_zh) == ("注意", "有人见过")
+    assert (english.text_zh, english.reason_zh) == ("", "")
+
+
 def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
     (problem,) = compiled(tmp_path, STACK.replace('["verl"]', "[]") + TARGET, '[[excludes]]\nreason = "broken"\n')
     assert problem.facts == ()

@@ -341,7 +341,7 @@ def fact(row: str) -> str:
             '[[requires]]\nneeds = ["numpy"]\nreasn = "it says so"\n',
             "unknown key `reasn`\n"
             "  at matrices/facts/verl.toml:8: requires[0].reasn\n"
-            "hint: known keys are id, package, versions, reason, strength, source, checked, needs",
+            "hint: known keys are id, package, versions, reason, reason-zh, strength, source, checked, needs",
             id="unknown key",
         ),
         pytest.param(
@@ -376,6 +376,20 @@ def fact(row: str) -> str:
             id="blank reason",
         ),
         pytest.param(
+            '[[excludes]]\nreason = "broken"\nreason-zh = "  "\n',
+            "the fact has an empty reason\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].reason-zh\n"
+            "hint: say why in a sentence",
+            id="blank reason in Chinese",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = "broken"\ntext-zh = "有问题"\n',
+            "unknown key `text-zh`\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].text-zh\n"
+            "hint: known keys are id, package, versions, reason, reason-zh, strength, source, checked",
+            id="a Chinese text where there is none in English",
+        ),
+        pytest.param(
             '[[excludes]]\nreason = ""\n',
             "Expected `str` of length >= 1\n  at matrices/facts/verl.toml:7: excludes[0].reason",
             id="empty reason",
@@ -384,7 +398,7 @@ def fact(row: str) -> str:
             "[[excludes]]\n",
             "the key `reason` is missing\n"
             "  at matrices/facts/verl.toml:6: excludes[0]\n"
-            "hint: known keys are id, package, versions, reason, strength, source, checked",
+            "hint: known keys are id, package, versions, reason, reason-zh, strength, source, checked",
             id="no reason",
         ),
         pytest.param(

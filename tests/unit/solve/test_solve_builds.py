@@ -6,6 +6,7 @@ import pytest
 
 from resolver.errors import InputError
 from resolver.model.conflict import Conflict
+from resolver.render.explanation.sentences import explanation_sentence
 from resolver.model.resolution import Resolution
 from resolver.solve.builds import build_problem, solve_builds
 from tests.datacatalog import DataCatalog
@@ -77,9 +78,9 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     resolution = solved(problem("b"), catalog)
     answer = solve_builds(resolution, catalog)
     assert isinstance(answer, Conflict)
-    assert [clash.text for clash in answer.clashes] == [
+    assert [explanation_sentence(statement, "en") for statement in answer.statements] == [
         "building b 1 needs tool",
-        "tool 1 has no file for the target: each is a source archive, and build tools are not built in turn",
+        "tool 1 has no file for the target: tool-1.tar.gz is a source archive, and build tools are not built in turn",
     ]
 
 

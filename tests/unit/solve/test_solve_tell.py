@@ -18,7 +18,7 @@ def test_no_version_in_the_range() -> None:
     catalog = DataCatalog({"torch": {"2.8.0": [], "2.9.0": []}})
     assert told(problem("torch==2.8.1"), catalog) == [
         "the stack asks for torch==2.8.1 @ stack.toml:5",
-        "there is no release of torch in `==2.8.1`; the newest is 2.9.0 @ index page of torch",
+        "there is no release of torch in `==2.8.1`; the newest is 2.9.0 @ looked up on pypi",
     ]
 
 
@@ -27,7 +27,7 @@ def test_a_project_without_any_release() -> None:
     catalog.add_project("torch", set_aside=[SetAside("torch-2.8.0.exe", Reason.FORMAT)])
     assert told(problem("torch"), catalog) == [
         "the stack asks for torch @ stack.toml:5",
-        "there is no release of torch at all on its page @ index page of torch",
+        "the index page of torch lists no release @ looked up on pypi",
     ]
 
 
@@ -39,13 +39,10 @@ def test_no_file_for_the_target_with_the_reasons() -> None:
     catalog.add_wheel("torch-npu", "2.7.1")
     assert told(problem("torch-npu==2.8.0"), catalog) == [
         "the stack asks for torch-npu==2.8.0 @ stack.toml:5",
-        (
-            "torch-npu 2.8.0 has no file for the target: each is built for another platform or Python"
-            " (cp312-cp312-manylinux_2_28_aarch64); is built for another platform or Python"
-            " (cp311-cp311-manylinux_2_28_x86_64); needs another Python (Requires-Python >=3.12)"
-            " @ torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl,"
-            " torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl, torch_npu-2.8.0.tar.gz"
-        ),
+        "torch-npu 2.8.0 has no file for the target: 2 files are built for another platform or Python, 1 file needs another Python @ looked up on pypi",
+        "  torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl is built for another platform or Python",
+        "  torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl is built for another platform or Python",
+        "  torch_npu-2.8.0.tar.gz needs another Python (Requires-Python >=3.12)",
     ]
 
 
@@ -53,13 +50,14 @@ def test_many_releases_without_a_file_are_told_in_short() -> None:
     catalog = DataCatalog()
     for number in range(7):
         catalog.add_wheel("a", str(number), tags="cp27-none-any")
-    told_of = told(problem("a"), catalog)
-    assert told_of[1] == (
-        "a 6 has no file for the target: each is built for another platform or Python (cp27-none-any)"
-        " @ a-6-cp27-none-any.whl"
-    )
-    assert told_of[-1] == "and 3 older releases of a likewise @ "
-    assert len(told_of) == 6
+    assert told(problem("a"), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        "a 6, 5, 4, 3 and 3 older releases have no file for the target @ looked up on pypi",
+        "  a-6-cp27-none-any.whl is built for another platform or Python",
+        "  a-5-cp27-none-any.whl is built for another platform or Python",
+        "  a-4-cp27-none-any.whl is built for another platform or Python",
+        "  a-3-cp27-none-any.whl is built for another platform or Python",
+    ]
 
 
 def test_two_requirements_of_metadata() -> None:
@@ -88,7 +86,7 @@ def test_releases_that_behave_alike_are_told_together() -> None:
     assert told(problem("a", "b==2"), catalog) == [
         "the stack asks for a @ stack.toml:5",
         "the stack asks for b==2 @ stack.toml:6",
-        "a 3, 2, 1 need b<2 @ metadata of a-3-py3-none-any.whl",
+        "a 1 to 3 (3 releases) need b<2 @ metadata of a-3-py3-none-any.whl",
     ]
 
 
@@ -114,15 +112,15 @@ def test_a_component_that_does_not_match() -> None:
     fact = requires("vllm-ascend", "==0.13.0", "cann in 8.5.0 | 8.5.1")
     assert told(problem("vllm-ascend", facts=[fact], target=target(cann="8.3.RC1")), catalog) == [
         "the stack asks for vllm-ascend @ stack.toml:5",
+        "the target has CANN 8.3.RC1 @ stack.toml",
         "vllm-ascend 0.13.0 needs cann in 8.5.0 | 8.5.1 @ facts/vllm-ascend.toml:7 (a table of the vendor, vendor)",
-        "the target has cann 8.3.RC1 @ stack.toml",
     ]
 
 
 def test_a_component_that_the_stack_asks_for() -> None:
     assert told(problem("hdk >= 25.5.0", target=target(hdk="25.3.rc1.2")), DataCatalog()) == [
         "the stack asks for hdk >= 25.5.0 @ stack.toml:5",
-        "the target has hdk 25.3.rc1.2 @ stack.toml",
+        "the target has HDK 25.3.rc1.2 @ stack.toml",
     ]
 
 
@@ -132,10 +130,7 @@ def test_a_release_that_a_fact_excludes() -> None:
         problem("tensordict==0.9.0", facts=[excludes("tensordict", "==0.9.0", "verl excludes it")]), catalog
     ) == [
         "the stack asks for tensordict==0.9.0 @ stack.toml:5",
-        (
-            "tensordict 0.9.0 has no file for the target:"
-            " each is set aside by a fact (verl excludes it, facts/tensordict.toml:7) @ 0.9.0"
-        ),
+        "tensordict 0.9.0 must not be used: verl excludes it @ facts/tensordict.toml:7 (a table of the vendor, vendor)",
     ]
 
 
@@ -145,14 +140,7 @@ def test_two_owners_of_a_module() -> None:
     assert told(problem("triton", "triton-ascend", facts=facts), catalog) == [
         "the stack asks for triton @ stack.toml:5",
         "the stack asks for triton-ascend @ stack.toml:6",
-        (
-            "triton 3.2.0 needs the module `triton` for itself"
-            " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)"
-        ),
-        (
-            "triton-ascend 3.2.0 needs the module `triton` for itself"
-            " @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)"
-        ),
+        "triton-ascend and triton both own the module `triton`, so at most one of them can be installed @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)",
     ]
 
 

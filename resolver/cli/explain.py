@@ -1,0 +1,169 @@
+"""`ascend-lock explain STACK`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+from packaging.requirements import InvalidRequirement
+from packaging.utils import canonicalize_name
+
+from resolver.catalog.protocol import Catalog
+from resolver.cli import options
+from resolver.cli.catalogs import Snapshots, with_catalog
+from resolver.cli.explaining import explanation_of, language_of, write_reports
+from resolver.cli.progress import Progress
+from resolver.errors import InputError
+from resolver.explain.trial import Clock
+from resolver.explain.why import why
+from resolver.lock import file as lock_file
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import Inputs, find_stack, load
+from resolver.model import text
+from resolver.model.explanation import Explanation, Fix, Why
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import Resolution
+from resolver.render.explanation import words
+from resolver.render.explanation.json import explanation_json
+from resolver.render.explanation.sentences import target_line
+from resolver.render.explanation.text import explanation_text
+from resolver.render.explanation.why import why_json, why_text
+from resolver.render.explanation.words import Language
+from resolver.solve.solver import decide
+from resolver.solve.universe import Universe
+
+_CONFLICT = 1
+
+
+@click.command("explain")
+@click.argument("stack")
+@click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is locked as it is, or what V would break.")
+@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this fix beside the old one.")
+@click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
+@options.explain_seconds
+@options.language
+@options.matrices
+@options.locks
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+def command(
+    stack: str,
+    package: str | None,
+    letter: str | None,
+    offline: bool,
+    explain_seconds: float,
+    language: str | None,
+    matrices: Path | None,
+    locks: Path,
+    as_json: bool,
+) -> int:
+    """Say why STACK has no solution and which changes give it one; or, with --package, why a pin is what it is."""
+    matrices = matrices or options.default_matrices()
+    tongue = language_of(language)
+    progress = Progress(enabled=False if as_json else None)
+    inputs = load(stack, matrices)
+    wanted = None if package is None else _wanted(package)
+    answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
+    for problem in compile_problems(inputs):
+        folder = locks / problem.stack.name / problem.target.name
+        previous = lock_file.read(folder)
+        progress.label(f"solving {problem.stack.name} for {problem.target.name}")
+        ask = partial(_explain, problem, inputs, previous, wanted, explain_seconds, progress)
+        answer = with_catalog(problem, Snapshots(matrices), ask, offline=offline, progress=progress)
+        answers.append((folder, problem, answer))
+    progress.clear()
+    conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
+    write_reports(conflicts, tongue)
+    if as_json:
+        told = [_json(problem, answer, tongue) for _, problem, answer in answers]
+        whole = told[0] if len(told) == 1 else {"targets": told}
+        sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write("\n".join(_text(problem, answer, tongue) for _, problem, answer in answers))
+        for folder, _ in conflicts:
+            sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
+    if letter is not None:
+        _apply(letter, [answer for _, answer in conflicts], find_stack(stack, matrices), inputs, quiet=as_json)
+        return 0
+    return _CONFLICT if conflicts else 0
+
+
+def _wanted(package: str) -> Requirement:
+    try:
+        need = text.requirement(package)
+    except InvalidRequirement:
+        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package") from None
+    if need.extras or need.marker or need.url:
+        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package")
+    return need
+
+
+def _explain(
+    problem: Problem,
+    inputs: Inputs,
+    previous: Lock | None,
+    wanted: Requirement | None,
+    seconds: float,
+    progress: Progress,
+    catalog: Catalog,
+) -> Explanation | Why | None:
+    pinned = {canonicalize_name(pin.name): text.version(pin.version) for pin in previous.pin} if previous else {}
+    preferred = {name: version for name, version in pinned.items() if version is not None}
+    universe = Universe(problem, catalog, preferred if wanted is not None else None)
+    answer = decide(universe, hints=pinned, tick=progress.solving)
+    if not isinstance(answer, Resolution):
+        return explanation_of(answer, inputs, None, seconds, progress)
+    if wanted is None:
+        return None
+    return why(answer, universe, wanted, Clock(seconds, progress.solving))
+
+
+def _json(problem: Problem, answer: Explanation | Why | None, language: Language) -> object:
+    match answer:
+        case Explanation():
+            return explanation_json(answer, language)
+        case Why():
+            return why_json(answer, language)
+        case _:
+            return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
+
+
+def _text(problem: Problem, answer: Explanation | Why | None, language: Language) -> str:
+    match answer:
+        case Explanation():
+            return explanation_text(answer, language)
+        case Why():
+            return why_text(answer, language)
+        case _:
+            solvable = words.SOLVABLE(language, stack=problem.stack.name, target=target_line(problem, language))
+            return f"{solvable}\n{words.SEE_PACKAGE(language)}\n"
+
+
+def _apply(letter: str, found: list[Explanation], path: Path, inputs: Inputs, *, quiet: bool) -> None:
+    """Write a fix's stacks beside the old one and show what differs."""
+    fixes: dict[str, Fix] = {fix.name.lower(): fix for one in found for fix in one.fixes}
+    fix = fixes.get(letter.lower())
+    if fix is None:
+        known = ", ".join(fix.name for fix in fixes.values()) or "none"
+        raise InputError(f"there is no fix `{letter}`", where="--apply", hint=f"found were: {known}")
+    for name, content in fix.files:
+        written = path.with_name(f"{name}.toml")
+        if written.exists() and written.read_text(encoding="utf-8") != content:
+            raise InputError(
+                f"`{written}` is there already and differs; nothing was written",
+                where=str(written),
+                hint="move it away first",
+            )
+    for name, content in fix.files:
+        written = path.with_name(f"{name}.toml")
+        written.write_text(content, encoding="utf-8")
+        if not quiet:
+            rows = difflib.unified_diff(
+                inputs.stack.text.splitlines(keepends=True), content.splitlines(keepends=True), str(path), str(written)
+            )
+            sys.stdout.write("\n" + "".join(rows) + f"\nWritten: {written}\nNext: ascend-lock lock {name}\n")

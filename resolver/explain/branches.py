@@ -1,0 +1,118 @@
+"""How a core closes: where its statements meet, or in which cases, each of them closed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.explanation import Branch, Closing
+from resolver.model.package import Kind, Package
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.solve.tell import spans
+
+_DEEPEST = 4
+
+
+def closing(clauses: Clauses, numbers: Mapping[Ground, int], of: Sequence[Ground]) -> Closing:
+    """The package for which the grounds `of` leave nothing. `numbers` are those of the core's statements."""
+    subject = closing_subject(clauses, of)
+    meet = {numbers[ground] for ground in of if subject in _about(clauses, ground)}
+    return Closing(subject=subject, numbers=tuple(sorted(meet)))
+
+
+def closing_subject(clauses: Clauses, core: Sequence[Ground]) -> str:
+    """What the grounds of a core meet in: of what most of them speak, the one that became known last."""
+    subjects: Counter[str] = Counter()
+    for ground in core:
+        subjects.update(_about(clauses, ground))
+    return max(subjects, key=lambda name: (subjects[name], list(subjects).index(name)))
+
+
+def branches(clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate] = ()) -> tuple[Branch, ...]:
+    """The cases of a core, if its releases behave differently; none where they do not."""
+    of = _under(clauses, numbers, assumed) if assumed else list(numbers)
+    package = _splits(of, {candidate.package for candidate in assumed})
+    if package is None or len(assumed) >= _DEEPEST:
+        return ()
+    cases: dict[tuple[Ground, ...], list[Candidate]] = {}
+    variables = [clauses.variable(one) for one in assumed]
+    for candidate in clauses.packages[package]:
+        if clauses.satisfiable([*variables, clauses.variable(candidate)], _without(of, package)):
+            says = tuple(ground for ground in of if _says(clauses, ground, candidate))
+            cases.setdefault(says, []).append(candidate)
+    return tuple(
+        _branch(clauses, numbers, [*assumed, among[0]], package, among)
+        for _, among in sorted(cases.items(), key=lambda row: _position(row[1][0]))
+    )
+
+
+def _branch(
+    clauses: Clauses,
+    numbers: Mapping[Ground, int],
+    assumed: Sequence[Candidate],
+    package: Package,
+    among: Sequence[Candidate],
+) -> Branch:
+    project = clauses.universe.project(text.name(package.name))
+    further = branches(clauses, numbers, assumed)
+    return Branch(
+        subject=str(package),
+        versions=spans(project, map(_position, among)),
+        closing=None if further else closing(clauses, numbers, _under(clauses, numbers, assumed)),
+        branches=further,
+    )
+
+
+def _under(clauses: Clauses, core: Collection[Ground], assumed: Sequence[Candidate]) -> list[Ground]:
+    """The grounds of a core that close a case."""
+    variables = [clauses.variable(one) for one in assumed]
+    return clauses.minimal(variables, core)
+
+
+def _splits(core: Sequence[Ground], done: set[Package]) -> Package | None:
+    """The package whose releases say different things in a core."""
+    says: Counter[Package] = Counter()
+    for package, texts in _texts(core).items():
+        if package not in done and len(texts) > 1:
+            says[package] = len(texts)
+    return next(iter(islice(says.most_common(), 1)), (None, 0))[0]
+
+
+def _texts(core: Sequence[Ground]) -> dict[Package, set[str]]:
+    found: dict[Package, set[str]] = {}
+    for ground in core:
+        if isinstance(ground, Said):
+            found.setdefault(ground.package, set()).add(ground.text)
+    return found
+
+
+def _without(core: Sequence[Ground], package: Package) -> list[Ground]:
+    """A core without what the package's releases say."""
+    return [ground for ground in core if not (isinstance(ground, Said) and ground.package == package)]
+
+
+def _says(clauses: Clauses, ground: Ground, candidate: Candidate) -> bool:
+    return any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
+
+
+def _position(candidate: Candidate) -> int:
+    return candidate.chosen.position if isinstance(candidate.chosen, Release) else 0
+
+
+def _about(clauses: Clauses, ground: Ground) -> list[str]:
+    """What a ground says something of: the packages that it bounds."""
+    match ground:
+        case Component():
+            return [ground.name]
+        case Taken() | Lacking():
+            return [ground.project]
+        case Line() | Said() | Module():
+            names = []
+            for _, edge in clauses.edges.get(ground, ()):
+                if edge.package.kind is not Kind.NONE:
+                    names.append(edge.package.name)
+            return list(dict.fromkeys(names))

@@ -1,0 +1,244 @@
+"""What may change and at what price, and how a change reads in the stack file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from packaging.utils import canonicalize_name
+
+from resolver.explain.edit import StackText
+from resolver.explain.trial import Trials
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.explanation import Change, ChangeKind
+from resolver.model.fact import Fact, Requires, Strength
+from resolver.model.package import Kind, Package
+from resolver.model.requirement import Requirement
+from resolver.model.statement import Lack, Source
+from resolver.solve.admits import satisfies
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
+from resolver.solve.project import Project
+
+_VERSION = 100
+_EXTRA = 130
+_COMPONENT = {"cann": 140, "hdk": 150, "python": 160}  # soc and glibc are not chosen by who writes a stack
+_CUTOFF = 170
+_ADD = 120
+_OVERRIDE = 900
+_RELAX = {Strength.OBSERVED: 500, Strength.DOCUMENTED: 600, Strength.VENDOR: 700}
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A changed stack: what changed, its text, the price, and whether it goes against a fact."""
+
+    changes: tuple[Change, ...]
+    text: str
+    price: int
+    risky: bool
+
+
+class Changes:
+    """The changes that grounds of one problem stand for."""
+
+    def __init__(self, clauses: Clauses, trials: Trials) -> None:
+        self._clauses = clauses
+        self._trials = trials
+        self._problem = trials.problem
+        self._facts = {fact.id: fact for fact in self._problem.facts}
+        self._lines = {ask.origin: at for at, ask in enumerate(self._problem.stack.asks)}
+
+    def price(self, ground: Ground) -> int | None:
+        """What changing a ground costs; None where the user cannot change it."""
+        match ground:
+            case Line(origin, aspect) if origin in self._lines:
+                at = self._lines[origin]  # of two equal changes the later line's is cheaper
+                if aspect == "version":
+                    return _VERSION + len(self._lines) - at
+                return _EXTRA + len(self._lines) - at if aspect else None
+            case Component():
+                return _COMPONENT.get(ground.name)
+            case Said() if ground.source is Source.METADATA:
+                return _OVERRIDE
+            case Said() | Taken() if ground.fact in self._facts:
+                fact = self._facts[ground.fact]
+                return _RELAX.get(fact.strength) if isinstance(fact, Requires) or isinstance(ground, Taken) else None
+            case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
+                return _CUTOFF
+            case _:
+                return None
+
+    def risky(self, ground: Ground) -> bool:
+        """Whether changing a ground goes against a fact, or against what upstream says of its package."""
+        return isinstance(ground, (Said, Taken))
+
+    @property
+    def _own_cutoff(self) -> bool:
+        return self._trials.inputs.stack.content.policy.exclude_newer is not None
+
+    def candidates(self, ground: Ground, *, newest: bool) -> Iterator[Candidate]:
+        """What a line or a component may become, the nearest to the wish first, or the newest."""
+        if isinstance(ground, Component):
+            package = Package(ground.name, "", Kind.SYSTEM)
+            known = self._clauses.packages[package][1:]
+            yield from known
+            return
+        assert isinstance(ground, Line)  # noqa: S101  nothing else has candidates
+        package, project = self._project(ground)
+        usable = [
+            one for one in self._clauses.packages[package] if isinstance(one.chosen, Release) and not one.chosen.yanked
+        ]
+        stable = [one for one in usable if not one.version.is_prerelease]
+        usable = stable or usable
+        if newest:
+            yield from usable
+            return
+        at = self._wished(ground, project)
+        yield from sorted(usable, key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
+
+    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed | None:
+        """The stack with these changes; None where they cannot be written down."""
+        stack = StackText(self._trials.text)
+        changes: list[Change] = []
+        lines: dict[int, tuple[str, list[Ground]]] = {}
+        price = 0
+        for ground in wanted:
+            price += self.price(ground) or 0
+            if isinstance(ground, Line):
+                lines.setdefault(self._lines[ground.origin], ("", []))[1].append(ground)
+        for at, (_, grounds) in sorted(lines.items()):
+            change = self._line(at, grounds, choice)
+            stack = stack.with_line(at, change.after)
+            changes.append(change)
+        for ground in wanted:
+            match ground:
+                case Component():
+                    change, stack = self._component(stack, ground, choice[ground])
+                case Said() if ground.source is Source.METADATA:
+                    change, stack = self._override(stack, ground)
+                case Said() | Taken():
+                    change, stack = self._relax(stack, ground)
+                case Lacking():
+                    before = str(self._trials.inputs.stack.content.policy.exclude_newer)
+                    where = self._trials.inputs.stack.line("policy", "exclude-newer")
+                    change = Change(
+                        kind=ChangeKind.POLICY, subject="exclude-newer", before=before, after="", where=where
+                    )
+                    stack = stack.without_cutoff()
+                case _:
+                    continue
+            changes.append(change)
+        risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
+        return Changed(tuple(changes), stack.text, price, risky)
+
+    # --- one change
+
+    def _project(self, ground: Line) -> tuple[Package, Project]:
+        need = self._problem.stack.asks[self._lines[ground.origin]].need
+        assert isinstance(need, Requirement)  # noqa: S101  lines about components have no candidates
+        return Package(need.name), self._clauses.universe.project(need.name)
+
+    def _wished(self, ground: Line, project: Project) -> int:
+        """Where the wish stands among the releases."""
+        need = self._problem.stack.asks[self._lines[ground.origin]].need
+        assert isinstance(need, Requirement)  # noqa: S101  see _project
+        mask = project.mask(need.specifier)
+        if mask:
+            return next(project.positions(mask))
+        bounds = [text.version(one.version.removesuffix(".*")) for one in need.specifier]
+        highest = max((bound for bound in bounds if bound is not None), default=None)
+        if highest is None:
+            return 0
+        return sum(1 for version in project.versions if version > highest)
+
+    def _line(self, at: int, grounds: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Change:
+        ask = self._problem.stack.asks[at]
+        need = ask.need
+        assert isinstance(need, Requirement)  # noqa: S101  see _project
+        dropped = {ground.aspect.removeprefix("extra ") for ground in grounds if isinstance(ground, Line)}
+        extras = [extra for extra in need.extras if canonicalize_name(extra) not in dropped]
+        specifier, steps = str(need.specifier), 0
+        kind = ChangeKind.EXTRA
+        for ground in grounds:
+            if isinstance(ground, Line) and ground.aspect == "version":
+                candidate = choice[ground]
+                kind = ChangeKind.VERSION
+                specifier = f"=={candidate.version}"
+                _, project = self._project(ground)
+                steps = self._wished(ground, project) - _position(candidate)
+        marker = f" ; {need.marker}" if need.marker else ""
+        after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{specifier}{marker}"
+        return Change(
+            kind=kind, subject=need.name, before=ask.origin.text, after=after, where=ask.origin.where, steps=steps
+        )
+
+    def _component(self, stack: StackText, ground: Component, candidate: Candidate) -> tuple[Change, StackText]:
+        target = self._problem.target
+        before, after = str(target.system[ground.name]), str(candidate.chosen)
+        path: tuple[str | int, ...] = ("target",)
+        tables = self._trials.inputs.stack.content.target
+        if isinstance(tables, list):
+            path = (*path, self._trials.at)
+        path = (*path, ground.name) if ground.name == "python" else (*path, "system", ground.name)
+        change = Change(
+            kind=ChangeKind.COMPONENT,
+            subject=ground.name,
+            before=before,
+            after=after,
+            where=target.places.get(ground.name, self._problem.stack.where),
+        )
+        return change, stack.with_value(path, after)
+
+    def _relax(self, stack: StackText, ground: Said | Taken) -> tuple[Change, StackText]:
+        fact: Fact = self._facts[ground.fact]
+        row: dict[str, object] = {"fact": fact.id}
+        if isinstance(ground, Said):
+            row["needs"] = [ground.text]
+        row["reason"] = "To be confirmed: say why this fact does not hold here."
+        change = Change(
+            kind=ChangeKind.RELAX,
+            subject=fact.id,
+            before=ground.text if isinstance(ground, Said) else "",
+            after="",
+            where=fact.where,
+        )
+        return change, stack.with_table("relax", row)
+
+    def _override(self, stack: StackText, ground: Said) -> tuple[Change, StackText]:
+        """A `replaces` fact that takes one requirement of upstream's metadata out."""
+        need = text.requirement(ground.text)
+        asked = [edge for edge in self._clauses.roots() if edge.package.base == ground.package.base]
+        parents = [parent for parent, _ in self._clauses.edges[ground] if parent is not None]
+        wished = [
+            one
+            for one in parents
+            if all(satisfies(Candidate(one.package.base, one.chosen), edge.allows) for edge in asked)
+        ]
+        releases = sorted({one.version for one in wished or parents})
+        row: dict[str, object] = {
+            "package": ground.package.name,
+            "versions": [f"=={version}" for version in releases] if len(releases) > 1 else f"=={releases[0]}",
+            "drop": [need.name],
+            "add": [] if ground.package.extra else [need.name],
+            "reason": f"To be confirmed: upstream asks for {ground.text}, which this stack goes against.",
+            "strength": "observed",
+            "source": "proposed by ascend-lock explain",
+            "checked": max(fact.checked for fact in self._problem.facts) if self._problem.facts else date(2026, 1, 1),
+        }
+        changed = stack.with_table("fact.replaces", row)
+        change = Change(
+            kind=ChangeKind.ADD,
+            subject=str(ground.package),
+            before=ground.text,
+            after=changed.text[len(stack.text.rstrip()) :].strip(),
+            where="",
+        )
+        return change, changed
+
+
+def _position(candidate: Candidate) -> int:
+    assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases stand in an order
+    return candidate.chosen.position

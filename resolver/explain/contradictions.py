@@ -1,0 +1,99 @@
+"""All contradictions of a refuted problem: each with its own smallest core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from packaging.version import Version
+
+from resolver.explain.branches import branches, closing, closing_subject
+from resolver.explain.smallest import smallest
+from resolver.explain.wishes import clashing, explore, wish_of, wishes
+from resolver.model.explanation import Contradiction
+from resolver.model.fact import Warns
+from resolver.model.statement import Needs, Statement
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Ground
+from resolver.solve.tell import tell
+
+_MOST = 12
+_SAME_WISHES = 4  # contradictions told of the same lines
+
+
+def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
+    """Cores that are independent: other wishes clash, or the same for reasons that share nothing.
+
+    A wish that cannot hold by itself hides what it clashes with, so the reasons
+    of those are left out in a second round.
+    """
+    explore(clauses)
+    given = [ground for ground in clauses.known if wish_of(ground) is None]
+    told: set[frozenset[Ground]] = set()
+    hiding: set[Ground] = set()
+    for _ in range(2):
+        left = [ground for ground in given if ground not in hiding]
+        for core in islice(_cores(clauses, left, expired), _MOST):
+            wanted = {wish_of(ground) for ground in core} - {None}
+            if len(wanted) == 1:
+                hiding.update(ground for ground in core if wish_of(ground) is None)
+            if frozenset(core) not in told:
+                told.add(frozenset(core))
+                yield core
+        if not hiding:
+            return
+
+
+def _cores(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
+    grounds = wishes(clauses)
+    for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
+        hard = [ground for wish in wanted for ground in grounds[wish]]
+        left = given
+        subjects: set[str] = set()
+        for _ in range(_SAME_WISHES):
+            if clauses.satisfiable(among=[*hard, *left]):
+                break
+            core = _tight(
+                smallest(clauses, clauses.minimal(among=[*hard, *left]), hard=hard, soft=left, expired=expired), clauses
+            )
+            subject = closing_subject(clauses, core)
+            if subject not in subjects:  # else the same by another way
+                subjects.add(subject)
+                yield core
+            used = {ground for ground in core if wish_of(ground) is None}
+            if not used:
+                break
+            left = [ground for ground in left if ground not in used]
+
+
+def _tight(core: Sequence[Ground], clauses: Clauses) -> tuple[Ground, ...]:
+    """A core without aspects of lines that it does not need."""
+    return tuple(clauses.minimal(among=core))
+
+
+def contradiction(clauses: Clauses, core: Sequence[Ground]) -> Contradiction:
+    """A core as people read it."""
+    told = tell(clauses, core)
+    statements = tuple(dict.fromkeys(told.values()))
+    numbers = {ground: statements.index(statement) + 1 for ground, statement in told.items()}
+    cases = branches(clauses, numbers)
+    return Contradiction(
+        statements=statements,
+        closing=None if cases else closing(clauses, numbers, core),
+        branches=cases,
+        notes=tuple(_notes(clauses, statements)),
+    )
+
+
+def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]:
+    """Known faults of the releases that the statements speak of."""
+    for fact in clauses.universe.problem.facts:
+        if not isinstance(fact, Warns) or fact.unless or fact.extra:
+            continue
+        for row in statements:
+            ends = (
+                [end for span in row.versions for end in (span.newest, span.oldest)] if isinstance(row, Needs) else []
+            )
+            if isinstance(row, Needs) and row.subject == fact.package and any(fact.speaks_of(Version(e)) for e in ends):
+                yield fact
+                break

@@ -1,0 +1,115 @@
+"""Changing a stack file: its own text, with its comments, and nothing touched but what changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tomli
+import tomli_w
+
+from resolver.matrix.lines import Lines
+
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
+
+
+class StackText:
+    """The text of a stack file. Each change gives a new one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._raw: dict[str, Any] = tomli.loads(text)
+
+    def renamed(self, name: str) -> StackText:
+        """The same stack under another name."""
+        return self._with(("stack", "name"), self._raw["stack"]["name"], name)
+
+    def with_line(self, number: int, after: str) -> StackText:
+        """With another text for one of its requirements."""
+        return self._with(("stack", "requires", number), self._raw["stack"]["requires"][number], after)
+
+    def without_lines(self, numbers: Sequence[int]) -> StackText:
+        """Without some of its requirements."""
+        rows = self._raw["stack"]["requires"]
+        kept = [row for at, row in enumerate(rows) if at not in set(numbers)]
+        stack = self
+        for at in sorted(numbers, reverse=True):
+            stack = stack._cut(at)
+        if tomli.loads(stack.text)["stack"]["requires"] == kept:
+            return stack
+        return self._dumped({**self._raw, "stack": {**self._raw["stack"], "requires": kept}})
+
+    def with_value(self, path: tuple[str | int, ...], after: str) -> StackText:
+        """With another text at a key, such as ("target", "system", "cann")."""
+        before: Any = self._raw
+        for step in path:
+            before = before[step]
+        return self._with(path, before, after)
+
+    def with_fact_file(self, name: str) -> StackText:
+        """With one more name in its list of facts."""
+        names = [*self._raw["stack"]["facts"], name]
+        return self._dumped({**self._raw, "stack": {**self._raw["stack"], "facts": names}})
+
+    def without_cutoff(self) -> StackText:
+        """Without exclude-newer."""
+        at = Lines(self.text).line(("policy", "exclude-newer")) - 1
+        rows = self.text.splitlines(keepends=True)
+        return StackText("".join(rows[:at] + rows[at + 1 :]))
+
+    def with_table(self, key: str, row: Mapping[str, Any], comment: str = "") -> StackText:
+        """With one more row of an array of tables at its end: ("relax", {…}), ("fact.replaces", {…})."""
+        body = tomli_w.dumps(dict(row))
+        note = f"# {comment}\n" if comment else ""
+        return StackText(f"{self.text.rstrip()}\n\n{note}[[{key}]]\n{body}")
+
+    # --- the text
+
+    def _with(self, path: tuple[str | int, ...], before: str, after: str) -> StackText:
+        """The one string at a path replaced where it stands; the whole file written anew where it cannot be found."""
+        rows = self.text.splitlines(keepends=True)
+        at = Lines(self.text).line(path) - 1
+        changed = self._swapped(rows[at], before, after)
+        expected = _put(self._raw, path, after)
+        if changed is not None:
+            text = "".join([*rows[:at], changed, *rows[at + 1 :]])
+            if tomli.loads(text) == expected:
+                return StackText(text)
+        return self._dumped(expected)
+
+    @staticmethod
+    def _swapped(row: str, before: str, after: str) -> str | None:
+        for match in _STRING.finditer(row):
+            if tomli.loads(f"x = {match[0]}")["x"] == before:
+                quoted = tomli_w.dumps({"x": after}).strip().removeprefix("x = ")
+                return row[: match.start()] + quoted + row[match.end() :]
+        return None
+
+    def _cut(self, number: int) -> StackText:
+        """Without one requirement, if it has a line of its own."""
+        rows = self.text.splitlines(keepends=True)
+        at = Lines(self.text).line(("stack", "requires", number)) - 1
+        text = "".join([*rows[:at], *rows[at + 1 :]])
+        kept = list(self._raw["stack"]["requires"])
+        del kept[number]
+        try:
+            if tomli.loads(text) == _put(self._raw, ("stack", "requires"), kept):
+                return StackText(text)
+        except tomli.TOMLDecodeError:
+            pass
+        return self._dumped(_put(self._raw, ("stack", "requires"), kept))
+
+    @staticmethod
+    def _dumped(raw: Mapping[str, Any]) -> StackText:
+        return StackText(tomli_w.dumps(raw))
+
+
+def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """A copy of a tree with another value at a path."""
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    if isinstance(tree, list):
+        return [_put(one, rest, value) if at == step else one for at, one in enumerate(tree)]
+    return {**tree, step: _put(tree[step], rest, value)}

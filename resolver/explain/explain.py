@@ -1,0 +1,130 @@
+"""The whole explanation of a conflict: its contradictions, then ways out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import zip_longest
+from string import ascii_uppercase
+
+from resolver.explain.changes import Changed
+from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.edit import StackText
+from resolver.explain.fixes import Found, find
+from resolver.explain.split import split
+from resolver.explain.trial import Clock, Trials, environment
+from resolver.explain.wishes import wish_of
+from resolver.matrix.load import Inputs
+from resolver.model.explanation import Change, ChangeKind, Contradiction, Explanation, Fix
+from resolver.model.resolution import Resolution
+from resolver.model.statement import Asks, Lacks, Needs
+from resolver.solve.ground import Ground
+from resolver.solve.solver import Refutation
+
+
+def explain(
+    refutation: Refutation, inputs: Inputs, clock: Clock, *, cutoff: datetime | None = None, fixes: bool = True
+) -> Explanation:
+    """Explain a refuted problem that was made from `inputs` (with `cutoff` in place of their own).
+
+    What is not found before the clock's limit is left out, and the explanation says so.
+    Without `fixes` none are looked for: so it is for the builds of a stack.
+    """
+    clauses = refutation.engine.clauses
+    problem = clauses.universe.problem
+    found_cores = list(cores(clauses, clock.expired)) or [refutation.core]
+    contradictions = tuple(contradiction(clauses, core) for core in found_cores)
+    found = Found()
+    shown: list[Fix] = []
+    if fixes:
+        trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
+        matter = _matter(contradictions)
+        found = find(clauses, found_cores, trials)
+        shown = [_fix(trials, changed, resolution, matter) for changed, resolution in found.fixes]
+        shown += _splits(trials, found_cores, matter)
+    return Explanation(
+        problem=problem,
+        contradictions=contradictions,
+        fixes=_named(shown),
+        attempts=tuple(found.attempts),
+        limited=clock.limited,
+    )
+
+
+def _matter(contradictions: Iterable[Contradiction]) -> list[str]:
+    """The projects that the contradictions speak of."""
+    names: dict[str, None] = {}
+    for one in contradictions:
+        for statement in one.statements:
+            match statement:
+                case Needs() | Lacks():
+                    names[statement.subject.partition("[")[0]] = None
+                case Asks():
+                    pass
+                case _:
+                    continue
+        if one.closing is not None:
+            names[one.closing.subject] = None
+    return list(names)
+
+
+def _fix(trials: Trials, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
+    name = trials.problem.stack.name
+    return Fix(
+        name="",
+        changes=changed.changes,
+        environments=(environment(resolution, trials.problem, name, matter),),
+        files=((name, changed.text),),
+        risky=changed.risky,
+    )
+
+
+def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[str]) -> list[Fix]:
+    clashes = [{wish for ground in core if (wish := wish_of(ground)) is not None} for core in found]
+    rows = split(clashes, trials)
+    if not rows:
+        return []
+    lines = [tuple(ask.origin.text for ask in resolution.problem.stack.asks) for _, resolution in rows]
+    changes = tuple(
+        Change(
+            kind=ChangeKind.SPLIT,
+            subject=resolution.problem.stack.name,
+            before="",
+            after=", ".join(line for line in lines[at] if line not in lines[1 - at]),
+            where=trials.problem.stack.where,
+        )
+        for at, (_, resolution) in enumerate(rows)
+    )
+    return [
+        Fix(
+            name="",
+            changes=changes,
+            environments=tuple(
+                environment(resolution, trials.problem, resolution.problem.stack.name, matter) for _, resolution in rows
+            ),
+            files=tuple((resolution.problem.stack.name, text) for text, resolution in rows),
+            risky=False,
+        )
+    ]
+
+
+def _named(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """Fixes with letters, those that go against a fact last. The files of each bear its letter."""
+    ranked = sorted(fixes, key=lambda fix: fix.risky)
+    return tuple(_lettered(fix, letter) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
+
+
+def _lettered(fix: Fix, letter: str) -> Fix:
+    files, environments = [], []
+    for at, ((name, text), where) in enumerate(zip(fix.files, fix.environments, strict=True), 1):
+        base = name[:-2] if len(fix.files) > 1 else name
+        named = f"{base}-{letter.lower()}" + (str(at) if len(fix.files) > 1 else "")
+        files.append((named, StackText(text).renamed(named).text))
+        environments.append(replace(where, name=named))
+    changes = tuple(
+        replace(change, subject=where.name) if change.kind is ChangeKind.SPLIT else change
+        for change, where in zip_longest(fix.changes, environments)
+        if change is not None
+    )
+    return replace(fix, name=letter, changes=changes, files=tuple(files), environments=tuple(environments))

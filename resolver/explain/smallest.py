@@ -1,0 +1,65 @@
+"""The smallest core: no fewer grounds clash, among all that are known.
+
+By the duality of cores and correction sets (Ignatiev, Previti, Liffiton,
+Marques-Silva 2015): every core meets every correction set, so a smallest set
+that meets all correction sets found so far is a smallest core as soon as it clashes.
+PySAT's OptUx does the same over a fixed formula; here it works on the clauses
+that are there already, stops in time, and knows when a core cannot shrink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from pysat.examples.hitman import Hitman
+
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Ground
+
+_ROUNDS = 300
+
+
+def smallest(
+    clauses: Clauses,
+    core: Sequence[Ground],
+    *,
+    hard: Collection[Ground] = (),
+    soft: Collection[Ground] | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> tuple[Ground, ...]:
+    """A core with the fewest grounds, or `core`, which must be a minimal one, where none has fewer.
+
+    `hard` grounds are always part of it; the others come from `soft`, all known ones if not given.
+    Past its limits the answer is `core`: minimal, if perhaps not smallest.
+    """
+    softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
+    fixed = [ground for ground in core if ground in set(hard)]
+    size = len(core) - len(fixed)
+    if size <= 1:
+        return tuple(core)
+    with Hitman(solver="m22", htype="sorted") as hitman:
+        for _ in range(_ROUNDS):
+            hit: list[Ground] | None = hitman.get()
+            if hit is None or len(hit) >= size or expired():
+                return tuple(core)
+            if not clauses.satisfiable(among=[*hard, *hit]):
+                return (*fixed, *hit)
+            hitman.hit(_correction(clauses, [*hard, *hit], softs))
+    return tuple(core)
+
+
+def _correction(clauses: Clauses, kept: list[Ground], softs: Sequence[Ground]) -> list[Ground]:
+    """Soft grounds without which the others can hold, made small: as many as possible are taken back."""
+    broken = clauses.broken()
+    held = [*kept, *(ground for ground in softs if ground not in broken)]
+    out = [ground for ground in softs if ground in broken]
+    correction: list[Ground] = []
+    while out:
+        ground = out.pop(0)
+        if clauses.satisfiable(among=[*held, ground]):
+            broken = clauses.broken()
+            held += [ground, *(other for other in out if other not in broken)]
+            out = [other for other in out if other in broken]
+        else:
+            correction.append(ground)
+    return correction

@@ -1,0 +1,139 @@
+"""Locking a changed stack for real, within a limit of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from resolver.catalog.protocol import Catalog
+from resolver.errors import ResolverError
+from resolver.lock.build import applied
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs
+from resolver.model.explanation import Environment, PinOf
+from resolver.model.fact import Warns
+from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import Resolution
+from resolver.solve.admits import pins
+from resolver.solve.builds import solve_builds
+from resolver.solve.lookahead import Lookahead
+from resolver.solve.solver import Refutation, prove, search
+from resolver.solve.universe import Universe
+
+_SEARCH_ROUNDS = 1_000
+_TRIAL_SECONDS = 10.0
+
+Tick = Callable[[int, int], None]
+
+
+class Expired(Exception):
+    """The limit of time is reached."""
+
+
+class Clock:
+    """A limit of time: `expired` once it is reached, `tick` raises then."""
+
+    def __init__(self, seconds: float, tell: Tick | None = None) -> None:
+        self._end = time.monotonic() + seconds
+        self._tell = tell
+        self.limited = False  # whether anything was cut short
+
+    def expired(self) -> bool:
+        """Whether time is up."""
+        if time.monotonic() > self._end:
+            self.limited = True
+        return self.limited
+
+    def within(self, seconds: float) -> Clock:
+        """A limit that ends with this one or after so many seconds."""
+        return Clock(min(seconds, self._end - time.monotonic()), self._tell)
+
+    def tick(self, rounds: int, packages: int) -> None:
+        """Tell how far a search is; raises Expired."""
+        if self._tell is not None:
+            self._tell(rounds, packages)
+        if self.expired():
+            raise Expired
+
+
+class Trials:
+    """Locks variants of one problem. `inputs` are the files that it was made from, `cutoff` what overrides theirs."""
+
+    def __init__(
+        self, inputs: Inputs, problem: Problem, universe: Universe, clock: Clock, cutoff: datetime | None = None
+    ) -> None:
+        self.inputs = inputs
+        self.problem = problem
+        self.clock = clock
+        self._universe = universe
+        self._cutoff = cutoff
+        self.at = [one.target.name for one in compile_problems(inputs)].index(problem.target.name)
+
+    @property
+    def catalog(self) -> Catalog:
+        """Where everything is looked up."""
+        return self._universe.catalog
+
+    @property
+    def text(self) -> str:
+        """The stack's own text."""
+        return self.inputs.stack.text
+
+    def problem_of(self, text: str) -> Problem:
+        """The problem of a changed stack. Raises InputError."""
+        document = read_text(text, schema.StackFile, self.inputs.stack.name)
+        return compile_problems(replace(self.inputs, stack=document), exclude_newer=self._cutoff)[self.at]
+
+    def lock(self, text: str) -> Resolution | Refutation | None:
+        """Solve a changed stack, its builds included; None where that is not decided, or fails for another reason."""
+        try:
+            problem = self.problem_of(text)
+            universe = self._universe.variant(problem)
+            lookahead = Lookahead(universe)
+            lookahead.expect(universe.roots())
+            clock = self.clock.within(_TRIAL_SECONDS)
+            answer: Resolution | Refutation | None
+            answer = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
+            if answer is None:
+                answer = prove(universe, clock.tick)
+            if isinstance(answer, Resolution):
+                solve_builds(answer, universe.catalog, tick=clock.tick)
+            return answer
+        except (Expired, ResolverError):
+            return None
+
+
+def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequence[str]) -> Environment:
+    """What a changed stack was locked to; `matter` are the projects whose pins are told.
+
+    Warnings about a release that the wish itself pins are left out: they are nothing that the change brings.
+    """
+    asked = [ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)]
+    shown = dict.fromkeys([*asked, *matter])
+    return Environment(
+        name=name,
+        requires=tuple(ask.origin.text for ask in resolution.problem.stack.asks),
+        pins=tuple(
+            PinOf(name=pin.name, version=str(pin.version), wished=pin.name in asked)
+            for pin in (resolution.pin(one) for one in shown)
+            if pin is not None
+        ),
+        count=len(resolution.pins),
+        warnings=tuple(_warnings(resolution, wish, matter)),
+    )
+
+
+def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> Iterator[Warns]:
+    wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
+    for fact in applied(resolution):
+        pin = resolution.pin(fact.package)
+        if not isinstance(fact, Warns) or fact.package not in matter or pin is None:
+            continue
+        need = wished.get(pin.name)
+        if need is None or not pins(need.specifier) or not need.specifier.contains(pin.version, prereleases=True):
+            yield fact

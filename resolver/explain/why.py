@@ -1,0 +1,171 @@
+"""Why a project of a solved problem is at the release where it is, and what another release would break."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import replace
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.errors import InputError, UndecidedError
+from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.trial import Clock, Expired
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.explanation import Contradiction, Why
+from resolver.model.fact import Collides, Excludes, Names, Requires
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
+from resolver.model.problem import Ask
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import Pin, Resolution
+from resolver.model.statement import Asks, Forbids, Needs, Shares, Source, Span, Statement
+from resolver.solve.project import Project
+from resolver.solve.solver import decide
+from resolver.solve.tell import spans
+from resolver.solve.universe import Universe
+
+_PLACE = "--package"
+
+
+def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: Clock) -> Why:
+    """Why a pin of a resolution is what it is.
+
+    With a version in `wanted` that one is tried, else the newest that the target can use.
+    Raises InputError where the resolution has no such project or the project no such release.
+    """
+    pin = resolution.pin(wanted.name)
+    if pin is None:
+        close = difflib.get_close_matches(wanted.name, [one.name for one in resolution.pins], n=1)
+        raise InputError(
+            f"`{wanted.name}` is not part of what the stack leads to",
+            where=_PLACE,
+            hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
+        )
+    project = universe.project(wanted.name)
+    asked = {_statement(origin): _admits(origin, pin.name) for origin in pin.because}
+    newer = tuple(_newer(project, pin.version))
+    tried = _tried(project, wanted, newer)
+    found: tuple[Contradiction, ...] = ()
+    moves: tuple[tuple[str, str, str], ...] = ()
+    if tried:
+        try:
+            found, moves = _try(resolution, universe, wanted.name, tried, clock)
+        except (Expired, UndecidedError):
+            tried = ""
+    bound = [
+        statement
+        for statement, allows in asked.items()
+        if newer and not any(allows.contains(version, prereleases=True) for version in newer)
+    ]
+    return Why(
+        problem=resolution.problem,
+        name=pin.name,
+        version=str(pin.version),
+        asked=tuple(asked),
+        bound=tuple(bound),
+        facts=tuple(_facts(resolution, project, pin)),
+        newer=newer,
+        tried=tried,
+        contradictions=found,
+        moves=moves,
+    )
+
+
+def _newer(project: Project, version: Version) -> Iterator[str]:
+    """The releases after a version that the target can use, newest first; pre-releases and yanked ones apart."""
+    for position in project.positions(project.stable):
+        release = project.release(position)
+        if project.versions[position] <= version:
+            return
+        if isinstance(release, Release) and not release.yanked:
+            yield str(release.version)
+
+
+def _tried(project: Project, wanted: Requirement, newer: tuple[str, ...]) -> str:
+    if not str(wanted.specifier):
+        return newer[0] if newer else ""
+    position = next(project.positions(project.mask(wanted.specifier)), None)
+    if position is None:
+        raise InputError(
+            f"there is no release of {project.name} in `{wanted.specifier}`",
+            where=_PLACE,
+            hint=f"the newest is {project.versions[0]}" if project.versions else "",
+        )
+    return str(project.versions[position])
+
+
+def _try(
+    resolution: Resolution, universe: Universe, name: NormalizedName, version: str, clock: Clock
+) -> tuple[tuple[Contradiction, ...], tuple[tuple[str, str, str], ...]]:
+    """What clashes when the stack asks for this release, too; or which pins it would move."""
+    problem = resolution.problem
+    line = f"{name}=={version}"
+    ask = Ask(need=text.requirement(line), origin=StackLine(line, _PLACE))
+    changed = replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))
+    variant = universe.variant(changed)
+    variant.preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
+    answer = decide(variant, tick=clock.tick)
+    if isinstance(answer, Resolution):
+        return (), tuple(_moves(resolution, answer))
+    clauses = answer.engine.clauses
+    found = [contradiction(clauses, core) for core in list(cores(clauses, clock.expired)) or [answer.core]]
+    return tuple(found), ()
+
+
+def _moves(before: Resolution, after: Resolution) -> Iterator[tuple[str, str, str]]:
+    old = {pin.name: str(pin.version) for pin in before.pins}
+    new = {pin.name: str(pin.version) for pin in after.pins}
+    for name in sorted({*old, *new}):
+        if old.get(name) != new.get(name):
+            yield name, old.get(name, ""), new.get(name, "")
+
+
+def _statement(origin: Origin) -> Statement:
+    match origin:
+        case StackLine():
+            return Asks(text=origin.text, where=origin.where)
+        case FactLine() | BuildLine() | MetadataLine():
+            subject, _, version = origin.parent.rpartition(" ")
+            source = {FactLine: Source.FACT, BuildLine: Source.BUILD, MetadataLine: Source.METADATA}[type(origin)]
+            return Needs(
+                subject=subject,
+                versions=(Span(version, version, 1),),
+                needs=origin.text,
+                source=source,
+                where=origin.filename if isinstance(origin, MetadataLine) else origin.where,
+                fact=None if isinstance(origin, MetadataLine) else origin.fact,
+            )
+        case _:
+            raise AssertionError(f"nothing asks like this: {origin}")
+
+
+def _admits(origin: Origin, name: str) -> SpecifierSet:
+    """What an origin admits of the project."""
+    need = text.requirement(getattr(origin, "text", name))
+    return need.specifier if need.name == name else SpecifierSet()
+
+
+def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Statement]:
+    """The facts about the project that hold here."""
+    for fact in resolution.problem.facts:
+        match fact:
+            case Excludes() | Names() if fact.package == pin.name:
+                gone = [at for at, version in enumerate(project.versions) if fact.speaks_of(version)]
+                yield Forbids(subject=pin.name, versions=spans(project, gone), fact=fact)
+            case Requires() if fact.package == pin.name and fact.speaks_of(pin.version):
+                for need in fact.needs:
+                    yield Needs(
+                        subject=pin.name,
+                        versions=(Span(str(pin.version), str(pin.version), 1),),
+                        needs=str(need),
+                        source=Source.FACT,
+                        where=fact.where,
+                        fact=fact,
+                    )
+            case Collides() if pin.name in (fact.package, fact.other):
+                yield Shares(fact=fact)
+            case _:
+                continue

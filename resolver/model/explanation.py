@@ -1,0 +1,159 @@
+"""Why a problem has no solution, and which changes give it one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from resolver.model.fact import Warns
+from resolver.model.problem import Problem
+from resolver.model.statement import Span, Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """Nothing is left to choose for `subject`; the statements of these numbers (from 1) leave nothing."""
+
+    subject: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """One case: a release of `subject` among `versions` is taken. It is closed, or branches again."""
+
+    subject: str
+    versions: tuple[Span, ...]
+    closing: Closing | None
+    branches: tuple[Branch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """Statements that cannot all hold; any of them left out, the others can.
+
+    Either `closing` says where they meet, or `branches` says it for each case.
+    `notes` are known faults of the releases that the statements speak of.
+    """
+
+    statements: tuple[Statement, ...]
+    closing: Closing | None
+    branches: tuple[Branch, ...] = ()
+    notes: tuple[Warns, ...] = ()
+
+
+class ChangeKind(Enum):
+    """What a fix changes; the order is that of their price."""
+
+    VERSION = "version"  # a line of the stack asks for another version
+    EXTRA = "extra"  # a line of the stack without an extra
+    COMPONENT = "component"  # another CANN, HDK, SoC or Python
+    POLICY = "policy"  # another policy of the stack
+    ADD = "add"  # a fact is added to the stack: `after` is its TOML
+    RELAX = "relax"  # a fact is set aside: a risk
+    SPLIT = "split"  # the lines go to two environments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change: `before` becomes `after`. `where` is file:line of what changes.
+
+    `subject` is the project, the component or the fact's id. `steps` counts the releases
+    between the wish and what it becomes, negative where that is older; 0 where that has no meaning.
+    Of a fact set aside or added `before` is the requirement that goes (`vllm==0.13.0`), empty where it is none.
+    A split has a change for each environment: `subject` is its name, `after` its lines.
+    """
+
+    kind: ChangeKind
+    subject: str
+    before: str
+    after: str
+    where: str
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinOf:
+    """A pin of a fix's lock that matters: asked for, or named in a contradiction."""
+
+    name: str
+    version: str
+    wished: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What a fix was locked to. `name` is the stack's; `count` is the number of all pins.
+
+    `warnings` are facts to know about it that the wish, as far as it can be told, would not have met.
+    """
+
+    name: str
+    requires: tuple[str, ...]
+    pins: tuple[PinOf, ...]
+    count: int
+    warnings: tuple[Warns, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """Changes under which the stack was locked for real: in one environment, or in two.
+
+    `name` is a letter. `files` maps the name of a stack (the changed one, or one for each environment)
+    to the whole text of its TOML file. `risky` fixes go against a fact.
+    """
+
+    name: str
+    changes: tuple[Change, ...]
+    environments: tuple[Environment, ...]
+    files: tuple[tuple[str, str], ...]
+    risky: bool
+
+
+class Outcome(Enum):
+    """How an attempt ended that gave no fix."""
+
+    CONFLICT = "conflict"
+    UNDECIDED = "undecided"  # the limit of time or search was reached
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """Changes that were tried and gave no lock. `because` is a contradiction that they still meet."""
+
+    changes: tuple[Change, ...]
+    outcome: Outcome
+    because: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """All that can be said of a conflict. With `limited`, time ran out and more may be found with more of it."""
+
+    problem: Problem
+    contradictions: tuple[Contradiction, ...]
+    fixes: tuple[Fix, ...]
+    attempts: tuple[Attempt, ...]
+    limited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a project is at the release where it is, in a solved problem.
+
+    `asked` are the statements that ask for it, `bound` those of them that admit nothing newer.
+    `newer` is what exists beyond it, newest first. `tried` is the release that was tried instead, empty
+    for none, with the contradictions that taking it meets; where there are none it can be had, with
+    `moves` as the pins that then change (name, from, to).
+    """
+
+    problem: Problem
+    name: str
+    version: str
+    asked: tuple[Statement, ...]
+    facts: tuple[Statement, ...]
+    newer: tuple[str, ...]
+    tried: str
+    contradictions: tuple[Contradiction, ...]
+    moves: tuple[tuple[str, str, str], ...] = ()
+    bound: tuple[Statement, ...] = ()

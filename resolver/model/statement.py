@@ -1,0 +1,139 @@
+"""What clashes in a conflict: named constraints, each one a sentence with its origin.
+
+A statement holds data, no words: renderers make sentences of it, in English
+and in Chinese. There are five sorts: a line of the stack, a component of the
+target, a requirement (of a file's metadata, a fact or a build), a fact that
+forbids, and the absence of usable files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from resolver.model.fact import Collides, Excludes, Fact, Names
+from resolver.model.release import SetAside
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Releases of a project that follow each other on the indexes, oldest to newest; `count` of them."""
+
+    oldest: str
+    newest: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asks:
+    """The stack asks for `text`. `where` is file:line, or an option (`--package`) that asks what if."""
+
+    text: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Has:
+    """The target has a component in this version. `where` is file:line."""
+
+    component: str
+    value: str
+    where: str
+
+
+class Source(Enum):
+    """Who says that a release needs something."""
+
+    METADATA = "metadata"  # the metadata of its file
+    FACT = "fact"
+    BUILD = "build"  # build-system.requires of its archive, or a fact about the build
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """These releases of `subject` (a project, or one of its extras) need `needs`.
+
+    `where` is the file whose metadata says so (of the newest of the releases), or file:line of `fact`.
+    """
+
+    subject: str
+    versions: tuple[Span, ...]
+    needs: str
+    source: Source
+    where: str
+    fact: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forbids:
+    """A fact takes these releases of `subject` out."""
+
+    subject: str
+    versions: tuple[Span, ...]
+    fact: Excludes | Names
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact."""
+        return self.fact.where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Two distributions own the same importable module, so at most one of them can be installed."""
+
+    fact: Collides
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact."""
+        return self.fact.where
+
+
+class Lack(Enum):
+    """Why there is nothing to take."""
+
+    PROJECT = "project"  # no index bound to the project has it
+    RELEASE = "release"  # no release is in what is wanted
+    FILE = "file"  # the releases have no file that the target can use
+    UNUSABLE = "unusable"  # a file proved unusable when it was opened
+    PRERELEASE = "prerelease"  # pre-releases, which the policy does not take
+    YANKED = "yanked"  # yanked, and pinned by neither the stack nor a fact
+    CUTOFF = "cutoff"  # uploaded after the cut-off
+    UNREACHABLE = "unreachable"  # an index that might have one could not be reached
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A release that cannot be used, and why each of its files was set aside, the nearest to the target first."""
+
+    version: str
+    files: tuple[SetAside, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lacks:
+    """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
+
+    `refusals` are the newest of the releases concerned, of which there are
+    `count`. `newest` is the newest release on the indexes, empty where there is none.
+    `where` names the indexes that were asked, or the file. `unreachable` are indexes
+    that might have had one.
+    """
+
+    subject: str
+    wanted: str
+    lack: Lack
+    where: str
+    count: int = 0
+    newest: str = ""
+    refusals: tuple[Refusal, ...] = ()
+    unreachable: tuple[str, ...] = ()
+
+
+Statement = Asks | Has | Needs | Forbids | Shares | Lacks
+
+
+def fact_of(statement: Statement) -> Fact | None:
+    """The fact that a statement rests on, if any."""
+    return getattr(statement, "fact", None)

@@ -1,0 +1,103 @@
+"""The changes of a fix, and what it was locked to, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Fix, Outcome
+from resolver.model.problem import Problem
+from resolver.render.explanation import words
+from resolver.render.explanation.sentences import component_name, explanation_sentence
+from resolver.render.explanation.words import Language
+
+
+def change_sentence(change: Change, language: Language) -> str:
+    """What is changed, and how far it is from the wish."""
+    text = _change(change, language)
+    if not change.steps:
+        return text
+    distance = words.NEWER if change.steps > 0 else words.OLDER
+    return words.IN_BRACKETS(language, text=text, extra=distance(language, abs(change.steps)))
+
+
+def change_sentences(changes: Sequence[Change], language: Language) -> list[str]:
+    """All changes of a fix or an attempt; a split in one sentence."""
+    told = [change_sentence(change, language) for change in changes if change.kind is not ChangeKind.SPLIT]
+    parts = len(changes) - len(told)
+    if parts:
+        told.append(words.SPLIT(language, count=parts))
+    return told
+
+
+def changes_sentence(changes: Sequence[Change], language: Language) -> str:
+    """The same in one line."""
+    return words.SEMICOLON(language).join(change_sentences(changes, language))
+
+
+def risk_sentence(fix: Fix, language: Language) -> str:
+    """What a fix goes against; empty where it is not risky."""
+    if not fix.risky:
+        return ""
+    against_fact = any(change.kind is ChangeKind.RELAX for change in fix.changes)
+    return (words.RISK_FACT if against_fact else words.RISK_METADATA)(language)
+
+
+def environment_sentence(environment: Environment, language: Language) -> str:
+    """How large the lock is, and the pins that matter."""
+    pins = words.COMMA(language).join(f"{pin.name} {pin.version}" for pin in environment.pins)
+    if not pins:
+        return words.PROJECT_COUNT(language, environment.count)
+    return words.PROJECTS(language, environment.count, pins=pins)
+
+
+def requires_sentence(environment: Environment, language: Language) -> str:
+    """Which lines of the stack an environment has."""
+    return words.ENVIRONMENT(language, name=environment.name, requires=words.COMMA(language).join(environment.requires))
+
+
+def outcome_sentence(attempt: Attempt, language: Language) -> str:
+    """Why an attempt gave no lock."""
+    if attempt.outcome is Outcome.UNDECIDED:
+        return words.UNDECIDED(language)
+    if not attempt.because:
+        return words.NO_SOLUTION(language)
+    told = [explanation_sentence(statement, language) for statement in attempt.because]
+    return words.STILL(language, statements=words.SEMICOLON(language).join(told))
+
+
+def stack_argument(problem: Problem) -> str:
+    """What the stack is called on the command line: its name, or its path where it is not in the matrices."""
+    name = problem.stack.name
+    return name if problem.stack.where == f"matrices/stacks/{name}.toml" else problem.stack.where
+
+
+def _change(change: Change, language: Language) -> str:
+    before, after = change.before, change.after
+    match change.kind:
+        case ChangeKind.COMPONENT:
+            component = component_name(change.subject)
+            template = words.COMPONENT_INSTEAD if before else words.COMPONENT_ADDED
+            return template(language, component=component, before=before, after=after)
+        case ChangeKind.POLICY:
+            template = words.POLICY_INSTEAD if before and after else words.POLICY_ADDED
+            template = template if after else words.POLICY_DROPPED
+            return template(language, before=before, after=after)
+        case ChangeKind.ADD:
+            template = words.FACT_ADDED_AGAINST if before else words.FACT_ADDED
+            return template(language, subject=change.subject, before=before)
+        case ChangeKind.RELAX:
+            template = words.FACT_RELAXED_WITH if before else words.FACT_RELAXED
+            return template(language, subject=change.subject, before=before)
+        case ChangeKind.SPLIT:
+            return words.ENVIRONMENT(language, name=change.subject, requires=after)
+        case ChangeKind.VERSION | ChangeKind.EXTRA:
+            return _line(change, language)
+
+
+def _line(change: Change, language: Language) -> str:
+    if not change.after:
+        return words.LINE_DROPPED(language, before=change.before)
+    if not change.before:
+        return words.LINE_ADDED(language, after=change.after)
+    template = words.WITHOUT_EXTRA if change.kind is ChangeKind.EXTRA else words.ASK_INSTEAD
+    return template(language, before=change.before, after=change.after)

@@ -1,0 +1,90 @@
+"""`conflict.html`: an explanation as one page that needs no network and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from resolver.model.explanation import Explanation, Fix
+from resolver.render.explanation import words
+from resolver.render.explanation.changes import (
+    change_sentences,
+    changes_sentence,
+    requires_sentence,
+    risk_sentence,
+    stack_argument,
+)
+from resolver.render.explanation.diff import change_diff, safe_lines
+from resolver.render.explanation.graph import conflict_graph
+from resolver.render.explanation.json import explanation_json
+from resolver.render.explanation.layout import layout
+from resolver.render.explanation.links import cited
+from resolver.render.explanation.sentences import target_line
+from resolver.render.explanation.words import Language
+from resolver.render.text import one_line
+
+FILE = "conflict.html"
+_LANGUAGES = {"en": "en", "zh": "zh-Hans"}
+
+
+def explanation_html(explanation: Explanation, language: Language = "en") -> str:
+    """The text of conflict.html. Links to the matrices are relative to locks/<stack>/<target>/."""
+    problem = explanation.problem
+    return (
+        _environment()
+        .get_template("conflict.html.j2")
+        .render(
+            view=_one_lined(explanation_json(explanation, language)),
+            drawings=[
+                layout(conflict_graph(contradiction, problem.stack.name, language))
+                for contradiction in explanation.contradictions
+            ],
+            details=[_details(fix, language) for fix in explanation.fixes],
+            target=one_line(target_line(problem, language)),
+            argument=one_line(stack_argument(problem)),
+            words=words,
+            language=language,
+            lang=_LANGUAGES[language],
+            cited=cited,
+        )
+    )
+
+
+def _details(fix: Fix, language: Language) -> Mapping[str, Any]:
+    """What the block of a fix shows beyond its JSON: lines of code keep their breaks."""
+    return {
+        "summary": one_line(changes_sentence(fix.changes, language)),
+        "changes": [one_line(told) for told in change_sentences(fix.changes, language)],
+        "risk": risk_sentence(fix, language),
+        "diffs": [diff for change in fix.changes if (diff := change_diff(change))],
+        "environments": [one_line(requires_sentence(environment, language)) for environment in fix.environments],
+        "files": [(one_line(name), "\n".join(safe_lines(text))) for name, text in fix.files],
+    }
+
+
+def _one_lined(value: Any) -> Any:
+    """All texts on one line, without control characters and marks that turn the direction of writing."""
+    match value:
+        case str():
+            return one_line(value)
+        case dict():
+            return {key: _one_lined(one) for key, one in value.items()}
+        case list():
+            return [_one_lined(one) for one in value]
+        case _:
+            return value
+
+
+@lru_cache(1)
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("resolver.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

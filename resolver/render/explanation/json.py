@@ -1,0 +1,215 @@
+"""An explanation as JSON: conflict.json, and what `--json` prints. docs/conflict-report.md describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from resolver.model.explanation import Attempt, Branch, Change, Closing, Contradiction, Environment, Explanation, Fix
+from resolver.model.fact import Fact, Warns
+from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Span, Statement
+from resolver.render.explanation.changes import change_sentence, environment_sentence, outcome_sentence
+from resolver.render.explanation.links import cited, source_line
+from resolver.render.explanation.places import place_of
+from resolver.render.explanation.sentences import (
+    branch_sentence,
+    claim,
+    closing_sentence,
+    explanation_sentence,
+    reason_of,
+    statement_details,
+    warning_text,
+)
+from resolver.render.explanation.words import Language, sort_of
+
+VERSION = 1  # of the schema; a key may be added within a version, none changes its meaning or goes
+
+
+def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
+    """One target's answer. Texts are in the language, all else is the same in both."""
+    problem = explanation.problem
+    return {
+        "schema": VERSION,
+        "status": "conflict",
+        "language": language,
+        "stack": problem.stack.name,
+        "target": problem.target.name,
+        "system": {key: str(value) for key, value in problem.target.system.items()},
+        "inputs": problem.digest,
+        "limited": explanation.limited,
+        "contradictions": [contradiction_json(one, language) for one in explanation.contradictions],
+        "fixes": [_fix(fix, language) for fix in explanation.fixes],
+        "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
+    }
+
+
+def contradiction_json(contradiction: Contradiction, language: Language) -> dict[str, Any]:
+    """Statements that cannot hold together, where they meet, and the cases."""
+    return {
+        "claim": claim(contradiction, language),
+        "statements": [
+            statement_json(number, statement, language) for number, statement in enumerate(contradiction.statements, 1)
+        ],
+        "closing": _closing(contradiction.closing, language),
+        "branches": [_branch(branch, language) for branch in contradiction.branches],
+        "notes": [_warning(note, language) for note in contradiction.notes],
+    }
+
+
+def statement_json(number: int, statement: Statement, language: Language) -> dict[str, Any]:
+    """A statement: its sentence, its origin, and the data that the sentence was made of."""
+    place = place_of(statement, language)
+    return {
+        "number": number,
+        "kind": _kind(statement),
+        "sort": sort_of(statement),
+        "text": explanation_sentence(statement, language),
+        "details": list(statement_details(statement, language)),
+        "where": statement.where,
+        "origin": place.told,
+        "href": source_line(place.where),
+        "fact": None if place.fact is None else _fact(place.fact, language),
+        "data": _data(statement),
+    }
+
+
+def _kind(statement: Statement) -> str:
+    match statement:
+        case Asks():
+            return "asks"
+        case Has():
+            return "has"
+        case Needs():
+            return "needs"
+        case Forbids():
+            return "forbids"
+        case Shares():
+            return "shares"
+        case Lacks():
+            return "lacks"
+
+
+def _data(statement: Statement) -> dict[str, Any]:
+    match statement:
+        case Asks():
+            return {"requirement": statement.text}
+        case Has():
+            return {"component": statement.component, "value": statement.value}
+        case Needs():
+            return {
+                "subject": statement.subject,
+                "versions": _spans(statement.versions),
+                "requirement": statement.needs,
+                "source": statement.source.value,
+            }
+        case Forbids():
+            return {"subject": statement.subject, "versions": _spans(statement.versions)}
+        case Shares(fact=fact):
+            return {"package": fact.package, "other": fact.other, "module": fact.module}
+        case Lacks():
+            return _lacks(statement)
+
+
+def _lacks(statement: Lacks) -> dict[str, Any]:
+    return {
+        "subject": statement.subject,
+        "wanted": statement.wanted,
+        "lack": statement.lack.value,
+        "count": statement.count,
+        "newest": statement.newest,
+        "unreachable": list(statement.unreachable),
+        "refusals": [
+            {
+                "version": refusal.version,
+                "files": [
+                    {"name": row.filename, "reason": row.reason.name.lower(), "detail": row.detail}
+                    for row in refusal.files
+                ],
+            }
+            for refusal in statement.refusals
+        ],
+    }
+
+
+def _spans(versions: Sequence[Span]) -> list[dict[str, Any]]:
+    return [{"oldest": span.oldest, "newest": span.newest, "count": span.count} for span in versions]
+
+
+def _fact(fact: Fact, language: Language) -> dict[str, Any]:
+    return {
+        "id": fact.id,
+        "package": fact.package,
+        "strength": fact.strength.value,
+        "reason": reason_of(fact, language),
+        "source": fact.source,
+        "links": [{"text": piece.text, "href": piece.href} for piece in cited(fact.source) if piece.href],
+        "checked": fact.checked.isoformat(),
+        "where": fact.where,
+        "href": source_line(fact.where),
+    }
+
+
+def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
+    if closing is None:
+        return None
+    return {
+        "subject": closing.subject,
+        "numbers": list(closing.numbers),
+        "text": closing_sentence(closing, language),
+    }
+
+
+def _branch(branch: Branch, language: Language) -> dict[str, Any]:
+    return {
+        "subject": branch.subject,
+        "versions": _spans(branch.versions),
+        "text": branch_sentence(branch, language),
+        "closing": _closing(branch.closing, language),
+        "branches": [_branch(below, language) for below in branch.branches],
+    }
+
+
+def _warning(warns: Warns, language: Language) -> dict[str, Any]:
+    return {"text": warning_text(warns, language), "fact": _fact(warns, language)}
+
+
+def _change(change: Change, language: Language) -> dict[str, Any]:
+    return {
+        "kind": change.kind.value,
+        "subject": change.subject,
+        "before": change.before,
+        "after": change.after,
+        "where": change.where,
+        "steps": change.steps,
+        "text": change_sentence(change, language),
+    }
+
+
+def _environment(environment: Environment, language: Language) -> dict[str, Any]:
+    return {
+        "name": environment.name,
+        "requires": list(environment.requires),
+        "pins": [{"name": pin.name, "version": pin.version, "wished": pin.wished} for pin in environment.pins],
+        "count": environment.count,
+        "warnings": [_warning(warning, language) for warning in environment.warnings],
+        "text": environment_sentence(environment, language),
+    }
+
+
+def _fix(fix: Fix, language: Language) -> dict[str, Any]:
+    return {
+        "name": fix.name,
+        "risky": fix.risky,
+        "changes": [_change(change, language) for change in fix.changes],
+        "environments": [_environment(environment, language) for environment in fix.environments],
+        "files": [{"name": name, "text": text} for name, text in fix.files],
+    }
+
+
+def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
+    return {
+        "changes": [_change(change, language) for change in attempt.changes],
+        "outcome": attempt.outcome.value,
+        "text": outcome_sentence(attempt, language),
+        "because": [statement_json(number, statement, language) for number, statement in enumerate(attempt.because, 1)],
+    }

@@ -1,0 +1,56 @@
+"""Where a statement comes from: its place, and the evidence of the fact that it rests on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from resolver.model.fact import Fact
+from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
+from resolver.render.explanation import words
+from resolver.render.explanation.words import Language
+
+_FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # rather than names of indexes
+# How an origin of the search spells it.
+_METADATA = "metadata of "
+_BUILD = "build-system.requires of "
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An origin. `told` is it in words; `where` is its file:line, empty where it is none of ours."""
+
+    told: str
+    where: str
+    fact: Fact | None
+
+
+def place_of(statement: Statement, language: Language) -> Place:
+    """The origin of a statement; the fact's strength is not part of it."""
+    fact = fact_of(statement)
+    where = statement.where
+    match statement:
+        case Needs(source=Source.METADATA):
+            return Place(words.METADATA_OF(language, filename=where.removeprefix(_METADATA)), "", fact)
+        case Needs(source=Source.BUILD, fact=None):
+            return Place(words.BUILD_OF(language, filename=where.removeprefix(_BUILD)), "", fact)
+        case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
+            names = [row.filename for refusal in refusals for row in refusal.files]
+            return Place(words.COMMA(language).join(names) or where, "", fact)
+        case Lacks() if where and not _FILE.fullmatch(where):
+            return Place(words.LOOKED_UP(language, indexes=where), "", fact)
+        case Asks() | Has() | Needs() | Forbids() | Shares() | Lacks():
+            return Place(where, where, fact)
+
+
+def with_strength(place: Place, language: Language) -> str:
+    """The origin in words, with the strength of the fact."""
+    if place.fact is None:
+        return place.told
+    strength = words.strength(place.fact.strength, language)
+    return words.WITH_STRENGTH(language, where=place.told, strength=strength)
+
+
+def evidence_of(fact: Fact, language: Language) -> str:
+    """The source of a fact, and the day it was last checked."""
+    return words.CHECKED_ON(language, text=fact.source, date=fact.checked.isoformat())

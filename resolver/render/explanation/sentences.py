@@ -1,0 +1,236 @@
+"""Statements as sentences: the one place where they become words, for every form of a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from resolver.model.explanation import Branch, Closing, Contradiction
+from resolver.model.fact import Fact, Names, Warns
+from resolver.model.problem import Problem
+from resolver.model.release import Reason, SetAside
+from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span, Statement
+from resolver.render.explanation import words
+from resolver.render.explanation.words import Language, listed
+
+_FILES = 4  # of one release that are told by name
+_COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
+
+
+def explanation_sentence(statement: Statement, language: Language) -> str:
+    """What the statement says, in one sentence without a full stop. Texts from outside stand in it as they are."""
+    match statement:
+        case Asks():
+            template = words.TO_BE_TAKEN if statement.where.startswith("--") else words.ASKS
+            return template(language, text=statement.text)
+        case Has():
+            return words.HAS(language, component=component_name(statement.component), value=statement.value)
+        case Needs():
+            return _needs(statement, language)
+        case Forbids():
+            return _forbids(statement, language)
+        case Shares(fact=fact):
+            return words.SHARES(language, package=fact.package, other=fact.other, module=fact.module)
+        case Lacks():
+            return _lacks(statement, language)
+
+
+def statement_details(statement: Statement, language: Language) -> tuple[str, ...]:
+    """What goes with the sentence: the files that were set aside, and why."""
+    if not isinstance(statement, Lacks) or _told_whole(statement):
+        return ()
+    refusals = [refusal for refusal in statement.refusals if refusal.files]
+    if len(statement.refusals) == 1:
+        return tuple(row for refusal in refusals for row in _files(refusal, language))
+    return tuple(_refused(refusal, language) for refusal in refusals)
+
+
+def claim(contradiction: Contradiction, language: Language) -> str:
+    """What is claimed of the statements together."""
+    count = len(contradiction.statements)
+    if count == 1:
+        return words.CLAIM_ONE(language)
+    if count == 2:
+        return words.CLAIM_TWO(language)
+    return words.CLAIM_MANY(language, count=count, fewer=count - 1)
+
+
+def closing_sentence(closing: Closing, language: Language) -> str:
+    """Where statements meet."""
+    told = words.numbers(closing.numbers, language)
+    return words.CLOSING(language, len(closing.numbers), numbers=told, subject=closing.subject)
+
+
+def branch_sentence(branch: Branch, language: Language) -> str:
+    """One case; where it branches again, the line that its own cases stand under."""
+    case = releases(branch.subject, branch.versions, language)
+    if branch.branches:
+        return words.CASE_CASES(language, case=case, subject=branch.branches[0].subject)
+    if branch.closing is None:
+        return case
+    return words.LABELLED(language, label=case, text=closing_sentence(branch.closing, language))
+
+
+def releases(subject: str, versions: Sequence[Span], language: Language) -> str:
+    """`trl 0.27.0 to 0.29.1 (5 releases)`; every release where no versions are given."""
+    if not versions:
+        return words.EVERY(language, subject=subject)
+    told: list[str] = []
+    for span in versions:
+        if span.count > 2:
+            told.append(words.RANGE(language, oldest=span.oldest, newest=span.newest, count=span.count))
+        else:
+            told += [span.oldest, span.newest][: span.count]
+    return words.RELEASE(language, subject=subject, versions=listed(told, language))
+
+
+def release_count(versions: Sequence[Span]) -> int:
+    """How many releases there are; one where no versions are given, as "every release" is said of one."""
+    return sum(span.count for span in versions) or 1
+
+
+def reason_of(fact: Fact, language: Language) -> str:
+    """The fact's reason, in English where it has none in the language."""
+    return (language == "zh" and fact.reason_zh) or fact.reason
+
+
+def warning_text(fact: Warns, language: Language) -> str:
+    """What the fact warns of, in English where it has no text in the language."""
+    return (language == "zh" and fact.text_zh) or fact.text
+
+
+def component_name(component: str) -> str:
+    """`CANN` for `cann`."""
+    return _COMPONENTS.get(component, component)
+
+
+def target_line(problem: Problem, language: Language) -> str:
+    """The target on one line."""
+    target = problem.target
+    parts = [target.platform, f"Python {target.python}"]
+    parts += [
+        f"{component_name(key)} {value}" for key, value in target.system.items() if key not in ("python", "glibc")
+    ]
+    return words.CLAUSE(language).join(parts)
+
+
+def predicate(row: SetAside, language: Language) -> str:
+    """Why one file was set aside."""
+    text = words.predicate(row.reason, language)
+    if not row.detail or row.detail in row.filename:  # as the tags of a wheel are
+        return text
+    return words.IN_BRACKETS(language, text=text, extra=row.detail)
+
+
+def _needs(statement: Needs, language: Language) -> str:
+    told = releases(statement.subject, statement.versions, language)
+    if statement.source is Source.BUILD:
+        return words.BUILDING(language, releases=told, needs=statement.needs)
+    return words.NEEDS(language, release_count(statement.versions), releases=told, needs=statement.needs)
+
+
+def _forbids(statement: Forbids, language: Language) -> str:
+    told = releases(statement.subject, statement.versions, language)
+    count = release_count(statement.versions)
+    reason = reason_of(statement.fact, language)
+    if isinstance(statement.fact, Names):
+        return words.MISNAMED(language, count, releases=told, index=statement.fact.index, reason=reason)
+    return words.EXCLUDED(language, count, releases=told, reason=reason)
+
+
+def _lacks(statement: Lacks, language: Language) -> str:
+    match statement.lack:
+        case Lack.PROJECT:
+            return words.NO_PROJECT(language, subject=statement.subject)
+        case Lack.RELEASE:
+            return _no_release(statement, language)
+        case Lack.UNREACHABLE:
+            names = listed([f"`{name}`" for name in statement.unreachable], language)
+            return words.UNREACHABLE(language, names=names, subject=statement.subject)
+        case Lack.PRERELEASE:
+            return _said(words.PRERELEASE, statement, language)
+        case Lack.YANKED:
+            return _said(words.YANKED, statement, language)
+        case Lack.CUTOFF:
+            return _said(words.CUTOFF, statement, language)
+        case Lack.FILE:
+            return _with_reasons(words.NO_FILE, statement, language)
+        case Lack.UNUSABLE:
+            return _with_reasons(words.UNUSABLE, statement, language)
+
+
+def _said(template: words.Counted, statement: Lacks, language: Language) -> str:
+    """What is said of all releases that are concerned, which are named."""
+    versions = [refusal.version for refusal in statement.refusals]
+    older = statement.count - len(versions)
+    if not versions:
+        named = words.WITHIN(language, subject=statement.subject, wanted=statement.wanted)
+        subject = named if statement.wanted else statement.subject
+        return template(language, 1, releases=words.EVERY(language, subject=subject))
+    if older > 0:
+        versions.append(words.OLDER_RELEASES(language, older))
+    told = words.RELEASE(language, subject=statement.subject, versions=listed(versions, language))
+    return template(language, max(statement.count, len(versions)), releases=told)
+
+
+def _with_reasons(template: words.Counted, statement: Lacks, language: Language) -> str:
+    """The same, with the reasons where it is one release."""
+    told = _said(template, statement, language)
+    if max(statement.count, len(statement.refusals)) != 1 or not statement.refusals[0].files:
+        return told
+    only = statement.refusals[0].files[0]
+    if statement.lack is Lack.UNUSABLE and only.detail:  # which says it better than the sort of reason
+        return words.LABELLED(language, label=told, text=only.detail)
+    return words.LABELLED(language, label=told, text=_reasons(statement.refusals[0], language))
+
+
+def _no_release(statement: Lacks, language: Language) -> str:
+    if not statement.wanted:
+        return words.NO_RELEASE_AT_ALL(language, subject=statement.subject)
+    template = words.NO_RELEASE if statement.newest else words.NO_RELEASE_OR_NEWEST
+    return template(language, subject=statement.subject, wanted=statement.wanted, newest=statement.newest)
+
+
+def _told_whole(statement: Lacks) -> bool:
+    """Whether the sentence has named the only file already."""
+    one = len(statement.refusals) == 1 and len(statement.refusals[0].files) == 1
+    return one and statement.lack in (Lack.FILE, Lack.UNUSABLE) and statement.count <= 1
+
+
+def _reasons(refusal: Refusal, language: Language) -> str:
+    """Why the files of a release were set aside, each reason once."""
+    counts: Counter[Reason] = Counter(row.reason for row in refusal.files)
+    if len(refusal.files) == 1:
+        return _file(refusal.files[0], language)
+    if len(counts) == 1:
+        return words.EACH_FILE(language, predicate=words.predicate(refusal.files[0].reason, language))
+    told = [
+        words.SOME_FILES(language, count, predicate=words.predicate(reason, language, count))
+        for reason, count in counts.items()
+    ]
+    return words.CLAUSE(language).join(told)
+
+
+def _files(refusal: Refusal, language: Language) -> Iterator[str]:
+    """The files of the only release, one by one."""
+    for row in refusal.files[:_FILES]:
+        yield _file(row, language)
+    rest = len(refusal.files) - _FILES
+    if rest > 0:
+        yield words.MORE_FILES(language, rest, files="").strip()
+
+
+def _refused(refusal: Refusal, language: Language) -> str:
+    """One of several releases in one line."""
+    names = words.COMMA(language).join(row.filename for row in refusal.files[:_FILES])
+    rest = len(refusal.files) - _FILES
+    if rest > 0:
+        names = words.MORE_FILES(language, rest, files=names)
+    if len(refusal.files) == 1:
+        return _file(refusal.files[0], language)
+    told = words.IN_BRACKETS(language, text=_reasons(refusal, language), extra=names)
+    return words.LABELLED(language, label=refusal.version, text=told)
+
+
+def _file(row: SetAside, language: Language) -> str:
+    return words.FILE_SET_ASIDE(language, filename=row.filename, predicate=predicate(row, language))

@@ -1,0 +1,176 @@
+"""An explanation for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
+from resolver.model.statement import Statement
+from resolver.render.explanation import words
+from resolver.render.explanation.changes import (
+    change_sentences,
+    changes_sentence,
+    environment_sentence,
+    outcome_sentence,
+    requires_sentence,
+    risk_sentence,
+    stack_argument,
+)
+from resolver.render.explanation.columns import Row, paragraph, two_columns
+from resolver.render.explanation.places import place_of, with_strength
+from resolver.render.explanation.sentences import (
+    branch_sentence,
+    claim,
+    closing_sentence,
+    explanation_sentence,
+    statement_details,
+    target_line,
+    warning_text,
+)
+from resolver.render.explanation.words import Language
+
+WIDTH = 110
+_ATTEMPTS = 10
+
+
+def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
+    """The page for a terminal of `width` columns: plain text that ends with a line break."""
+    return "\n".join(_lines(explanation, language, width)) + "\n"
+
+
+def contradictions_lines(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
+    """Each of several contradictions with its heading; of a single one the heading is the caller's."""
+    total = len(contradictions)
+    for number, contradiction in enumerate(contradictions, 1):
+        if total > 1:
+            said = claim(contradiction, language)
+            yield ""
+            heading = words.CONFLICT_OF(language, number=number, total=total, claim=said)
+            yield from paragraph(heading, width, "")
+        yield from _contradiction(contradiction, language, width)
+
+
+def overall_claim(contradictions: Sequence[Contradiction], language: Language) -> str:
+    """What is said of all contradictions in one line."""
+    if len(contradictions) == 1:
+        return claim(contradictions[0], language)
+    return words.SEVERAL(language, count=len(contradictions))
+
+
+def _contradiction(contradiction: Contradiction, language: Language, width: int) -> Iterator[str]:
+    """The statements with their origins, then where they meet and what is known of the releases."""
+    yield from statement_lines(contradiction.statements, language, width)
+    if contradiction.closing is not None and len(contradiction.statements) > 1:
+        yield from paragraph(closing_sentence(contradiction.closing, language), width, "   => ", "      ")
+    if contradiction.branches:
+        yield from paragraph(
+            words.CASES(language, subject=contradiction.branches[0].subject), width, "   => ", "      "
+        )
+        yield from _branches(contradiction.branches, language, width, "      ")
+    if contradiction.notes:
+        yield ""
+        yield f"  {words.KNOWN_FAULTS(language)}"
+    for note in contradiction.notes:
+        yield from paragraph(warning_text(note, language), width, "  - ", "    ")
+
+
+def statement_lines(statements: Sequence[Statement], language: Language, width: int) -> Iterator[str]:
+    """Numbered statements, the origin of each in a right column."""
+    rows = [_row(number, statement, language) for number, statement in enumerate(statements, 1)]
+    for lines, statement in zip(two_columns(rows, width), statements, strict=True):
+        yield from lines
+        for detail in statement_details(statement, language):
+            yield from paragraph(detail, width, "        ", "          ")
+
+
+def _lines(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
+    problem = explanation.problem
+    target = target_line(problem, language)
+    yield from paragraph(words.NO_ENVIRONMENT(language, stack=problem.stack.name, target=target), width, "")
+    yield ""
+    yield from _why(explanation, language, width)
+    yield ""
+    yield from _ways_out(explanation, language, width)
+    if explanation.limited:
+        yield from paragraph(words.LIMITED(language), width, "")
+        yield words.MORE_TIME(language)
+    yield words.OLD_LOCK(language)
+
+
+def _why(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
+    contradictions = explanation.contradictions
+    if not contradictions:
+        yield from paragraph(words.NO_CONTRADICTION(language), width, "")
+        return
+    heading = words.WHY(language, claim=overall_claim(contradictions, language))
+    yield from paragraph(heading, width, "")
+    yield from contradictions_lines(contradictions, language, width)
+
+
+def _row(number: int, statement: Statement, language: Language) -> Row:
+    place = place_of(statement, language)
+    right = [with_strength(place, language)] + ([place.fact.source] if place.fact else [])
+    return f"  {number:>2}", explanation_sentence(statement, language), right
+
+
+def _branches(branches: Sequence[Branch], language: Language, width: int, indent: str) -> Iterator[str]:
+    for branch in branches:
+        yield from paragraph(branch_sentence(branch, language), width, f"{indent}- ", f"{indent}  ")
+        yield from _branches(branch.branches, language, width, indent + "  ")
+
+
+def _ways_out(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
+    if explanation.fixes:
+        yield words.WAYS_OUT(language)
+        yield from _fixes(explanation.fixes, language, width)
+        argument = stack_argument(explanation.problem)
+        yield ""
+        yield from paragraph(words.APPLY(language, stack=argument, name=explanation.fixes[0].name), width, "")
+        return
+    yield words.NO_WAY_OUT(language)
+    tried = words.LABELLED(language, label=words.HEADING_TRIED(language), text="").rstrip()
+    yield tried if explanation.attempts else words.NOTHING_TRIED(language)
+    for attempt in explanation.attempts[:_ATTEMPTS]:
+        yield from paragraph(changes_sentence(attempt.changes, language), width, "  - ", "    ")
+        yield from paragraph(outcome_sentence(attempt, language), width, "      ")
+    if len(explanation.attempts) > _ATTEMPTS:
+        yield f"  {words.TRIED_MORE(language, len(explanation.attempts) - _ATTEMPTS)}"
+    yield ""
+
+
+def _fixes(fixes: Sequence[Fix], language: Language, width: int) -> Iterator[str]:
+    """The fixes, and below them their warnings, each once: most fixes share them."""
+    texts = [
+        warning_text(warning, language)
+        for fix in fixes
+        for environment in fix.environments
+        for warning in environment.warnings
+    ]
+    labels = {text: f"W{number}" for number, text in enumerate(dict.fromkeys(texts), 1)}
+    for fix in fixes:
+        yield from _fix(fix, labels, language, width)
+    if labels:
+        yield ""
+        yield words.HEADING_WARNINGS(language)
+    for text, label in labels.items():
+        yield from paragraph(text, width, f"  {label:<4}", "      ")
+
+
+def _fix(fix: Fix, labels: Mapping[str, str], language: Language, width: int) -> Iterator[str]:
+    indent = "     "
+    for number, told in enumerate(change_sentences(fix.changes, language)):
+        yield from paragraph(told, width, indent if number else f"  {fix.name:<3}", indent + "  ")
+    if fix.risky:
+        yield from paragraph(risk_sentence(fix, language), width, indent, indent + "  ")
+    for environment in fix.environments:
+        if len(fix.environments) > 1:
+            yield from paragraph(requires_sentence(environment, language), width, indent, indent + "  ")
+        yield from _environment(environment, labels, language, width)
+
+
+def _environment(environment: Environment, labels: Mapping[str, str], language: Language, width: int) -> Iterator[str]:
+    yield from paragraph(environment_sentence(environment, language), width, "     => ", "        ")
+    met = dict.fromkeys(labels[warning_text(warning, language)] for warning in environment.warnings)
+    if met:
+        told = words.COMMA(language).join(met)
+        yield from paragraph(words.WARNED(language, len(met), labels=told), width, "        ")

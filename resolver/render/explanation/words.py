@@ -1,0 +1,499 @@
+"""Every word of an explanation, in both languages.
+
+Each entry is a `Words`: the same sentence twice, with the same placeholders. The
+other modules hold no words of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from resolver.model.fact import Strength
+from resolver.model.release import Reason
+from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Source, Statement
+
+Language = Literal["en", "zh"]
+# Chinese has no space after a full-width mark or between two characters, whatever the values begin and end with.
+_NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One text in both languages. Called with a language and the values of its placeholders, it is that text."""
+
+    en: str
+    zh: str
+
+    def __call__(self, language: Language, **values: object) -> str:
+        """The text; a placeholder without a value is an error."""
+        if language == "en":
+            return self.en.format(**values)
+        return _NO_SPACE.sub("", self.zh.format(**values))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A text whose English differs for one and for several. `count` is a placeholder of it."""
+
+    one: Words
+    many: Words
+
+    def __call__(self, language: Language, count: int, **values: object) -> str:
+        """The text for so many."""
+        return (self.one if count == 1 else self.many)(language, count=count, **values)
+
+
+def listed(items: Sequence[str], language: Language) -> str:
+    """`a, b and c`."""
+    if len(items) < 2:
+        return "".join(items)
+    return COMMA(language).join(items[:-1]) + AND(language) + items[-1]
+
+
+def numbers(items: Sequence[int], language: Language) -> str:
+    """`1, 3 and 4`, as statements are referred to."""
+    if language == "zh":
+        return COMMA(language).join(map(str, items))
+    return listed([str(number) for number in items], language)
+
+
+# --- punctuation
+
+COMMA = Words(", ", "、")
+CLAUSE = Words(", ", "，")
+SEMICOLON = Words("; ", "；")
+AND = Words(" and ", " 和 ")
+IN_BRACKETS = Words("{text} ({extra})", "{text}（{extra}）")
+LABELLED = Words("{label}: {text}", "{label}：{text}")
+
+# --- what statements say
+
+TO_BE_TAKEN = Words("{text} is to be taken", "假设采用 {text}")
+ASKS = Words("the stack asks for {text}", "软件栈要求 {text}")
+HAS = Words("the target has {component} {value}", "目标机器的 {component} 为 {value}")
+NEEDS = Counted(
+    Words("{releases} needs {needs}", "{releases} 要求 {needs}"),
+    Words("{releases} need {needs}", "{releases} 要求 {needs}"),
+)
+BUILDING = Words("building {releases} needs {needs}", "构建 {releases} 需要 {needs}")
+EXCLUDED = Counted(
+    Words("{releases} must not be used: {reason}", "不能使用 {releases}：{reason}"),
+    Words("{releases} must not be used: {reason}", "不能使用 {releases}：{reason}"),
+)
+MISNAMED = Counted(
+    Words(
+        "{releases} on `{index}` is not what its name suggests: {reason}",
+        "软件源 `{index}` 上的 {releases} 名不副实：{reason}",
+    ),
+    Words(
+        "{releases} on `{index}` are not what their name suggests: {reason}",
+        "软件源 `{index}` 上的 {releases} 名不副实：{reason}",
+    ),
+)
+SHARES = Words(
+    "{package} and {other} both own the module `{module}`, so at most one of them can be installed",
+    "{package} 与 {other} 都提供模块 `{module}`，最多只能安装其中一个",
+)
+
+# --- releases
+
+RELEASE = Words("{subject} {versions}", "{subject} {versions}")
+EVERY = Words("every release of {subject}", "{subject} 的任一版本")
+RANGE = Words("{oldest} to {newest} ({count} releases)", "{oldest} 至 {newest}（共 {count} 个版本）")
+WITHIN = Words("{subject} in `{wanted}`", "{subject}（`{wanted}`）")
+
+# --- what there is not
+
+NO_PROJECT = Words("no index has a project `{subject}`", "软件源中没有名为 `{subject}` 的项目")
+NO_RELEASE = Words(
+    "there is no release of {subject} in `{wanted}`; the newest is {newest}",
+    "{subject} 没有符合 `{wanted}` 的版本，最新版本是 {newest}",
+)
+NO_RELEASE_OR_NEWEST = Words(
+    "there is no release of {subject} in `{wanted}`",
+    "{subject} 没有符合 `{wanted}` 的版本",
+)
+NO_RELEASE_AT_ALL = Words("the index page of {subject} lists no release", "软件源的 {subject} 页面没有列出任何版本")
+NO_FILE = Counted(
+    Words("{releases} has no file for the target", "{releases} 没有目标机器可用的文件"),
+    Words("{releases} have no file for the target", "{releases} 都没有目标机器可用的文件"),
+)
+UNUSABLE = Counted(
+    Words("{releases} cannot be used", "{releases} 无法使用"),
+    Words("{releases} cannot be used", "{releases} 都无法使用"),
+)
+PRERELEASE = Counted(
+    Words(
+        "{releases} is a pre-release, and the policy takes none",
+        "{releases} 是预发布版本，而策略不允许使用预发布版本",
+    ),
+    Words(
+        "{releases} are pre-releases, and the policy takes none",
+        "{releases} 都是预发布版本，而策略不允许使用预发布版本",
+    ),
+)
+YANKED = Counted(
+    Words(
+        "{releases} was yanked, and neither the stack nor a fact pins it",
+        "{releases} 已被撤回（yanked），软件栈和事实都没有指定使用它",
+    ),
+    Words(
+        "{releases} were yanked, and neither the stack nor a fact pins one of them",
+        "{releases} 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",
+    ),
+)
+CUTOFF = Counted(
+    Words(
+        "{releases} was not, as far as the index tells, uploaded before the cut-off",
+        "根据软件源的记录，{releases} 不是在截止时间之前上传的",
+    ),
+    Words(
+        "{releases} were not, as far as the index tells, uploaded before the cut-off",
+        "根据软件源的记录，{releases} 都不是在截止时间之前上传的",
+    ),
+)
+FILE_SET_ASIDE = Words("{filename} {predicate}", "{filename} {predicate}")
+MORE_FILES = Counted(
+    Words("{files} and {count} more file", "{files} 以及另外 {count} 个文件"),
+    Words("{files} and {count} more files", "{files} 以及另外 {count} 个文件"),
+)
+OLDER_RELEASES = Counted(
+    Words("{count} older release", "另外 {count} 个更早的版本"),
+    Words("{count} older releases", "另外 {count} 个更早的版本"),
+)
+UNREACHABLE = Words(
+    "index {names} could not be reached; it may have releases of {subject} that would do",
+    "无法访问软件源 {names}，其中可能有满足要求的 {subject} 版本",
+)
+EACH_FILE = Words("each {predicate}", "每个文件都{predicate}")
+SOME_FILES = Counted(
+    Words("{count} file {predicate}", "{count} 个文件{predicate}"),
+    Words("{count} files {predicate}", "{count} 个文件{predicate}"),
+)
+
+# The predicates of `Reason`, for one file and for several.
+SET_ASIDE_FORMAT = Counted(
+    Words("is not a wheel, .tar.gz or .zip", "不是 wheel、.tar.gz 或 .zip 格式"),
+    Words("are not a wheel, .tar.gz or .zip", "不是 wheel、.tar.gz 或 .zip 格式"),
+)
+SET_ASIDE_NAME = Counted(
+    Words("has a file name that cannot be read", "无法解析文件名"),
+    Words("have a file name that cannot be read", "无法解析文件名"),
+)
+SET_ASIDE_FOREIGN = Counted(
+    Words("belongs to another project", "属于其他项目"), Words("belong to another project", "属于其他项目")
+)
+SET_ASIDE_VERSION = Counted(
+    Words("has a version that is not PEP 440", "不符合 PEP 440 的版本号规则"),
+    Words("have a version that is not PEP 440", "不符合 PEP 440 的版本号规则"),
+)
+SET_ASIDE_TAGS = Counted(
+    Words("is built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
+    Words("are built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
+)
+SET_ASIDE_PYTHON = Counted(
+    Words("needs another Python", "要求其他 Python 版本"), Words("need another Python", "要求其他 Python 版本")
+)
+SET_ASIDE_YANKED = Counted(Words("was yanked", "已被撤回（yanked）"), Words("were yanked", "已被撤回（yanked）"))
+SET_ASIDE_NEWER = Counted(
+    Words("was uploaded after the cut-off", "在截止时间之后上传"),
+    Words("were uploaded after the cut-off", "在截止时间之后上传"),
+)
+SET_ASIDE_NO_DATE = Counted(
+    Words("has no upload time to hold against the cut-off", "没有上传时间，无法与截止时间比较"),
+    Words("have no upload time to hold against the cut-off", "没有上传时间，无法与截止时间比较"),
+)
+SET_ASIDE_METADATA = Counted(
+    Words("has metadata that cannot be read", "无法读取元数据"),
+    Words("have metadata that cannot be read", "无法读取元数据"),
+)
+SET_ASIDE_DYNAMIC = Counted(
+    Words("is a source archive without static metadata", "是没有静态元数据的源码包"),
+    Words("are source archives without static metadata", "是没有静态元数据的源码包"),
+)
+SET_ASIDE_FACT = Counted(
+    Words("is set aside by a fact", "被一条事实排除"), Words("are set aside by a fact", "被一条事实排除")
+)
+SET_ASIDE_SOURCE = Counted(
+    Words("is a source archive, and build tools are not built in turn", "是源码包，而构建工具本身不再从源码构建"),
+    Words("are source archives, and build tools are not built in turn", "是源码包，而构建工具本身不再从源码构建"),
+)
+SET_ASIDE_DIRECT = Counted(
+    Words("needs a direct address, which is not followed", "依赖直接地址（URL），而直接地址不予采用"),
+    Words("need a direct address, which is not followed", "依赖直接地址（URL），而直接地址不予采用"),
+)
+_PREDICATES = {
+    Reason.FORMAT: SET_ASIDE_FORMAT,
+    Reason.NAME: SET_ASIDE_NAME,
+    Reason.FOREIGN: SET_ASIDE_FOREIGN,
+    Reason.VERSION: SET_ASIDE_VERSION,
+    Reason.TAGS: SET_ASIDE_TAGS,
+    Reason.PYTHON: SET_ASIDE_PYTHON,
+    Reason.YANKED: SET_ASIDE_YANKED,
+    Reason.NEWER: SET_ASIDE_NEWER,
+    Reason.NO_DATE: SET_ASIDE_NO_DATE,
+    Reason.METADATA: SET_ASIDE_METADATA,
+    Reason.DYNAMIC: SET_ASIDE_DYNAMIC,
+    Reason.FACT: SET_ASIDE_FACT,
+    Reason.SOURCE: SET_ASIDE_SOURCE,
+    Reason.DIRECT: SET_ASIDE_DIRECT,
+}
+
+
+def predicate(reason: Reason, language: Language, count: int = 1) -> str:
+    """What is said of one file, or of several, that were set aside for this reason."""
+    return _PREDICATES[reason](language, count)
+
+
+# --- where statements come from
+
+METADATA_OF = Words("metadata of {filename}", "{filename} 的元数据")
+BUILD_OF = Words("build-system.requires of {filename}", "{filename} 的 build-system.requires")
+LOOKED_UP = Words("looked up on {indexes}", "查询的软件源：{indexes}")
+WITH_STRENGTH = Words("{where} ({strength})", "{where}（{strength}）")
+
+STRENGTH_ENFORCED = Words("enforced", "强制")
+STRENGTH_VENDOR = Words("vendor", "厂商")
+STRENGTH_DOCUMENTED = Words("documented", "文档")
+STRENGTH_OBSERVED = Words("observed", "实测")
+_STRENGTHS = {
+    Strength.ENFORCED: STRENGTH_ENFORCED,
+    Strength.VENDOR: STRENGTH_VENDOR,
+    Strength.DOCUMENTED: STRENGTH_DOCUMENTED,
+    Strength.OBSERVED: STRENGTH_OBSERVED,
+}
+
+
+def strength(strength: Strength, language: Language) -> str:
+    """How strong a fact is."""
+    return _STRENGTHS[strength](language)
+
+
+def strength_name(value: str, language: Language) -> str:
+    """The same, from the strength's own text."""
+    return strength(Strength(value), language)
+
+
+SORT_STACK = Words("stack", "软件栈")
+SORT_TARGET = Words("target", "目标机器")
+SORT_METADATA = Words("metadata", "元数据")
+SORT_FACT = Words("fact", "事实")
+SORT_BUILD = Words("build", "构建")
+SORT_INDEX = Words("index", "软件源")
+
+Sort = Literal["stack", "target", "metadata", "fact", "build", "index"]
+_SORTS: dict[Sort, Words] = {
+    "stack": SORT_STACK,
+    "target": SORT_TARGET,
+    "metadata": SORT_METADATA,
+    "fact": SORT_FACT,
+    "build": SORT_BUILD,
+    "index": SORT_INDEX,
+}
+
+SORTS: tuple[Sort, ...] = tuple(_SORTS)
+
+
+def sort_of(statement: Statement) -> Sort:
+    """Who says it, in one word; the word is the same in every language."""
+    match statement:
+        case Asks():
+            return "stack"
+        case Has():
+            return "target"
+        case Needs(source=Source.METADATA):
+            return "metadata"
+        case Needs(source=Source.BUILD):
+            return "build"
+        case Needs() | Forbids() | Shares():
+            return "fact"
+        case Lacks():
+            return "index"
+
+
+def sort_name(sort: Sort, language: Language) -> str:
+    """The word for people."""
+    return _SORTS[sort](language)
+
+
+# --- a contradiction
+
+NO_ENVIRONMENT = Words("No environment satisfies {stack} for {target}.", "找不到满足 {stack} 的环境（{target}）。")
+WHY = Words("Why: {claim}", "原因：{claim}")
+SEVERAL = Words("there are {count} conflicts, and each has to be solved", "共有 {count} 处冲突，须逐一解决")
+CONFLICT_OF = Words("Conflict {number} of {total}: {claim}", "冲突 {number}/{total}：{claim}")
+CLAIM_ONE = Words("this cannot hold", "这一条无法成立")
+CLAIM_TWO = Words("these 2 cannot hold together, each alone can", "这 2 条不能同时成立，去掉任意一条即可")
+CLAIM_MANY = Words(
+    "these {count} cannot hold together, any {fewer} of them can",
+    "这 {count} 条不能同时成立，去掉其中任意一条，其余 {fewer} 条可以同时成立",
+)
+NO_CONTRADICTION = Words(
+    "Why: not told within the limit of time; that there is no solution was proved",
+    "原因：在时限内未能给出；无解这一结论已经过证明",
+)
+CLOSING = Counted(
+    Words("{numbers} leaves nothing to choose for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
+    Words("{numbers} leave nothing to choose for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
+)
+CASES = Words("Whichever {subject} is taken, it fails:", "无论 {subject} 选哪个版本，都无解：")
+CASE_CASES = Words("{case}, whichever {subject} is taken:", "{case}，无论 {subject} 选哪个版本：")
+KNOWN_FAULTS = Words("Known faults of these releases:", "这些版本的已知问题：")
+
+# --- changes
+
+ASK_INSTEAD = Words("ask for {after} instead of {before}", "将 {before} 改为 {after}")
+WITHOUT_EXTRA = Words("{after} without the extra, instead of {before}", "去掉 extra：将 {before} 改为 {after}")
+COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
+COMPONENT_ADDED = Words("state {component} {after}", "声明 {component} 为 {after}")
+POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
+POLICY_ADDED = Words("add the policy {after}", "增加策略 {after}")
+POLICY_DROPPED = Words("drop the policy {before}", "去掉策略 {before}")
+LINE_DROPPED = Words("drop {before}", "删除 {before}")
+LINE_ADDED = Words("add {after}", "增加 {after}")
+FACT_ADDED = Words("add a fact on {subject}", "增加一条关于 {subject} 的事实")
+FACT_ADDED_AGAINST = Words(
+    "add a fact that takes {before} out of what {subject} needs", "增加一条事实，去掉 {subject} 对 {before} 的要求"
+)
+FACT_RELAXED = Words("set the fact `{subject}` aside", "不采用事实 `{subject}`")
+FACT_RELAXED_WITH = Words("set the fact `{subject}` aside ({before})", "不采用事实 `{subject}`（{before}）")
+SPLIT = Words("split into {count} environments", "拆分为 {count} 个环境")
+NEWER = Counted(
+    Words("{count} release newer", "比原来新 {count} 个版本"),
+    Words("{count} releases newer", "比原来新 {count} 个版本"),
+)
+OLDER = Counted(
+    Words("{count} release older", "比原来旧 {count} 个版本"),
+    Words("{count} releases older", "比原来旧 {count} 个版本"),
+)
+
+# --- ways out
+
+WAYS_OUT = Words("Ways out, each one solved and checked", "解决办法（每一项都已实际求解并通过校验）")
+NO_WAY_OUT = Words("No way out was found.", "没有找到解决办法。")
+NOTHING_TRIED = Words("No change was tried.", "没有尝试任何改动。")
+TRIED_MORE = Counted(
+    Words("and {count} more change that was tried", "另外还尝试过 {count} 项改动"),
+    Words("and {count} more changes that were tried", "另外还尝试过 {count} 项改动"),
+)
+STILL = Words("still: {statements}", "仍有冲突：{statements}")
+NO_SOLUTION = Words("no solution", "无解")
+UNDECIDED = Words("not decided within the limit", "在限制内未能得出结论")
+PROJECTS = Counted(
+    Words("{count} project: {pins}", "共 {count} 个项目：{pins}"),
+    Words("{count} projects: {pins}", "共 {count} 个项目：{pins}"),
+)
+PROJECT_COUNT = Counted(Words("{count} project", "共 {count} 个项目"), Words("{count} projects", "共 {count} 个项目"))
+ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
+RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
+RISK_METADATA = Words("risk: this goes against what upstream says of its package", "风险：违背上游对软件包的声明")
+WARNED = Counted(
+    Words("warning below: {labels}", "见下方警告 {labels}"), Words("warnings below: {labels}", "见下方警告 {labels}")
+)
+APPLY = Words(
+    "hint: make explain STACK={stack} APPLY={name} writes the changed stack beside the old one",
+    "提示：执行 make explain STACK={stack} APPLY={name}，修改后的软件栈会写到原文件旁边",
+)
+LIMITED = Words(
+    "The limit of time was reached: there may be more conflicts and more ways out.",
+    "已达到时间限制：可能还有其他冲突和解决办法。",
+)
+MORE_TIME = Words("hint: --explain-seconds N gives it more time", "提示：可用 --explain-seconds N 延长时间")
+SOLVABLE = Words("{stack} has a solution for {target}: nothing clashes.", "{stack} 在 {target} 上有解，没有冲突。")
+SEE_PACKAGE = Words(
+    "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
+)
+REPORT_IN = Words(
+    "The report is in {folder}: conflict.html, .md and .json.", "报告位于 {folder}：conflict.html、.md 与 .json。"
+)
+OLD_LOCK = Words("A lock from before stays as it was.", "已有的锁文件保持不变。")
+
+# --- headings and labels of Markdown and HTML
+
+TITLE = Words("{stack}: no solution", "{stack}：无解")
+HEADING_WAYS_OUT = Words("Ways out", "解决办法")
+HEADING_TRIED = Words("Tried, without success", "尝试过但未成功的改动")
+WAYS_CHECKED = Words("Each one was solved and checked.", "每一项都已实际求解并通过校验。")
+COLUMN_FIX = Words("fix", "办法")
+COLUMN_CHANGE = Words("change", "改动")
+COLUMN_RESULT = Words("result", "结果")
+COLUMN_NOTES = Words("to know", "注意")
+COLUMN_WHY_NOT = Words("why not", "原因")
+FIX = Words("Fix {name}", "办法 {name}")
+REASON = Words("reason: {text}", "理由：{text}")
+EVIDENCE = Words("source: {text}", "出处：{text}")
+CHECKED_ON = Words("{text}, checked {date}", "{text}，核对于 {date}")
+PINS = Words("Pins that matter", "相关的固定版本")
+COLUMN_PROJECT = Words("project", "项目")
+COLUMN_VERSION = Words("version", "版本")
+COLUMN_WISHED = Words("asked for", "软件栈所要求")
+YES = Words("yes", "是")
+NO = Words("no", "否")
+FILE = Words("The changed stack `{name}`", "修改后的软件栈 `{name}`")
+WARNINGS = Counted(Words("{count} warning", "{count} 条警告"), Words("{count} warnings", "{count} 条警告"))
+HEADING_WARNINGS = Words("Warnings", "警告")
+INPUTS = Words("Inputs: sha256 {digest}", "输入：sha256 {digest}")
+SKIP = Words("To the ways out", "跳到解决办法")
+GRAPH_TITLE = Words("Graph of conflict {number}", "冲突 {number} 的关系图")
+GRAPH_DESC = Words(
+    "Boxes are projects and components, numbered labels are the statements of the list below. {closing}",
+    "方框表示项目和组件，带序号的标签对应下方列表中的陈述。{closing}",
+)
+GRAPH_ROOT = Words("stack", "软件栈")
+GRAPH_TARGET = Words("target", "目标机器")
+GRAPH_MODULE = Words("module {name}", "模块 {name}")
+GRAPH_EXCLUDED = Words("excluded", "被排除")
+GRAPH_MISNAMED = Words("misnamed", "名不副实")
+GRAPH_LACK_PROJECT = Words("no such project", "没有此项目")
+GRAPH_LACK_RELEASE = Words("no release", "没有版本")
+GRAPH_LACK_FILE = Words("no usable file", "没有可用文件")
+GRAPH_LACK_UNUSABLE = Words("unusable", "无法使用")
+GRAPH_LACK_PRERELEASE = Words("pre-releases only", "只有预发布版本")
+GRAPH_LACK_YANKED = Words("yanked", "已撤回")
+GRAPH_LACK_CUTOFF = Words("after the cut-off", "晚于截止时间")
+GRAPH_CLASH = Words("nothing left", "没有可选的版本")
+GRAPH_LACK_UNREACHABLE = Words("index not reached", "软件源无法访问")
+LEGEND = Words("Colours: who says it", "颜色：陈述的来源")
+
+# --- why a project is what it is
+
+WHY_HEADING = Words(
+    "{name} is locked at {version} in {stack} for {target}.", "{stack}（{target}）中 {name} 锁定为 {version}。"
+)
+ASKED_BY = Words("Asked for by", "对它的要求")
+ASKED_BY_NONE = Words("Nothing asks for it.", "没有任何一方要求它。")
+BOUND = Counted(
+    Words("{numbers} admits nothing newer", "第 {numbers} 条不允许更新的版本"),
+    Words("{numbers} admit nothing newer", "第 {numbers} 条不允许更新的版本"),
+)
+WHY_FACTS = Words("Facts about it", "与它有关的事实")
+NEWER_RELEASES = Counted(
+    Words("Newer: {versions} ({count} release)", "更新的版本：{versions}（共 {count} 个）"),
+    Words("Newer: {versions} ({count} releases)", "更新的版本：{versions}（共 {count} 个）"),
+)
+NOT_DECIDED = Words(
+    "Whether another release can be had was not decided within the limit of time.",
+    "在时限内未能判定能否采用其他版本。",
+)
+NOTHING_NEWER = Words("The indexes have nothing newer that the target can use.", "软件源中没有目标机器可用的更新版本。")
+AND_MORE = Words("{items} and more", "{items} 等")
+CANNOT_TAKE = Words("With {name} {version} there is no solution: {claim}", "若采用 {name} {version} 则无解：{claim}")
+CAN_TAKE = Counted(
+    Words(
+        "{name} {version} can be had; {count} other pin moves:",
+        "可以采用 {name} {version}，另有 {count} 个固定版本随之变化：",
+    ),
+    Words(
+        "{name} {version} can be had; {count} other pins move:",
+        "可以采用 {name} {version}，另有 {count} 个固定版本随之变化：",
+    ),
+)
+CAN_TAKE_ALONE = Words(
+    "{name} {version} can be had; no other pin moves.", "可以采用 {name} {version}，其他固定版本不变。"
+)
+MOVE = Words("{name} {old} -> {new}", "{name} {old} -> {new}")
+MOVE_NEW = Words("{name} {new} is added", "新增 {name} {new}")
+MOVE_GONE = Words("{name} {old} goes", "移除 {name} {old}")

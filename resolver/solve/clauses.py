@@ -1,0 +1,320 @@
+"""What is known of a problem as clauses of a SAT solver, growing as metadata becomes known.
+
+A variable stands for each candidate of each package that something needs; at
+most one of a package is chosen. Every clause but the plainly logical ones has
+a selector for the ground that it stands on, so that an unsatisfiable answer
+comes with grounds that clash, and a ground can be left out.
+
+A release without a usable file, or a requirement that no release meets, has a
+variable, too, which only the ground of its absence rules out. So an absence
+is named in a core where it matters, and only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from packaging.specifiers import SpecifierSet
+from pysat.card import CardEnc, EncType
+from pysat.solvers import Cadical153
+
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.component import ComponentRequirement
+from resolver.model.edge import Allows, Edge, Owner
+from resolver.model.package import Kind, Package
+from resolver.model.release import Reason, SetAside
+from resolver.model.statement import Lack
+from resolver.solve.admits import pins, satisfies
+from resolver.solve.ground import Component, Ground, Lacking, Line, Taken, grounds
+from resolver.solve.lookahead import Lookahead
+from resolver.solve.project import Project
+from resolver.solve.universe import Universe
+
+_PAIRWISE = 5
+
+
+class Clauses:
+    """One problem's clauses. `relaxed` grounds count as left out; `assumed` candidates as chosen."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe = universe
+        self.relaxed: frozenset[Ground] = frozenset()
+        self.packages: dict[Package, list[Candidate]] = {}
+        self.edges: dict[Ground, list[tuple[Candidate | None, Edge]]] = {}  # what each ground was added for
+        self.absent: dict[Ground, list[tuple[Package, int, int]]] = {}  # package, position, variable that it rules out
+        self._lookahead = Lookahead(universe)
+        self._solver = Cadical153()
+        self._top = 1
+        self._all_hold = 1  # implies every selector
+        self._variables: dict[Candidate, int] = {}
+        self._candidates: dict[int, Candidate] = {}
+        self._absent: dict[Package, dict[int, int]] = {}  # position of a release that cannot be used -> variable
+        self._nowhere: dict[tuple[Package, str], int] = {}
+        self._selectors: dict[Ground, int] = {}
+        self._grounds: dict[int, Ground] = {}
+        self._opened: dict[Candidate, None] = {}
+        for edge in universe.roots():
+            self._add(None, edge)
+
+    def close(self) -> None:
+        """Give the solver's memory back; nothing can be asked afterwards."""
+        self._solver.delete()
+
+    # --- what is known
+
+    @property
+    def known(self) -> Collection[Ground]:
+        """Every ground so far, in the order in which they became known."""
+        return self._selectors.keys()
+
+    def roots(self) -> Iterator[Edge]:
+        """The stack's edges that are not relaxed."""
+        for edge in self.universe.roots():
+            if any(ground not in self.relaxed for ground, _ in grounds(None, edge)):
+                yield edge
+
+    def candidates(self) -> Iterable[Candidate]:
+        """Every candidate so far, in the order in which they became known."""
+        return self._variables
+
+    def variable(self, candidate: Candidate) -> int:
+        """The variable of a candidate."""
+        known = self._variables.get(candidate)
+        if known is None:
+            known = self._variables[candidate] = self._fresh()
+            self._candidates[known] = candidate
+        return known
+
+    def opened(self, candidate: Candidate) -> bool:
+        """Whether what the candidate needs is among the clauses."""
+        return candidate in self._opened
+
+    def expect(self, candidates: Iterable[Candidate]) -> None:
+        """Tell the catalog which candidates will probably be opened next."""
+        self._lookahead.expect_releases(one for one in candidates if one not in self._opened)
+
+    def open(self, candidate: Candidate) -> None:
+        """Add what a candidate needs. Asks for its metadata."""
+        if candidate in self._opened:
+            return
+        self._opened[candidate] = None
+        edges = self.universe.edges(candidate)
+        self._lookahead.expect(edges)
+        for edge in edges:
+            self._add(candidate, edge)
+
+    def learn(self, other: Clauses) -> None:
+        """Open what other clauses over the same candidates have opened."""
+        for candidate in other._opened:
+            if candidate in self._variables:
+                self.open(candidate)
+
+    def introduce(self, package: Package) -> None:
+        """Make a package's candidates known, and why its other releases are none."""
+        if package in self.packages:
+            return
+        candidates = self.packages[package] = list(self._all(package))
+        variables = [self.variable(candidate) for candidate in candidates]
+        absent: list[int] = []
+        if package.kind is Kind.PROJECT and not package.extra:
+            absent = list(self._set_aside(package))
+        self._at_most_one([*variables, *absent])
+        # tried first: the most preferred of each package
+        self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
+        if package.kind is Kind.SYSTEM:
+            self._rule(Component(package.name), [variables[0]])
+        if package.extra:
+            self.introduce(package.base)
+            # an extra is of its project's release: known without its metadata
+            for one in candidates:
+                self._solver.add_clause([-self._variables[one], self._variables[self._base(one)]])
+
+    def _base(self, candidate: Candidate) -> Candidate:
+        assert isinstance(candidate.chosen, Release)  # noqa: S101  only projects have extras
+        base = self.universe.candidate(candidate.package.base, candidate.chosen.position)
+        assert base is not None  # noqa: S101  it is there where the extra is
+        return base
+
+    def rule_out(self, ground: Ground, candidate: Candidate, unless: Iterable[int]) -> None:
+        """On a ground, no candidate of this kind is taken, unless one of these variables holds."""
+        assert isinstance(candidate.chosen, Release)  # noqa: S101  policies are about releases
+        variable = self.variable(candidate)
+        row = (candidate.package, candidate.chosen.position, variable)
+        if row not in self.absent.setdefault(ground, []):
+            self.absent[ground].append(row)
+        # a line that is relaxed now may give leave when it is not
+        lines = [name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, Line)]
+        self._rule(ground, [-variable, *unless, *lines])
+
+    def imply(self, clause: Sequence[int]) -> None:
+        """Add a clause that holds whatever is relaxed."""
+        self._solver.add_clause(clause)
+
+    # --- answers
+
+    def satisfiable(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> bool:
+        """Whether what is known can hold, with variables assumed; of the grounds only those `among`, if given."""
+        if among is None and not self.relaxed:
+            selectors = [self._all_hold]
+        elif among is None:
+            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
+        else:
+            selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
+        return bool(self._solver.solve(assumptions=[*assumed, *selectors]))
+
+    def chosen(self) -> dict[Package, Candidate]:
+        """The candidates of the last satisfiable answer."""
+        found = {}
+        for literal in self._solver.get_model() or ():
+            candidate = self._candidates.get(literal)
+            if candidate is not None:
+                found[candidate.package] = candidate
+        return found
+
+    def broken(self) -> set[Ground]:
+        """Grounds with a clause that the last satisfiable answer does not meet."""
+        selected = {literal for literal in self._solver.get_model() or () if literal > 0}
+        return {ground for ground, name in self._selectors.items() if name not in selected}
+
+    def blamed(self) -> set[Candidate]:
+        """The assumed candidates that the last unsatisfiable answer rests on."""
+        return {self._candidates[one] for one in self._solver.get_core() or () if one in self._candidates}
+
+    def core(self) -> list[Ground]:
+        """The grounds that the last unsatisfiable answer rests on; not made minimal."""
+        names = sorted(literal for literal in self._solver.get_core() or () if literal in self._grounds)
+        return [self._grounds[name] for name in names]
+
+    def minimal(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> list[Ground]:
+        """The grounds that clash, made minimal by leaving out one after the other, what became known last at first."""
+        assumed = list(assumed)
+        self.satisfiable(assumed, list(self.known) if among is None else among)
+        core = self.core()
+        for ground in reversed(core):
+            if ground in core:
+                rest = [other for other in core if other != ground]
+                if not self.satisfiable(assumed, rest):
+                    core = self.core()
+        return core
+
+    # --- clauses
+
+    def _add(self, parent: Candidate | None, edge: Edge) -> None:
+        if isinstance(edge.allows, Owner):
+            self._own(edge.package, edge.allows.name)
+        else:
+            self.introduce(edge.package)
+        before = [] if parent is None else [-self.variable(parent)]
+        for ground, bounds in grounds(parent.package if parent is not None else None, edge):
+            self.edges.setdefault(ground, []).append((parent, edge))
+            self._rule(ground, [*before, *self._allowed(edge, edge.allows if bounds else None)])
+
+    def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
+        """The variables that meet an edge; None stands for no bounds."""
+        package = edge.package
+        for candidate in self.packages[package]:
+            if allows is None or satisfies(candidate, allows):
+                yield self._variables[candidate]
+        match package.kind:
+            case Kind.PROJECT:
+                yield from self._missing(package.base, allows)
+            case Kind.SYSTEM if isinstance(allows, ComponentRequirement):
+                if not any(satisfies(candidate, allows) for candidate in self.packages[package]):
+                    yield self._elsewhere(package, str(allows), Component(package.name))
+            case _:
+                return
+
+    def _missing(self, base: Package, allows: Allows | None) -> Iterator[int]:
+        """The variables of releases that cannot be used, or are not there."""
+        project = self.universe.project(text.name(base.name))
+        if not project.found:
+            yield self._elsewhere(base, "", Lacking(base.name, Lack.PROJECT, ""))
+            return
+        mask = project.all if allows is None else project.mask(allows)
+        if project.unreachable and (not mask or allows is None or not pins(allows)):
+            yield self._elsewhere(base, "", Lacking(base.name, Lack.UNREACHABLE, ""))
+        elif not mask:
+            wanted = str(allows) if isinstance(allows, SpecifierSet) else ""
+            yield self._elsewhere(base, wanted, Lacking(base.name, Lack.RELEASE, wanted))
+        for position, variable in self._absent.get(base, {}).items():
+            if mask >> position & 1:
+                yield variable
+
+    def _elsewhere(self, package: Package, wanted: str, ground: Ground) -> int:
+        """A variable for what is wanted and does not exist. It excludes nothing, as nobody knows what it would be."""
+        known = self._nowhere.get((package, wanted))
+        if known is None:
+            known = self._nowhere[package, wanted] = self._fresh()
+            self._rule(ground, [-known])
+        return known
+
+    def _set_aside(self, package: Package) -> Iterator[int]:
+        project = self.universe.project(text.name(package.name))
+        usable = {one.chosen.position for one in self.packages[package] if isinstance(one.chosen, Release)}
+        absent = self._absent[package] = {}
+        for position in project.positions(project.all):
+            if position not in usable:
+                variable = absent[position] = self._fresh()
+                ground = self._why(project, position)
+                self.absent.setdefault(ground, []).append((package, position, variable))
+                self._rule(ground, [-variable])
+                yield variable
+
+    def _why(self, project: Project, position: int) -> Ground:
+        release = project.release(position)
+        if isinstance(release, Release):
+            return Lacking(project.name, Lack.PRERELEASE, "")  # the policy takes none
+        return why_set_aside(self.universe, project, position, release)
+
+    def _own(self, package: Package, owner: str) -> None:
+        """A module's owners become known one by one; any two exclude each other."""
+        candidate = self.universe.owner(package, owner)
+        known = self.packages.setdefault(package, [])
+        if candidate in known:
+            return
+        variable = self.variable(candidate)
+        for other in known:
+            self._solver.add_clause([-variable, -self._variables[other]])
+        known.append(candidate)
+
+    def _all(self, package: Package) -> Iterator[Candidate]:
+        match package.kind:
+            case Kind.PROJECT:
+                yield from self.universe.every(package)
+            case Kind.SYSTEM:
+                yield from self.universe.values(package)
+            case _:
+                return
+
+    def _rule(self, ground: Ground, clause: Iterable[int]) -> None:
+        selector = self._selectors.get(ground)
+        if selector is None:
+            selector = self._selectors[ground] = self._fresh()
+            self._grounds[selector] = ground
+            self._solver.set_phases([selector])
+            self._solver.add_clause([-self._all_hold, selector])
+        self._solver.add_clause([-selector, *clause])
+
+    def _at_most_one(self, variables: list[int]) -> None:
+        if len(variables) < 2:
+            return
+        encoding = EncType.pairwise if len(variables) <= _PAIRWISE else EncType.seqcounter
+        coded = CardEnc.atmost(variables, 1, top_id=self._top, encoding=encoding)
+        self._top = max(self._top, coded.nv)
+        for clause in coded.clauses:
+            self._solver.add_clause(clause)
+
+    def _fresh(self) -> int:
+        self._top += 1
+        return self._top
+
+
+def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[SetAside]) -> Ground:
+    """The ground on which a release cannot be used."""
+    fact = universe.taken_by(project.name, project.versions[position])
+    if fact is not None and any(row.reason is Reason.FACT for row in files):
+        return Taken(project.name, fact.id)
+    if any(row.reason in (Reason.NEWER, Reason.NO_DATE) for row in files):
+        return Lacking(project.name, Lack.CUTOFF, "")
+    return Lacking(project.name, Lack.FILE, "")

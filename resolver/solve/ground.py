@@ -1,0 +1,93 @@
+"""What a clause stands on: the constraint that could be taken away, and the clause with it.
+
+Grounds are the solver's names for what a report calls statements. A line of
+the stack has several aspects (that it is asked for at all, its extras, its
+version), so that a fix may loosen one and keep the others. That an extra is of
+the same release as its project has no ground: it holds by what extras are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from resolver.model.edge import Edge, Nothing, Owner
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine
+from resolver.model.package import Package
+from resolver.model.statement import Lack, Source
+
+
+class Line(NamedTuple):
+    """A line of the stack (or what a build asks for). `aspect` is "" (the project), "version", or "extra x"."""
+
+    origin: StackLine | BuildLine
+    aspect: str
+
+
+class Component(NamedTuple):
+    """The value that the target states for a component."""
+
+    name: str
+
+
+class Said(NamedTuple):
+    """Releases of a package need `text`: one ground for all releases that say the same, whoever says it."""
+
+    package: Package
+    source: Source
+    text: str
+    fact: str  # its id, empty for metadata
+
+
+class Module(NamedTuple):
+    """A fact says that two distributions own a module."""
+
+    fact: str
+
+
+class Taken(NamedTuple):
+    """A fact takes releases of a project out."""
+
+    project: str
+    fact: str
+
+
+class Lacking(NamedTuple):
+    """There is nothing to take of a project. `detail` is a specifier, or why a file is unusable."""
+
+    project: str
+    lack: Lack
+    detail: str
+
+
+Ground = Line | Component | Said | Module | Taken | Lacking
+
+
+def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[Ground, bool], ...]:
+    """The grounds of an edge; the flag tells whether it stands for the edge's bounds, or only for its being there."""
+    origin = edge.origin
+    match origin:
+        case SameRelease():
+            return ()
+        case StackLine() | BuildLine() if parent is None:
+            if edge.package.extra:  # its version is that of the project
+                return ((Line(origin, f"extra {edge.package.extra}"), False),)
+            there = ((Line(origin, ""), False),)
+            return (*there, (Line(origin, "version"), True)) if str(edge.allows) else there
+        case _:
+            assert parent is not None  # noqa: S101  only the stack's own lines have no parent
+            return ((_of_candidate(parent, edge, origin), True),)
+
+
+def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:
+    match origin:
+        case FactLine():
+            if isinstance(edge.allows, Owner):
+                return Module(origin.fact.id)
+            return Said(parent, Source.FACT, origin.text, origin.fact.id)
+        case BuildLine():
+            return Said(parent, Source.BUILD, origin.text, origin.fact.id if origin.fact else "")
+        case MetadataLine():
+            return Said(parent, Source.METADATA, origin.text, "")
+        case _:
+            assert isinstance(edge.allows, Nothing)  # noqa: S101  an unusable file is all that is left
+            return Lacking(parent.name, Lack.UNUSABLE, origin.text)

@@ -1,0 +1,197 @@
+"""From grounds to statements: which releases a ground speaks of in a core, and where it stands written.
+
+A ground may hold for more releases than matter. A statement names those only
+that the rest of the core leaves possible, so each release that it names is
+needed for the conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from resolver.model import text
+from resolver.model.fact import Collides, Excludes, Names
+from resolver.model.origin import BuildLine, StackLine
+from resolver.model.release import Reason, SetAside
+from resolver.model.statement import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    Refusal,
+    Shares,
+    Source,
+    Span,
+    Statement,
+)
+from resolver.model.target import Target
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.solve.project import Project
+
+_REFUSALS = 4  # releases whose files are told one by one
+
+
+def tell(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
+    """The statement of each ground of a core: the stack's own first, then as they became known.
+
+    Aspects of one line are the same statement.
+    """
+    order = {ground: number for number, ground in enumerate(clauses.known)}
+    core = sorted(core, key=lambda ground: (_rank(ground), order[ground]))
+    teller = _Teller(clauses, core)
+    return {ground: teller.statement(ground) for ground in core}
+
+
+def spans(project: Project, positions: Iterable[int]) -> tuple[Span, ...]:
+    """Positions as runs, newest first. Releases that nobody could take do not interrupt a run."""
+    wanted = set(positions)
+    runs: list[list[int]] = []
+    broken = True
+    for position in range(len(project.versions)):
+        if position in wanted:
+            if broken:
+                runs.append([])
+            runs[-1].append(position)
+            broken = False
+        elif not broken and project.stable >> position & 1:
+            broken = not isinstance(project.release(position), tuple)
+    return tuple(Span(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
+
+
+def _rank(ground: Ground) -> int:
+    """The order of people: what was asked, the machine, what needs what, what is missing."""
+    match ground:
+        case Line():
+            return 0
+        case Component():
+            return 1
+        case Said() | Module():
+            return 2
+        case _:
+            return 3
+
+
+class _Teller:
+    def __init__(self, clauses: Clauses, core: Sequence[Ground]) -> None:
+        self._clauses = clauses
+        self._universe = clauses.universe
+        self._core = core
+        self._facts = {fact.id: fact for fact in clauses.universe.problem.facts}
+
+    def statement(self, ground: Ground) -> Statement:
+        target = self._universe.problem.target
+        match ground:
+            case Line():
+                return _asked(ground.origin)
+            case Component():
+                value = str(target.system[ground.name])
+                where = target.places.get(ground.name, self._universe.problem.stack.where)
+                return Has(component=ground.name, value=value, where=where)
+            case Module():
+                fact = self._facts[ground.fact]
+                assert isinstance(fact, Collides)  # noqa: S101  only these have modules
+                return Shares(fact=fact)
+            case Said():
+                return self._said(ground)
+            case Taken():
+                return self._taken(ground)
+            case Lacking():
+                return self._lacks(ground, target)
+
+    def _matters(self, ground: Ground, variable: int) -> bool:
+        """Whether the rest of the core leaves this possible."""
+        rest = [other for other in self._core if other != ground]
+        return self._clauses.satisfiable([variable], rest)
+
+    def _said(self, ground: Said) -> Needs:
+        project = self._universe.project(text.name(ground.package.name))
+        files: dict[int, str] = {}
+        for parent, _ in self._clauses.edges[ground]:
+            if parent is not None and self._matters(ground, self._clauses.variable(parent)):
+                release = parent.chosen
+                files[release.position] = release.file.filename  # type: ignore[union-attr]
+        fact = self._facts.get(ground.fact)
+        newest = files[min(files)] if files else ""
+        return Needs(
+            subject=str(ground.package),
+            versions=spans(project, files),
+            needs=ground.text,
+            source=ground.source,
+            where=newest if fact is None else fact.where,
+            fact=fact,
+        )
+
+    def _absent(self, ground: Ground) -> tuple[Project, list[int]]:
+        """The project that a ground takes releases from, and the positions of those that matter."""
+        rows = self._clauses.absent[ground]
+        project = self._universe.project(text.name(rows[0][0].name))
+        return project, sorted({at for _, at, variable in rows if self._matters(ground, variable)})
+
+    def _taken(self, ground: Taken) -> Forbids:
+        project, positions = self._absent(ground)
+        fact = self._facts[ground.fact]
+        assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
+        return Forbids(subject=project.name, versions=spans(project, positions), fact=fact)
+
+    def _lacks(self, ground: Lacking, target: Target) -> Lacks:
+        name = text.name(ground.project)
+        project = self._universe.project(name)
+        refusals: list[Refusal] = []
+        count = 0
+        where = ", ".join(self._universe.problem.indexes.binding(name, target.platform).indexes)
+        match ground.lack:
+            case Lack.PROJECT | Lack.RELEASE | Lack.UNREACHABLE:
+                pass
+            case Lack.UNUSABLE:
+                rows = self._clauses.edges[ground]
+                parents = [one for one, _ in rows if one and self._matters(ground, self._clauses.variable(one))]
+                count = len(parents)
+                for parent in parents[:_REFUSALS]:
+                    file = parent.chosen.file.filename  # type: ignore[union-attr]
+                    refusals.append(Refusal(version=str(parent.version), files=(_unusable(file, ground.detail),)))
+            case _:
+                _, positions = self._absent(ground)
+                count = len(positions)
+                for position in positions[:_REFUSALS]:
+                    release = project.release(position)
+                    files = near(release, target) if isinstance(release, tuple) else ()
+                    refusals.append(Refusal(version=str(project.versions[position]), files=files))
+        return Lacks(
+            subject=ground.project,
+            wanted=ground.detail if ground.lack is Lack.RELEASE else "",
+            lack=ground.lack,
+            where=where,
+            count=count,
+            newest=str(project.versions[0]) if project.versions else "",
+            refusals=tuple(refusals),
+            unreachable=tuple(project.unreachable),
+        )
+
+
+def _asked(origin: StackLine | BuildLine) -> Statement:
+    if isinstance(origin, StackLine):
+        return Asks(text=origin.text, where=origin.where)
+    name, _, version = origin.parent.rpartition(" ")
+    return Needs(
+        subject=name,
+        versions=(Span(version, version, 1),),
+        needs=origin.text,
+        source=Source.BUILD,
+        where=origin.filename if origin.fact is None else origin.where,
+        fact=origin.fact,
+    )
+
+
+def _unusable(filename: str, why: str) -> SetAside:
+    return SetAside(filename, Reason.METADATA, why)
+
+
+def near(files: Iterable[SetAside], target: Target) -> tuple[SetAside, ...]:
+    """The files that come nearest to the target first."""
+    python = "".join(map(str, target.python_line))
+    return tuple(
+        sorted(files, key=lambda row: (target.machine not in row.filename, f"-cp{python}-" not in row.filename))
+    )

@@ -1,0 +1,73 @@
+"""The facts that the project ships say in Chinese what they say in English."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from resolver.matrix.document import read
+from resolver.matrix.facts import compile_facts
+from resolver.matrix.schema import FactFile
+from resolver.model.fact import Fact, Warns
+
+FOLDER = Path(__file__).parents[3] / "matrices" / "facts"
+FILES = sorted(FOLDER.glob("*.toml"))
+FACTS = compile_facts([read(path, FactFile, f"matrices/facts/{path.name}") for path in FILES])
+
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9A-Za-z]+)+")  # 2.8.0.post2, 8.3.RC1, 9.1.X
+_HALF_WIDTH = re.compile(r"[\u4e00-\u9fff][,.;:!?()]|[,.;:!?()][\u4e00-\u9fff]")
+
+
+def texts(fact: Fact) -> dict[str, tuple[str, str]]:
+    """English and Chinese of each text, by its key."""
+    found = {"reason": (fact.reason, fact.reason_zh)}
+    if isinstance(fact, Warns):
+        found["text"] = (fact.text, fact.text_zh)
+    return found
+
+
+def complaints(key: str, english: str, chinese: str) -> list[str]:
+    """What is wrong with the Chinese of one text."""
+    if not _CHINESE.search(chinese):
+        return [f"`{key}-zh` is missing or has no Chinese in it: write below `{key}` what it says, in Chinese"]
+    found = []
+    told, told_zh = set(_VERSION.findall(english)), set(_VERSION.findall(chinese))
+    if told - told_zh:
+        found.append(f"`{key}-zh` does not name {', '.join(sorted(told - told_zh))}, which `{key}` names")
+    if told_zh - told:
+        found.append(f"`{key}-zh` names {', '.join(sorted(told_zh - told))}, which `{key}` does not name")
+    if half := _HALF_WIDTH.search(chinese):
+        found.append(f"`{key}-zh` has half-width punctuation beside Chinese: {half[0]}")
+    return found
+
+
+def test_all_files_are_read() -> None:
+    assert {fact.package for fact in FACTS} == {path.stem for path in FILES}
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.id)
+def test_a_shipped_fact_says_the_same_in_chinese(fact: Fact) -> None:
+    found = [line for key, pair in texts(fact).items() for line in complaints(key, *pair)]
+    assert not found, "\n".join([f"{fact.where}: the fact {fact.id}:", *found])
+
+
+@pytest.mark.parametrize(
+    ("chinese", "expected"),
+    [
+        ("2.8.0.post2 适用于 CANN 8.3.RC1。", []),
+        ("CANN 8.3.RC1，2.8.0.post2。", ["`text-zh` is missing or has no Chinese in it: write below `text`"]),
+        ("", ["`text-zh` is missing or has no Chinese in it: write below `text`"]),
+        (
+            "2.8.0 适用于 CANN 8.3.RC1。",
+            ["`text-zh` does not name 2.8.0.post2, which `text`", "`text-zh` names 2.8.0, which `text` does not"],
+        ),
+        ("2.8.0.post2 适用于 CANN 8.3.RC1(推断).", ["`text-zh` has half-width punctuation beside Chinese: (推"]),
+    ],
+)
+def test_the_comparison_itself(chinese: str, expected: list[str]) -> None:
+    found = complaints("text", "2.8.0.post2 is for CANN 8.3.RC1.", chinese)
+    assert len(found) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(found, expected, strict=True))

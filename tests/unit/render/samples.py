@@ -1,0 +1,477 @@
+"""Explanations made by hand, one for each thing that a report must be able to tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from resolver.model import fact as facts
+from resolver.model.explanation import (
+    Attempt,
+    Branch,
+    Change,
+    ChangeKind,
+    Closing,
+    Contradiction,
+    Environment,
+    Explanation,
+    Fix,
+    Outcome,
+    PinOf,
+    Why,
+)
+from resolver.model.origin import StackLine
+from resolver.model.problem import Ask, Policy, Problem, Stack
+from resolver.model.release import Reason, SetAside
+from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span
+from tests.problems import CHECKED, PYPI_ONLY, need, target
+
+MATRIX = "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96"
+
+
+def fact(kind: type[Any], package: str, **fields: Any) -> Any:
+    """A fact of any kind on line 12 of the package's file."""
+    common: dict[str, Any] = {
+        "id": f"{package}-fact",
+        "package": canonicalize_name(package),
+        "versions": (SpecifierSet(""),),
+        "reason": "Somebody read it.",
+        "reason_zh": "有人读到过。",
+        "strength": facts.Strength.VENDOR,
+        "source": "a table of the vendor",
+        "checked": CHECKED,
+        "where": f"matrices/facts/{package}.toml:12",
+    }
+    return kind(**{**common, **fields})
+
+
+def problem(name: str, *lines: str, where: str = "", **system: str) -> Problem:
+    """A stack of the matrices, its first line on line 9."""
+    path = where or f"matrices/stacks/{name}.toml"
+    asks = tuple(Ask(need=need(line), origin=StackLine(line, f"{path}:{at}")) for at, line in enumerate(lines, 9))
+    stack = Stack(name=name, summary="a sample", source="", where=path, asks=asks)
+    stated = system or {"cann": "8.5.0", "soc": "A2"}
+    return Problem(stack=stack, target=target(**stated), facts=(), policy=Policy(), indexes=PYPI_ONLY, digest="0" * 64)
+
+
+def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
+    return Asks(text=text, where=f"matrices/stacks/{stack}.toml:{line}")
+
+
+def needs(subject: str, version: str, what: str, fact: facts.Fact | None = None) -> Needs:
+    """One release needs something, by its metadata or by a fact."""
+    name = canonicalize_name(subject.partition("[")[0]).replace("-", "_")
+    where = fact.where if fact else f"{name}-{version}-py3-none-any.whl"
+    source = Source.FACT if fact else Source.METADATA
+    versions = (Span(version, version, 1),)
+    return Needs(subject=subject, versions=versions, needs=what, source=source, where=where, fact=fact)
+
+
+MATRIX_FACT = fact(
+    facts.Requires,
+    "vllm-ascend",
+    id="vllm-ascend-0.13.0-matrix",
+    needs=(need("vllm==0.13.0"),),
+    reason="A vllm-ascend release is written against one vllm release, here 0.13.0.",
+    reason_zh="每个 vllm-ascend 版本都针对一个特定的 vllm 版本编写，此处为 0.13.0。",
+    source=MATRIX,
+    where="matrices/facts/vllm-ascend.toml:113",
+)
+SLEEP = fact(
+    facts.Warns,
+    "trl",
+    id="trl-sleep-mode",
+    text="Sleep mode of vllm is not supported on NPUs before vllm-ascend 0.11.",
+    text_zh="vllm-ascend 0.11 之前不支持 NPU 上的 vllm 休眠模式。",
+    extra="",
+    unless=(),
+    source="vllm-project/vllm-ascend#7359, #7497; https://example.test/guide?x=1",
+)
+
+
+def trl() -> Explanation:
+    """The flagship: four statements, a fix of each sort."""
+    lines = ("trl[vllm]==0.28.0", "vllm-ascend==0.13.0")
+    return Explanation(
+        problem=problem("trl-vllm-train", *lines),
+        contradictions=(
+            Contradiction(
+                statements=(
+                    asks(lines[0], 9),
+                    needs("trl[vllm]", "0.28.0", "vllm<0.13.0,>=0.10.2"),
+                    asks(lines[1], 10),
+                    needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
+                ),
+                closing=Closing(subject="vllm", numbers=(2, 4)),
+                notes=(SLEEP,),
+            ),
+        ),
+        fixes=(_newer_trl(), _without_extra(), _split(), _relaxed(), _added()),
+        attempts=(
+            Attempt(
+                changes=(_change(ChangeKind.VERSION, "vllm-ascend", lines[1], "vllm-ascend==0.11.0", 10, -2),),
+                outcome=Outcome.CONFLICT,
+                because=(needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT), _has_cann()),
+            ),
+            Attempt(
+                changes=(_change(ChangeKind.COMPONENT, "cann", "8.5.0", "8.3.RC2", 20, 0),),
+                outcome=Outcome.UNDECIDED,
+            ),
+        ),
+        limited=False,
+    )
+
+
+def _has_cann() -> Has:
+    return Has(component="cann", value="8.5.0", where="matrices/stacks/trl-vllm-train.toml:20")
+
+
+def _change(kind: ChangeKind, subject: str, before: str, after: str, line: int, steps: int) -> Change:
+    where = f"matrices/stacks/trl-vllm-train.toml:{line}"
+    return Change(kind=kind, subject=subject, before=before, after=after, where=where, steps=steps)
+
+
+def _pins(**versions: str) -> tuple[PinOf, ...]:
+    wished = ("trl", "vllm_ascend")
+    return tuple(PinOf(name=name.replace("_", "-"), version=v, wished=name in wished) for name, v in versions.items())
+
+
+def _toml(name: str, *lines: str) -> tuple[str, str]:
+    quoted = "".join(f'    "{line}",\n' for line in lines)
+    return name, f'[stack]\nname = "{name}"\nrequires = [\n{quoted}]\n'
+
+
+def _newer_trl() -> Fix:
+    return Fix(
+        name="A",
+        changes=(_change(ChangeKind.VERSION, "trl", "trl[vllm]==0.28.0", "trl[vllm]==1.6.0", 9, 12),),
+        environments=(
+            Environment(
+                name="trl-vllm-train",
+                requires=("trl[vllm]==1.6.0", "vllm-ascend==0.13.0"),
+                pins=_pins(trl="1.6.0", vllm_ascend="0.13.0", vllm="0.13.0", torch="2.8.0", transformers="4.57.6"),
+                count=214,
+                warnings=(SLEEP,),
+            ),
+        ),
+        files=(_toml("trl-vllm-train", "trl[vllm]==1.6.0", "vllm-ascend==0.13.0"),),
+        risky=False,
+    )
+
+
+def _without_extra() -> Fix:
+    return Fix(
+        name="B",
+        changes=(_change(ChangeKind.EXTRA, "trl", "trl[vllm]==0.28.0", "trl==0.28.0", 9, 0),),
+        environments=(
+            Environment(
+                name="trl-vllm-train",
+                requires=("trl==0.28.0", "vllm-ascend==0.13.0"),
+                pins=_pins(trl="0.28.0", vllm_ascend="0.13.0", vllm="0.13.0"),
+                count=209,
+            ),
+        ),
+        files=(_toml("trl-vllm-train", "trl==0.28.0", "vllm-ascend==0.13.0"),),
+        risky=False,
+    )
+
+
+def _split() -> Fix:
+    train = ("trl[vllm]==0.28.0",)
+    serve = ("vllm-ascend==0.13.0",)
+    return Fix(
+        name="C",
+        changes=(
+            _change(ChangeKind.SPLIT, "trl-vllm-train-1", "", ", ".join(train), 1, 0),
+            _change(ChangeKind.SPLIT, "trl-vllm-train-2", "", ", ".join(serve), 1, 0),
+        ),
+        environments=(
+            Environment(name="trl-vllm-train-1", requires=train, pins=_pins(trl="0.28.0", vllm="0.12.0"), count=170),
+            Environment(
+                name="trl-vllm-train-2", requires=serve, pins=_pins(vllm_ascend="0.13.0", vllm="0.13.0"), count=150
+            ),
+        ),
+        files=(_toml("trl-vllm-train-1", *train), _toml("trl-vllm-train-2", *serve)),
+        risky=False,
+    )
+
+
+def _relaxed() -> Fix:
+    return Fix(
+        name="D",
+        changes=(
+            Change(
+                kind=ChangeKind.RELAX,
+                subject=MATRIX_FACT.id,
+                before="vllm==0.13.0",
+                after="",
+                where=MATRIX_FACT.where,
+            ),
+        ),
+        environments=(
+            Environment(
+                name="trl-vllm-train",
+                requires=("trl[vllm]==0.28.0", "vllm-ascend==0.13.0"),
+                pins=_pins(trl="0.28.0", vllm_ascend="0.13.0", vllm="0.12.0"),
+                count=207,
+            ),
+        ),
+        files=(_toml("trl-vllm-train", "trl[vllm]==0.28.0", "vllm-ascend==0.13.0"),),
+        risky=True,
+    )
+
+
+ADDED = """[[fact.replaces]]
+package = "trl"
+versions = "==0.28.0"
+drop = ["vllm"]
+add = []
+"""
+
+
+def _added() -> Fix:
+    lines = ("trl[vllm]==0.28.0", "vllm-ascend==0.13.0")
+    name, text = _toml("trl-vllm-train", *lines)
+    return Fix(
+        name="E",
+        changes=(
+            Change(
+                kind=ChangeKind.ADD,
+                subject="trl[vllm]",
+                before="vllm<0.13.0,>=0.10.2",
+                after=ADDED,
+                where="",
+            ),
+        ),
+        environments=(
+            Environment(
+                name="trl-vllm-train",
+                requires=lines,
+                pins=_pins(trl="0.28.0", vllm_ascend="0.13.0", vllm="0.13.0"),
+                count=207,
+                warnings=(SLEEP,),
+            ),
+        ),
+        files=((name, f"{text}\n{ADDED}"),),
+        risky=True,
+    )
+
+
+def branching() -> Explanation:
+    """Every release of trl is closed, one of them by two cases of its own."""
+    spans = (Span("0.27.0", "0.29.1", 5),)
+    two = (Span("0.25.0", "0.26.0", 2),)
+    return Explanation(
+        problem=problem("cases", "trl[vllm]", "vllm-ascend==0.13.0", "numpy<2"),
+        contradictions=(
+            Contradiction(
+                statements=(
+                    asks("trl[vllm]", 9, "cases"),
+                    Needs(
+                        subject="trl[vllm]",
+                        versions=spans,
+                        needs="vllm<0.13.0,>=0.10.2",
+                        source=Source.METADATA,
+                        where="trl-0.29.1-py3-none-any.whl",
+                    ),
+                    Needs(
+                        subject="trl[vllm]",
+                        versions=two,
+                        needs="numpy",
+                        source=Source.METADATA,
+                        where="trl-0.26.0-py3-none-any.whl",
+                    ),
+                    asks("vllm-ascend==0.13.0", 10, "cases"),
+                    needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
+                    asks("numpy<2", 11, "cases"),
+                    Forbids(
+                        subject="numpy",
+                        versions=(Span("1.26.4", "1.26.4", 1),),
+                        fact=fact(facts.Excludes, "numpy", reason="It crashes on import.", reason_zh=""),
+                    ),
+                    Lacks(
+                        subject="numpy",
+                        wanted="<1.26.4",
+                        lack=Lack.FILE,
+                        where="pypi",
+                        count=9,
+                        newest="2.4.0",
+                        refusals=(
+                            Refusal(
+                                version="1.26.3",
+                                files=tuple(
+                                    SetAside(f"numpy-1.26.3-cp{minor}-none-any.whl", Reason.TAGS)
+                                    for minor in (312, 310, 309, 39, 38)
+                                ),
+                            ),
+                            Refusal(
+                                version="1.26.2",
+                                files=(SetAside("numpy-1.26.2.tar.gz", Reason.PYTHON, "Requires-Python >=3.12"),),
+                            ),
+                        ),
+                        unreachable=("huawei",),
+                    ),
+                ),
+                closing=None,
+                branches=(
+                    Branch(subject="trl[vllm]", versions=spans, closing=Closing(subject="vllm", numbers=(2, 5))),
+                    Branch(
+                        subject="trl[vllm]",
+                        versions=two,
+                        closing=None,
+                        branches=(
+                            Branch(
+                                subject="numpy",
+                                versions=(Span("1.26.4", "1.26.4", 1),),
+                                closing=Closing(subject="numpy", numbers=(7,)),
+                            ),
+                            Branch(
+                                subject="numpy",
+                                versions=(Span("1.20.0", "1.26.3", 9),),
+                                closing=Closing(subject="numpy", numbers=(6, 8)),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        fixes=(),
+        attempts=trl().attempts,
+        limited=True,
+    )
+
+
+def several() -> Explanation:
+    """Three contradictions: of one statement, of two, and one about a module; nothing found or tried."""
+    owners = fact(
+        facts.Collides,
+        "triton-ascend",
+        other=canonicalize_name("triton"),
+        module="triton",
+        source="triton-lang/triton-ascend#306, #395; file lists of both wheels",
+    )
+    stack = "./several.toml"
+    return Explanation(
+        problem=problem("several", "nosuch", "torch==9.9", "triton", "triton-ascend", where=stack, hdk="25.3.rc1.2"),
+        contradictions=(
+            Contradiction(
+                statements=(
+                    Asks(text="nosuch", where=f"{stack}:9"),
+                    Lacks(subject="nosuch", wanted="", lack=Lack.PROJECT, where="pypi, huawei"),
+                ),
+                closing=Closing(subject="nosuch", numbers=(2,)),
+            ),
+            Contradiction(
+                statements=(Lacks(subject="torch", wanted="==9.9", lack=Lack.RELEASE, where="pypi", newest="2.9.1"),),
+                closing=Closing(subject="torch", numbers=(1,)),
+            ),
+            Contradiction(
+                statements=(
+                    Asks(text="triton", where=f"{stack}:11"),
+                    Asks(text="triton-ascend", where=f"{stack}:12"),
+                    Shares(fact=owners),
+                ),
+                closing=Closing(subject="triton", numbers=(1, 2, 3)),
+            ),
+        ),
+        fixes=(),
+        attempts=(),
+        limited=False,
+    )
+
+
+HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n# b"
+
+
+def hostile() -> Explanation:
+    """Texts of somebody who means harm, wherever a text can come from outside."""
+    bad = fact(
+        facts.Excludes,
+        "numpy",
+        reason=HOSTILE,
+        reason_zh=HOSTILE,
+        source=HOSTILE,
+        where=f"matrices/facts/{HOSTILE}.toml:1",
+    )
+    warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=HOSTILE)
+    change = Change(kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE)
+    environment = Environment(
+        name=HOSTILE,
+        requires=(HOSTILE,),
+        pins=(PinOf(name=HOSTILE, version=HOSTILE, wished=True),),
+        count=1,
+        warnings=(warns,),
+    )
+    return Explanation(
+        problem=problem("hostile", "numpy", where=f"./{HOSTILE}.toml"),
+        contradictions=(
+            Contradiction(
+                statements=(
+                    Asks(text=HOSTILE, where=HOSTILE),
+                    Has(component="soc", value=HOSTILE, where=HOSTILE),
+                    Needs(
+                        subject=HOSTILE,
+                        versions=(Span(HOSTILE, HOSTILE, 1),),
+                        needs=HOSTILE,
+                        source=Source.METADATA,
+                        where=HOSTILE,
+                    ),
+                    Forbids(subject=HOSTILE, versions=(), fact=bad),
+                    Lacks(
+                        subject=HOSTILE,
+                        wanted=HOSTILE,
+                        lack=Lack.UNUSABLE,
+                        where=HOSTILE,
+                        count=1,
+                        refusals=(Refusal(version=HOSTILE, files=(SetAside(HOSTILE, Reason.METADATA, HOSTILE),) * 2),),
+                    ),
+                ),
+                closing=Closing(subject=HOSTILE, numbers=(1, 2)),
+                notes=(warns,),
+            ),
+        ),
+        fixes=(
+            Fix(
+                name="A",
+                changes=(change,),
+                environments=(environment,),
+                files=((HOSTILE, f'"""\n```\n{HOSTILE}'),),
+                risky=False,
+            ),
+        ),
+        attempts=(Attempt(changes=(change,), outcome=Outcome.CONFLICT, because=(Asks(text=HOSTILE, where=""),)),),
+        limited=False,
+    )
+
+
+_MOVES = (
+    ("numpy", "1.26.4", "2.0.0"),
+    ("verl", "0.7.1", "0.8.0"),
+    ("ray", "", "2.50.0"),
+    ("six", "1.17.0", ""),
+)
+
+
+def why(*, moves: bool = False) -> Why:
+    """Why numpy is at 1.26.4."""
+    upper = needs("verl", "0.7.1", "numpy<2.0.0")
+    lower = needs("torch", "2.8.0", "numpy>=1.20")
+    bound = needs("vllm-ascend", "0.13.0", "numpy<2.0.0", MATRIX_FACT)
+    contradiction = Contradiction(
+        statements=(asks("verl==0.7.1", 9, "verl-qwen3.5"), upper, Asks(text="numpy==2.0.0", where="--package")),
+        closing=Closing(subject="numpy", numbers=(2, 3)),
+    )
+    return Why(
+        problem=problem("verl-qwen3.5", "verl==0.7.1"),
+        name="numpy",
+        version="1.26.4",
+        asked=(upper, lower, bound),
+        facts=(bound,),
+        newer=("2.4.0", "2.3.5", "2.0.0"),
+        tried="2.0.0",
+        contradictions=() if moves else (contradiction,),
+        moves=_MOVES if moves else (),
+        bound=(upper, bound),
+    )

@@ -1,0 +1,79 @@
+"""Whole texts: what is in `expected/` was read by a person."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from resolver.model.explanation import Why
+from resolver.render.explanation.why import why_text
+from tests.unit.render import samples
+from tests.unit.render.expected import FOLDER, LANGUAGES, TEXTS, Language
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_whole_text(name: str, language: Language) -> None:
+    expected = (FOLDER / name.format(language)).read_text(encoding="utf-8")
+    assert TEXTS[name](language) == expected
+
+
+def test_nothing_is_left_over() -> None:
+    known = {name.format(language) for name in TEXTS for language in LANGUAGES}
+    assert {path.name for path in FOLDER.iterdir()} == known
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_control_character_comes_through(name: str, language: Language) -> None:
+    assert all(char.isprintable() or char == "\n" for char in TEXTS[name](language))
+
+
+_PROGRAM = """
+import hashlib
+from resolver.render.explanation.html import explanation_html
+from tests.unit.render import samples
+from tests.unit.render.expected import LANGUAGES, TEXTS
+pages = [explanation_html(make(), one) for make in (samples.trl, samples.branching) for one in LANGUAGES]
+texts = [render(one) for render in TEXTS.values() for one in LANGUAGES]
+print(hashlib.sha256("".join(pages + texts).encode()).hexdigest())
+"""
+
+
+def test_the_same_bytes_whatever_the_order_of_sets() -> None:
+    digests = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "LANG": "C", "COLUMNS": "50"}
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, check=True, cwd=ROOT
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_why_of_the_newest() -> None:
+    text = why_text(
+        Why(
+            problem=samples.problem("a", "numpy"),
+            name="numpy",
+            version="2.4.0",
+            asked=(),
+            facts=(),
+            newer=(),
+            tried="",
+            contradictions=(),
+        )
+    )
+    assert text == (
+        "numpy is locked at 2.4.0 in a for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.\n"
+        "\n"
+        "Nothing asks for it.\n"
+        "\n"
+        "The indexes have nothing newer that the target can use.\n"
+    )
