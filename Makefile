@@ -7,12 +7,15 @@ LOCK   := $(BIN)/ascend-lock
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
 STACK   ?=
+PACKAGE ?=
+APPLY   ?=
 OFFLINE ?=
 UPGRADE ?=
 ARGS    ?=
+N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock check-locks snapshot test test-live check format bench requirements clean
+.PHONY: help lock explain check-locks snapshot test test-live fuzz check format bench requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -30,6 +33,9 @@ else
 	@$(LOCK) lock $(STACK) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
 endif
 
+explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version]
+	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(OFFLINE),--offline) $(ARGS)
+
 check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say
 	@$(LOCK) check $(STACK)
 
@@ -41,6 +47,9 @@ test: $(VENV)/.dev ## run the tests (no network but loopback)
 
 test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)
+
+fuzz: $(VENV)/.dev ## hold the complete engine against brute force on random graphs: [N=100000]
+	@$(BIN)/python -m tests.fuzz $(N) $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, import rules, tests
 	@$(BIN)/ruff check .

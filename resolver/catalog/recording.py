@@ -68,9 +68,9 @@ class RecordingCatalog:
             self._hashed[key_of(file)] = (answer.sha256, answer.size)
         return answer
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """See `Catalog`."""
-        self._inner.expect(wanted, follow)
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
+        """See `Catalog`. Nothing is followed: what a look-ahead hands on would go unrecorded."""
+        self._inner.expect(wanted, None)
 
     def expect_metadata(self, files: Iterable[File]) -> None:
         """See `protocol.Catalog`."""

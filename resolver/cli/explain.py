@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from packaging.utils import canonicalize_name
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli import options
+from resolver.cli.apply import difference, named_fix, write_fix
 from resolver.cli.catalogs import Snapshots, with_catalog
-from resolver.cli.explaining import explanation_of, language_of, write_reports
+from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
@@ -24,7 +25,7 @@ from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, find_stack, load
 from resolver.model import text
-from resolver.model.explanation import Explanation, Fix, Why
+from resolver.model.explanation import Explanation, Why
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -45,6 +46,7 @@ _CONFLICT = 1
 @click.argument("stack")
 @click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is locked as it is, or what V would break.")
 @click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this fix beside the old one.")
+@click.option("--target", metavar="NAME", help="Only this one of the stack's targets.")
 @click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
 @options.explain_seconds
 @options.language
@@ -55,6 +57,7 @@ def command(
     stack: str,
     package: str | None,
     letter: str | None,
+    target: str | None,
     offline: bool,
     explain_seconds: float,
     language: str | None,
@@ -69,16 +72,20 @@ def command(
     inputs = load(stack, matrices)
     wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
-    for problem in compile_problems(inputs):
+    for problem in _targets(compile_problems(inputs), target):
         folder = locks / problem.stack.name / problem.target.name
         previous = lock_file.read(folder)
         progress.label(f"solving {problem.stack.name} for {problem.target.name}")
         ask = partial(_explain, problem, inputs, previous, wanted, explain_seconds, progress)
         answer = with_catalog(problem, Snapshots(matrices), ask, offline=offline, progress=progress)
+        if isinstance(answer, Explanation):
+            answer = for_every_target(answer, inputs, Snapshots(matrices), offline=offline, progress=progress)
         answers.append((folder, problem, answer))
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
     write_reports(conflicts, tongue)
+    fix = None if letter is None else named_fix(letter, [answer for _, answer in conflicts])
+    written = [] if fix is None else write_fix(fix, find_stack(stack, matrices))
     if as_json:
         told = [_json(problem, answer, tongue) for _, problem, answer in answers]
         whole = told[0] if len(told) == 1 else {"targets": told}
@@ -87,10 +94,21 @@ def command(
         sys.stdout.write("\n".join(_text(problem, answer, tongue) for _, problem, answer in answers))
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
-    if letter is not None:
-        _apply(letter, [answer for _, answer in conflicts], find_stack(stack, matrices), inputs, quiet=as_json)
-        return 0
-    return _CONFLICT if conflicts else 0
+        for path in written:
+            sys.stdout.write(difference(path, find_stack(stack, matrices), inputs.stack.text))
+            lock = path.stem if path.parent == matrices / "stacks" else path
+            sys.stdout.write(words.WRITTEN(tongue, path=path, stack=lock) + "\n")
+    return _CONFLICT if conflicts and fix is None else 0
+
+
+def _targets(problems: Sequence[Problem], wanted: str | None) -> list[Problem]:
+    """All of a stack's targets, or the one that is wanted."""
+    if wanted is None:
+        return list(problems)
+    names = [problem.target.name for problem in problems]
+    if wanted not in names:
+        raise InputError(f"the stack has no target `{wanted}`", where="--target", hint=f"it has {', '.join(names)}")
+    return [problem for problem in problems if problem.target.name == wanted]
 
 
 def _wanted(package: str) -> Requirement:
@@ -142,28 +160,3 @@ def _text(problem: Problem, answer: Explanation | Why | None, language: Language
         case _:
             solvable = words.SOLVABLE(language, stack=problem.stack.name, target=target_line(problem, language))
             return f"{solvable}\n{words.SEE_PACKAGE(language)}\n"
-
-
-def _apply(letter: str, found: list[Explanation], path: Path, inputs: Inputs, *, quiet: bool) -> None:
-    """Write a fix's stacks beside the old one and show what differs."""
-    fixes: dict[str, Fix] = {fix.name.lower(): fix for one in found for fix in one.fixes}
-    fix = fixes.get(letter.lower())
-    if fix is None:
-        known = ", ".join(fix.name for fix in fixes.values()) or "none"
-        raise InputError(f"there is no fix `{letter}`", where="--apply", hint=f"found were: {known}")
-    for name, content in fix.files:
-        written = path.with_name(f"{name}.toml")
-        if written.exists() and written.read_text(encoding="utf-8") != content:
-            raise InputError(
-                f"`{written}` is there already and differs; nothing was written",
-                where=str(written),
-                hint="move it away first",
-            )
-    for name, content in fix.files:
-        written = path.with_name(f"{name}.toml")
-        written.write_text(content, encoding="utf-8")
-        if not quiet:
-            rows = difflib.unified_diff(
-                inputs.stack.text.splitlines(keepends=True), content.splitlines(keepends=True), str(path), str(written)
-            )
-            sys.stdout.write("\n" + "".join(rows) + f"\nWritten: {written}\nNext: ascend-lock lock {name}\n")

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
+from resolver.catalog.protocol import Catalog
+from resolver.cli.catalogs import Snapshots, with_catalog
 from resolver.cli.progress import Progress
 from resolver.explain.explain import explain
 from resolver.explain.trial import Clock
 from resolver.lock import folder as lock_folder
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs
 from resolver.model.explanation import Explanation
+from resolver.model.problem import Problem
+from resolver.model.resolution import Resolution
 from resolver.render.explanation.report import report_files
 from resolver.render.explanation.words import Language
-from resolver.solve.solver import Refutation
+from resolver.solve.solver import Refutation, decide
+from resolver.solve.universe import Universe
 
 
 def language_of(wanted: str | None) -> Language:
@@ -35,6 +45,30 @@ def explanation_of(
     problem = refutation.engine.clauses.universe.problem
     progress.label(f"looking for ways out of {problem.stack.name} for {problem.target.name}")
     return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff)
+
+
+def for_every_target(
+    explanation: Explanation, inputs: Inputs, snapshots: Snapshots, *, offline: bool, progress: Progress
+) -> Explanation:
+    """The same with those fixes only that lock for all of the stack's targets."""
+    names = [problem.target.name for problem in compile_problems(inputs)]
+    if len(names) == 1:
+        return explanation
+
+    def holds(text: str) -> bool:
+        changed = replace(inputs, stack=read_text(text, schema.StackFile, inputs.stack.name))
+        for problem in compile_problems(changed):
+            ask = partial(_locks, problem, progress)
+            if not with_catalog(problem, snapshots, ask, offline=offline, progress=progress):
+                return False
+        return True
+
+    kept = [fix for fix in explanation.fixes if all(holds(text) for _, text in fix.files)]
+    return replace(explanation, fixes=tuple(kept))
+
+
+def _locks(problem: Problem, progress: Progress, catalog: Catalog) -> bool:
+    return isinstance(decide(Universe(problem, catalog), tick=progress.solving), Resolution)
 
 
 def write_reports(found: Iterable[tuple[Path, Explanation]], language: Language) -> None:

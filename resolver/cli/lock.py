@@ -18,7 +18,7 @@ from packaging.version import Version
 from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.catalogs import Snapshots, with_catalog
-from resolver.cli.explaining import explanation_of, language_of, write_reports
+from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
 from resolver.lock import build as lock_build
@@ -120,6 +120,8 @@ def command(
             offline=offline,
             progress=progress,
         )
+        if isinstance(answer, Explanation):
+            answer = for_every_target(answer, inputs, snapshots, offline=offline, progress=progress)
         answers.append(_Answer(problem, previous, answer, target))
     progress.clear()
     return _finish(answers, language_of(language), as_json=as_json)
@@ -172,7 +174,11 @@ def _finish(answers: list[_Answer], language: Language, *, as_json: bool) -> int
     reports = [(answer.folder, answer.found) for answer in answers if isinstance(answer.found, Explanation)]
     locked = [(answer, answer.found) for answer in answers if isinstance(answer.found, Lock)]
     files = {answer.folder: render(lock) for answer, lock in locked}
-    changed = {folder: texts for folder, texts in files.items() if not lock_folder.current(texts, folder)}
+    changed = {
+        folder: texts
+        for folder, texts in files.items()
+        if not lock_folder.current(texts, folder) or lock_folder.has_report(folder)
+    }
     if conflicts:
         write_reports(reports, language)
     else:

@@ -15,36 +15,44 @@ from resolver.catalog.recording import RecordingCatalog
 from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
 from resolver.cli.catalogs import Snapshots
+from resolver.cli.explaining import explanation_of
 from resolver.cli.progress import Progress
 from resolver.lock import build as lock_build
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load
 from resolver.model.conflict import Conflict
+from resolver.model.resolution import Resolution
 from resolver.solve.builds import solve_builds
-from resolver.solve.solver import solve
+from resolver.solve.solver import decide
+from resolver.solve.universe import Universe
+
+_SECONDS = 600.0  # for the ways out of a conflict: all of them are to be recorded
 
 
 @click.command("snapshot")
 @click.argument("stack")
 @options.matrices
 def command(stack: str, matrices: Path | None) -> int:
-    """Record all that locking STACK asks for, so that it can be locked without network."""
+    """Record all that locking STACK asks for, or explaining its conflict, so that it can be done without network."""
     matrices = matrices or options.default_matrices()
     progress = Progress()
     whole: Snapshot | None = None
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     cache = Cache(default_folder(), progress.warn)
-    problems = compile_problems(load(stack, matrices))
+    inputs = load(stack, matrices)
+    problems = compile_problems(inputs)
     for problem in problems:
         progress.label(f"{problem.stack.name} for {problem.target}")
         live = LiveCatalog(problem.indexes, problem.target.platform, cache, warn=progress.warn)
         with closing(live):
             catalog = RecordingCatalog(live)
-            resolution = solve(problem, catalog, tick=progress.solving)
-            if not isinstance(resolution, Conflict):
-                builds = solve_builds(resolution, catalog, tick=progress.solving)
+            answer = decide(Universe(problem, catalog), tick=progress.solving)
+            if isinstance(answer, Resolution):
+                builds = solve_builds(answer, catalog, tick=progress.solving)
                 if not isinstance(builds, Conflict):
-                    lock_build.build(resolution, builds, catalog)
+                    lock_build.build(answer, builds, catalog)
+            else:
+                explanation_of(answer, inputs, None, _SECONDS, progress)
             recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
         whole = recorded if whole is None else whole.merged(recorded)
     progress.clear()

@@ -26,10 +26,32 @@ def closing(clauses: Clauses, numbers: Mapping[Ground, int], of: Sequence[Ground
 
 def closing_subject(clauses: Clauses, core: Sequence[Ground]) -> str:
     """What the grounds of a core meet in: of what most of them speak, the one that became known last."""
-    subjects: Counter[str] = Counter()
+    said: dict[tuple[object, str], None] = {}
     for ground in core:
-        subjects.update(_about(clauses, ground))
-    return max(subjects, key=lambda name: (subjects[name], list(subjects).index(name)))
+        for name in _about(clauses, ground):
+            said[ground.origin if isinstance(ground, Line) else ground, name] = None
+    subjects = Counter(name for _, name in said)
+    order = list(subjects)
+    ranked = sorted(order, key=lambda name: (subjects[name], order.index(name)), reverse=True)
+    return next((name for name in ranked if _is_empty(clauses, core, name)), ranked[0])
+
+
+def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str) -> bool:
+    """Whether what a core says of a package, by releases that are taken, leaves nothing of it."""
+    about = [ground for ground in core if name in _about(clauses, ground)]
+    taken: dict[Package, set[Candidate]] = {}
+    for ground in about:
+        if isinstance(ground, (Said, Module)):
+            parents: dict[Package, set[Candidate]] = {}
+            for parent, _ in clauses.edges.get(ground, ()):
+                if parent is not None:
+                    parents.setdefault(parent.package, set()).add(parent)
+            for package, candidates in parents.items():
+                taken[package] = taken.get(package, candidates) & candidates
+    if not all(taken.values()):
+        return False
+    assumed = [min(map(clauses.variable, candidates)) for candidates in taken.values()]
+    return clauses.satisfiable(assumed, ()) and not clauses.satisfiable(assumed, about)
 
 
 def branches(clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate] = ()) -> tuple[Branch, ...]:

@@ -6,25 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
+from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Fact, Requires, Strength
+from resolver.model.fact import Builds, Excludes, Fact, Names, Requires, Strength, Warns
 from resolver.model.package import Kind, Package
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Source
-from resolver.solve.admits import satisfies
+from resolver.solve.admits import names_prerelease, satisfies
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 from resolver.solve.project import Project
 
 _VERSION = 100
 _EXTRA = 130
-_COMPONENT = {"cann": 140, "hdk": 150, "python": 160}  # soc and glibc are not chosen by who writes a stack
+_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "soc": 330}  # other machines are the dearest
+_DROP = 450
+_UNSURE = 200  # for a release with known faults, or that the tables of its project leave out
 _CUTOFF = 170
 _ADD = 120
 _OVERRIDE = 900
@@ -49,23 +53,30 @@ class Changes:
         self._trials = trials
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
+        self._about: dict[str, list[Fact]] = {}
+        for fact in self._problem.facts:
+            self._about.setdefault(fact.package, []).append(fact)
         self._lines = {ask.origin: at for at, ask in enumerate(self._problem.stack.asks)}
 
     def price(self, ground: Ground) -> int | None:
         """What changing a ground costs; None where the user cannot change it."""
         match ground:
             case Line(origin, aspect) if origin in self._lines:
-                at = self._lines[origin]  # of two equal changes the later line's is cheaper
-                if aspect == "version":
-                    return _VERSION + len(self._lines) - at
-                return _EXTRA + len(self._lines) - at if aspect else None
+                at = len(self._lines) - self._lines[origin]  # of two equal changes the later line's is cheaper
+                if aspect == "version" and not isinstance(self._problem.stack.asks[-at].need, Requirement):
+                    return None  # a line about a component: the component itself may change
+                if aspect:
+                    return at + (_VERSION if aspect == "version" else _EXTRA)
+                return at + _DROP if len(self._lines) > 1 else None
             case Component():
                 return _COMPONENT.get(ground.name)
             case Said() if ground.source is Source.METADATA:
                 return _OVERRIDE
             case Said() | Taken() if ground.fact in self._facts:
                 fact = self._facts[ground.fact]
-                return _RELAX.get(fact.strength) if isinstance(fact, Requires) or isinstance(ground, Taken) else None
+                if isinstance(fact, Builds):
+                    return _OVERRIDE  # what the archive itself says of its requirements
+                return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
             case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
                 return _CUTOFF
             case _:
@@ -88,19 +99,44 @@ class Changes:
             return
         assert isinstance(ground, Line)  # noqa: S101  nothing else has candidates
         package, project = self._project(ground)
-        usable = [
+        releases = [
             one for one in self._clauses.packages[package] if isinstance(one.chosen, Release) and not one.chosen.yanked
         ]
-        stable = [one for one in usable if not one.version.is_prerelease]
-        usable = stable or usable
-        if newest:
-            yield from usable
-            return
-        at = self._wished(ground, project)
-        yield from sorted(usable, key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
+        wish = self._wish(ground)
+        releases = [one for one in releases if not wish.contains(one.version, prereleases=True)]
+        stable = [one for one in releases if not one.version.is_prerelease]
+        if newest or not names_prerelease(wish):
+            releases = stable or releases
+        if not newest:
+            at = self._wished(wish, project)
+            releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
+        # last comes what there is something to say against, and what the tables of its project leave out
+        yield from sorted(releases, key=self._is_unsure)
 
-    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed | None:
-        """The stack with these changes; None where they cannot be written down."""
+    def _is_unsure(self, candidate: Candidate) -> bool:
+        return isinstance(candidate.chosen, Release) and (self._has_faults(candidate) or self._is_unlisted(candidate))
+
+    def _has_faults(self, candidate: Candidate) -> bool:
+        """Whether a warning speaks of a release that nothing about the target makes needless."""
+        system = self._problem.target.system
+        for fact in self._about.get(candidate.package.name, ()):
+            if isinstance(fact, Warns) and not fact.extra and fact.speaks_of(candidate.version):
+                stated = [need for need in fact.unless if isinstance(need, ComponentRequirement)]
+                if not any(need.component not in system or need.allows(system[need.component]) for need in stated):
+                    return True
+        return False
+
+    def _is_unlisted(self, candidate: Candidate) -> bool:
+        """Whether facts say which CANN the project's releases need, but not for this one."""
+        stated = [
+            fact
+            for fact in self._about.get(candidate.package.name, ())
+            if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs)
+        ]
+        return bool(stated) and not any(fact.speaks_of(candidate.version) for fact in stated)
+
+    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
+        """The stack with these changes."""
         stack = StackText(self._trials.text)
         changes: list[Change] = []
         lines: dict[int, tuple[str, list[Ground]]] = {}
@@ -109,15 +145,18 @@ class Changes:
             price += self.price(ground) or 0
             if isinstance(ground, Line):
                 lines.setdefault(self._lines[ground.origin], ("", []))[1].append(ground)
+        dropped = [at for at, (_, grounds) in lines.items() if any(_drops(ground) for ground in grounds)]
         for at, (_, grounds) in sorted(lines.items()):
-            change = self._line(at, grounds, choice)
-            stack = stack.with_line(at, change.after)
+            change = self._line(at, [] if at in dropped else grounds, choice)
             changes.append(change)
+            if at not in dropped:
+                stack = stack.with_line(at, change.after)
+        stack = stack.without_lines(dropped)
         for ground in wanted:
             match ground:
                 case Component():
                     change, stack = self._component(stack, ground, choice[ground])
-                case Said() if ground.source is Source.METADATA:
+                case Said() if self.price(ground) == _OVERRIDE:
                     change, stack = self._override(stack, ground)
                 case Said() | Taken():
                     change, stack = self._relax(stack, ground)
@@ -132,7 +171,16 @@ class Changes:
                     continue
             changes.append(change)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
+        price += _UNSURE * sum(map(self._is_unsure, choice.values()))
         return Changed(tuple(changes), stack.text, price, risky)
+
+    def other_pythons(self) -> Iterator[Changed]:
+        """The stack for other Pythons, the nearest first."""
+        ground = Component("python")
+        for value in self._problem.values.get("python", ()):
+            if value != self._problem.target.system["python"]:
+                candidate = Candidate(Package("python", "", Kind.SYSTEM), value)
+                yield self.apply([ground], {ground: candidate})
 
     # --- one change
 
@@ -141,14 +189,17 @@ class Changes:
         assert isinstance(need, Requirement)  # noqa: S101  lines about components have no candidates
         return Package(need.name), self._clauses.universe.project(need.name)
 
-    def _wished(self, ground: Line, project: Project) -> int:
-        """Where the wish stands among the releases."""
+    def _wish(self, ground: Line) -> SpecifierSet:
         need = self._problem.stack.asks[self._lines[ground.origin]].need
         assert isinstance(need, Requirement)  # noqa: S101  see _project
-        mask = project.mask(need.specifier)
+        return need.specifier
+
+    def _wished(self, wish: SpecifierSet, project: Project) -> int:
+        """Where a wish stands among the releases."""
+        mask = project.mask(wish)
         if mask:
             return next(project.positions(mask))
-        bounds = [text.version(one.version.removesuffix(".*")) for one in need.specifier]
+        bounds = [text.version(one.version.removesuffix(".*")) for one in wish]
         highest = max((bound for bound in bounds if bound is not None), default=None)
         if highest is None:
             return 0
@@ -157,6 +208,9 @@ class Changes:
     def _line(self, at: int, grounds: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Change:
         ask = self._problem.stack.asks[at]
         need = ask.need
+        if not grounds:
+            name = need.name if isinstance(need, Requirement) else need.component
+            return Change(kind=ChangeKind.DROP, subject=name, before=ask.origin.text, after="", where=ask.origin.where)
         assert isinstance(need, Requirement)  # noqa: S101  see _project
         dropped = {ground.aspect.removeprefix("extra ") for ground in grounds if isinstance(ground, Line)}
         extras = [extra for extra in need.extras if canonicalize_name(extra) not in dropped]
@@ -168,7 +222,7 @@ class Changes:
                 kind = ChangeKind.VERSION
                 specifier = f"=={candidate.version}"
                 _, project = self._project(ground)
-                steps = self._wished(ground, project) - _position(candidate)
+                steps = self._wished(self._wish(ground), project) - _position(candidate)
         marker = f" ; {need.marker}" if need.marker else ""
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{specifier}{marker}"
         return Change(
@@ -237,6 +291,10 @@ class Changes:
             where="",
         )
         return change, changed
+
+
+def _drops(ground: Ground) -> bool:
+    return isinstance(ground, Line) and not ground.aspect
 
 
 def _position(candidate: Candidate) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tomli
@@ -54,9 +54,17 @@ class StackText:
 
     def without_cutoff(self) -> StackText:
         """Without exclude-newer."""
+        policy = {key: value for key, value in self._raw["policy"].items() if key != "exclude-newer"}
+        expected = {**self._raw, "policy": policy}
         at = Lines(self.text).line(("policy", "exclude-newer")) - 1
         rows = self.text.splitlines(keepends=True)
-        return StackText("".join(rows[:at] + rows[at + 1 :]))
+        text = "".join(rows[:at] + rows[at + 1 :])
+        try:
+            if tomli.loads(text) == expected:
+                return StackText(text)
+        except tomli.TOMLDecodeError:
+            pass
+        return self._dumped(expected)
 
     def with_table(self, key: str, row: Mapping[str, Any], comment: str = "") -> StackText:
         """With one more row of an array of tables at its end: ("relax", {…}), ("fact.replaces", {…})."""
@@ -87,22 +95,33 @@ class StackText:
         return None
 
     def _cut(self, number: int) -> StackText:
-        """Without one requirement, if it has a line of its own."""
+        """Without one requirement: its line, or its place in one; the whole file anew where neither will do."""
         rows = self.text.splitlines(keepends=True)
         at = Lines(self.text).line(("stack", "requires", number)) - 1
-        text = "".join([*rows[:at], *rows[at + 1 :]])
         kept = list(self._raw["stack"]["requires"])
-        del kept[number]
-        try:
-            if tomli.loads(text) == _put(self._raw, ("stack", "requires"), kept):
-                return StackText(text)
-        except tomli.TOMLDecodeError:
-            pass
-        return self._dumped(_put(self._raw, ("stack", "requires"), kept))
+        gone = kept.pop(number)
+        expected = _put(self._raw, ("stack", "requires"), kept)
+        for row in ("", *_without(rows[at], gone)):
+            text = "".join([*rows[:at], row, *rows[at + 1 :]])
+            try:
+                if tomli.loads(text) == expected:
+                    return StackText(text)
+            except tomli.TOMLDecodeError:
+                continue
+        return self._dumped(expected)
 
     @staticmethod
     def _dumped(raw: Mapping[str, Any]) -> StackText:
         return StackText(tomli_w.dumps(raw))
+
+
+def _without(row: str, gone: str) -> Iterator[str]:
+    """A line without a string in it, and without the comma that goes with it."""
+    for match in _STRING.finditer(row):
+        if tomli.loads(f"x = {match[0]}")["x"] == gone:
+            before, after = row[: match.start()], row[match.end() :]
+            yield before + re.sub(r"^\s*,\s*", "", after)
+            yield re.sub(r"\s*,\s*$", "", before) + after
 
 
 def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> Any:

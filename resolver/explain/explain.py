@@ -22,6 +22,8 @@ from resolver.model.statement import Asks, Lacks, Needs
 from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
 
+_SPLIT = 400  # the price of two environments: dearer than three other versions, cheaper than to go without a line
+
 
 def explain(
     refutation: Refutation, inputs: Inputs, clock: Clock, *, cutoff: datetime | None = None, fixes: bool = True
@@ -41,8 +43,9 @@ def explain(
         trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
         matter = _matter(contradictions)
         found = find(clauses, found_cores, trials)
-        shown = [_fix(trials, changed, resolution, matter) for changed, resolution in found.fixes]
-        shown += _splits(trials, found_cores, matter)
+        priced = [(changed.price, _fix(trials, changed, resolution, matter)) for changed, resolution in found.fixes]
+        priced += [(_SPLIT, fix) for fix in _splits(trials, found_cores, matter)]
+        shown = [fix for _, fix in sorted(priced, key=lambda row: row[0])]
     return Explanation(
         problem=problem,
         contradictions=contradictions,

@@ -10,26 +10,28 @@ for it are looked for and locked. The same duality as in `smallest`, over costs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from pysat.examples.hitman import Hitman
-
 from resolver.explain.changes import Changed, Changes
+from resolver.explain.corrections import Corrections
 from resolver.explain.trial import Trials
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Outcome
 from resolver.model.resolution import Resolution
-from resolver.model.statement import Statement
+from resolver.model.statement import Lack, Statement
 from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Line
+from resolver.solve.ground import Component, Ground, Lacking, Line
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
 _FIXES = 6
+_WHOLE = 2  # fixes after which none is looked for that drops a line
 _RISKY = 2  # of them, such as go against a fact or against metadata
 _SETS = 24  # sets of changes that are looked at
+_PYTHONS = 4
+_LOOKS = 400  # candidates that are looked at for one set and one direction
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
 
@@ -46,61 +48,78 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
     found = Found()
     changes = Changes(clauses, trials)
     seen: set[str] = set()
-    with Hitman(solver="m22", htype="sorted") as hitman:
+    if any(isinstance(ground, Lacking) and ground.lack is Lack.FILE for core in cores for ground in core):
+        _try_pythons(changes, trials, found)
+    with Corrections() as corrections:
         for core in cores:
-            if not _hit(hitman, changes, core):
+            if not _demand(corrections, changes, core):
                 return found
         for _ in range(_SETS):
-            against = sum(1 for changed, _ in found.fixes if changed.risky)
-            if len(found.fixes) >= _FIXES or against >= _RISKY or trials.clock.expired():
+            if _enough(found) or trials.clock.expired():
                 break
-            wanted: list[Ground] | None = hitman.get()
+            wanted = corrections.cheapest()
             if wanted is None:
                 break
             clauses.relaxed = frozenset(wanted)
             try:
                 if not clauses.satisfiable():
-                    if not _hit(hitman, changes, clauses.minimal()):
+                    if not _demand(corrections, changes, clauses.minimal()):
                         break
                     continue
-                proof = _try(clauses, changes, trials, wanted, found, seen)
+                given, proof = _try(clauses, changes, trials, wanted, found, seen)
             finally:
                 clauses.relaxed = frozenset()
-            if proof is None:
-                hitman.block(wanted)
-            elif not _hit(hitman, changes, proof):
-                break
+            if len(found.fixes) >= _WHOLE:
+                corrections.keep_lines()
+            if proof is None or not _demand(corrections, changes, proof, given):
+                corrections.refuse(wanted)
     return found
 
 
-def _hit(hitman: Hitman, changes: Changes, core: Sequence[Ground]) -> bool:
-    """Demand that one of a core's grounds changes; False where none may."""
+def _try_pythons(changes: Changes, trials: Trials, found: Found) -> None:
+    """Another Python, where files for this one are missing: it changes what can be used at all, so each is locked."""
+    for changed in islice(changes.other_pythons(), _PYTHONS):
+        if trials.clock.expired():
+            return
+        answer = trials.lock(changed.text)
+        if isinstance(answer, Resolution):
+            found.fixes.append((changed, answer))
+            return
+        found.attempts.append(_attempt(changed, answer))
+
+
+def _enough(found: Found) -> bool:
+    against = sum(1 for changed, _ in found.fixes if changed.risky)
+    return len(found.fixes) >= _FIXES or against >= _RISKY
+
+
+def _demand(corrections: Corrections, changes: Changes, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
+    """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
     prices = {ground: price for ground in core if (price := changes.price(ground)) is not None}
     if prices:
-        hitman.hit(list(prices), weights=prices)
+        corrections.demand(prices, given)
     return bool(prices)
 
 
 def _try(
     clauses: Clauses, changes: Changes, trials: Trials, wanted: Sequence[Ground], found: Found, seen: set[str]
-) -> list[Ground] | None:
-    """Lock what a set of changes may come to. Gives a core if it proves that the set does not help."""
+) -> tuple[list[Ground], list[Ground] | None]:
+    """Lock what a set of changes may come to.
+
+    Where that proves that no release on offer helps, gives the grounds whose
+    releases were offered, and a core under which they clash.
+    """
     tried: list[Attempt] = []
     hit = False
-    risky = any(changes.risky(ground) for ground in wanted)
-    for newest in (False,) if risky else (False, True):
+    for newest in (False,) if any(map(changes.risky, wanted)) else (False, True):
         for choice in islice(_choices(clauses, changes, wanted, newest=newest), _TRIES):
             changed = changes.apply(wanted, choice)
-            if changed is None:
-                break
-            if changed.text in seen:
+            if changed.text in seen or trials.clock.expired():
                 hit = True
                 break
-            if trials.clock.expired():
-                break
+            seen.add(changed.text)
             answer = trials.lock(changed.text)
             if isinstance(answer, Resolution):
-                seen.add(changed.text)
                 found.fixes.append((changed, answer))
                 hit = True
                 break
@@ -108,43 +127,66 @@ def _try(
             if isinstance(answer, Refutation):
                 clauses.learn(answer.engine.clauses)
                 answer.engine.clauses.close()
-    if hit:
-        return None
-    if not clauses.satisfiable():  # what was learned from the attempts
-        return clauses.minimal()
-    found.attempts += tried[:1]
-    return None
+    free = _free(wanted)
+    if not hit:
+        offered = [_any_of(clauses, changes, ground) for ground in free]
+        if not clauses.satisfiable(offered):  # what was learned from the attempts
+            return free, clauses.minimal(offered)
+        found.attempts += tried[:1]
+    return free, None
+
+
+def _any_of(clauses: Clauses, changes: Changes, ground: Ground) -> int:
+    """A variable that stands for any of what a line or a component may become."""
+    return clauses.any_of(changes.candidates(ground, newest=True))
 
 
 def _choices(
     clauses: Clauses, changes: Changes, wanted: Sequence[Ground], *, newest: bool
 ) -> Iterator[dict[Ground, Candidate]]:
-    """Releases and values for what may change, in the order of preference, that what is known does not rule out."""
+    """Releases and values for what may change, in the order of preference, that what is known does not rule out.
+
+    What is learned while a choice is tried counts for the next. Those with the
+    fewest candidates are chosen first; after so many looks it is given up.
+    """
+    options = {ground: list(changes.candidates(ground, newest=newest)) for ground in _free(wanted)}
+    free = sorted(options, key=lambda ground: len(options[ground]))
+    yield from _complete(clauses, options, free, {}, iter(range(_LOOKS)))
+
+
+def _free(wanted: Sequence[Ground]) -> list[Ground]:
+    """The components and lines that become something else."""
     free: list[Ground] = [ground for ground in wanted if isinstance(ground, Component)]
-    free += [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
-    refused: set[tuple[Candidate, ...]] = set()
-    while True:
-        choice: dict[Ground, Candidate] = {}
-        for ground in free:
-            for candidate in changes.candidates(ground, newest=newest):
-                if (*choice.values(), candidate) in refused:
-                    continue
-                assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
-                if clauses.satisfiable(assumed):
-                    _open(clauses, candidate)
-                    if clauses.satisfiable(assumed):
-                        choice[ground] = candidate
-                        break
-            if ground not in choice:
-                return
-        yield choice
-        if not free:
+    return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
+
+
+def _complete(
+    clauses: Clauses,
+    options: Mapping[Ground, Sequence[Candidate]],
+    free: Sequence[Ground],
+    choice: dict[Ground, Candidate],
+    looks: Iterator[int],
+) -> Iterator[dict[Ground, Candidate]]:
+    """Every way to complete a choice, as long as there are looks left."""
+    if not free:
+        yield dict(choice)
+        return
+    ground, rest = free[0], free[1:]
+    for candidate in options[ground]:
+        if next(looks, None) is None:
             return
-        refused.add(tuple(choice.values()))
+        assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
+        if not clauses.satisfiable(assumed):
+            continue
+        _open(clauses, candidate)
+        if clauses.satisfiable(assumed):
+            yield from _complete(clauses, options, rest, {**choice, ground: candidate}, looks)
+        if not clauses.satisfiable([clauses.variable(one) for one in choice.values()]):
+            return  # nothing for this one can be right any more
 
 
 def _open(clauses: Clauses, candidate: Candidate) -> None:
-    """Open a release together with its extras, as far as they are in question."""
+    """Open a release together with its extras, as far as they are in question and can be had."""
     for package, known in list(clauses.packages.items()):
         if package.name == candidate.package.name and package.kind is candidate.package.kind:
             for other in known:

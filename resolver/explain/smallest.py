@@ -29,7 +29,7 @@ def smallest(
 ) -> tuple[Ground, ...]:
     """A core with the fewest grounds, or `core`, which must be a minimal one, where none has fewer.
 
-    `hard` grounds are always part of it; the others come from `soft`, all known ones if not given.
+    `hard` grounds are part of it, needed or not; the others come from `soft`, all known ones if not given.
     Past its limits the answer is `core`: minimal, if perhaps not smallest.
     """
     softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
@@ -43,7 +43,7 @@ def smallest(
             if hit is None or len(hit) >= size or expired():
                 return tuple(core)
             if not clauses.satisfiable(among=[*hard, *hit]):
-                return (*fixed, *hit)
+                return (*hard, *hit)
             hitman.hit(_correction(clauses, [*hard, *hit], softs))
     return tuple(core)
 

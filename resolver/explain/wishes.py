@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from pysat.solvers import Minisat22
 
+from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.origin import BuildLine, StackLine
+from resolver.model.package import Kind, Package
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Line
 
@@ -75,26 +77,40 @@ def _shrink(clauses: Clauses, seed: Sequence[Wish], holds: Callable[[Iterable[Wi
     return tuple(kept)
 
 
-_DEPTH = 2
-_OPENED = 400
+_DEPTH = 3
+_LOOKED_AT = 600
 
 
 def explore(clauses: Clauses) -> None:
-    """Open what the stack's lines lead to, each taken alone, so that clashes a little way off become known, too."""
+    """Open what clashes a little way off, too: requirements that no release meets together.
+
+    Each line of the stack is followed alone, always to the release that it would get.
+    """
     universe = clauses.universe
-    level = list(universe.roots())
-    opened = 0
-    seen: set[tuple[object, str]] = set()
-    for _ in range(_DEPTH + 1):
-        following: list[Edge] = []
-        for edge in level:
-            key = (edge.package, str(edge.allows))
-            if key in seen or opened >= _OPENED:
+    level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
+    asked: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+    parents: dict[Candidate, set[Candidate]] = {}
+    for _ in range(_DEPTH):
+        following: list[tuple[Candidate | None, Edge]] = []
+        for parent, edge in level:
+            if edge.package.kind is not Kind.PROJECT:
                 continue
-            seen.add(key)
+            asked.setdefault(edge.package.base, []).append((parent, edge))
             for candidate in islice(universe.candidates(edge.package, [edge]), 1):
-                if not clauses.opened(candidate):
-                    opened += 1
-                    clauses.open(candidate)
-                following += universe.edges(candidate)
+                fresh = candidate not in parents
+                parents.setdefault(candidate, set()).update([] if parent is None else [parent])
+                if fresh and len(parents) < _LOOKED_AT:
+                    following += [(candidate, one) for one in universe.edges(candidate)]
         level = following
+    for package, rows in asked.items():
+        if next(universe.candidates(package, [edge for _, edge in rows]), None) is None:
+            _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
+
+
+def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:
+    """Open candidates and all that led to them."""
+    while candidates:
+        candidate = candidates.pop()
+        if not clauses.opened(candidate):
+            clauses.open(candidate)
+            candidates += sorted(parents[candidate], key=str)

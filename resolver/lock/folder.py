@@ -22,6 +22,7 @@ from resolver.errors import InputError
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _EXECUTABLE = (".sh",)
+_REPORT = ("conflict.md", "conflict.html", "conflict.json")
 
 
 def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
@@ -86,6 +87,11 @@ def current(files: Mapping[str, str], folder: Path) -> bool:
         return False
 
 
+def has_report(folder: Path) -> bool:
+    """Whether the report of a conflict lies beside the lock, which the next lock takes away."""
+    return any((folder / name).exists() for name in _REPORT)
+
+
 @contextlib.contextmanager
 def _alone(parent: Path) -> Iterator[None]:
     """One writer at a time below a folder. The kernel lets go of the lock with the process."""
@@ -130,7 +136,7 @@ def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
     """Carry over what somebody else put beside the lock; what earlier locks wrote goes."""
     if not folder.is_dir():
         return
-    ours = {name.split("/")[0] for name in files} | {"stages", "conflict.md", "conflict.html", "conflict.json"}
+    ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT}
     ours |= {"requirements-no-deps.txt", "build-requirements.txt"}
     for path in folder.iterdir():
         if path.name not in ours:

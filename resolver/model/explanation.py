@@ -47,6 +47,7 @@ class ChangeKind(Enum):
 
     VERSION = "version"  # a line of the stack asks for another version
     EXTRA = "extra"  # a line of the stack without an extra
+    DROP = "drop"  # a line of the stack goes
     COMPONENT = "component"  # another CANN, HDK, SoC or Python
     POLICY = "policy"  # another policy of the stack
     ADD = "add"  # a fact is added to the stack: `after` is its TOML

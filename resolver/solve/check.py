@@ -11,7 +11,7 @@ import contextlib
 import datetime as dt
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -195,11 +195,11 @@ class _Check:
                 yield f"{pin.release.file.filename} is not the wheel that pip would take"
 
     def _python(self, file: File, requires_python: str) -> Iterator[str]:
-        try:
-            if not SpecifierSet(requires_python).contains(self._problem.target.python_full, prereleases=True):
-                yield f"{file.filename} needs Python {requires_python}"
-        except InvalidSpecifier:
+        admits = _admits_python(requires_python, self._problem.target.python_full)
+        if admits is None:
             yield f"{file.filename} has a Requires-Python that cannot be read"
+        elif not admits:
+            yield f"{file.filename} needs Python {requires_python}"
 
     def _date(self, file: File) -> Iterator[str]:
         cutoff = self._problem.policy.exclude_newer
@@ -221,11 +221,8 @@ class _Check:
     def _rank(self, file: File) -> int:
         """The place of the best of a wheel's tags among those that the target accepts."""
         accepted = self._problem.target.tags
-        try:
-            tags = parse_wheel_filename(file.filename)[3] if file.is_wheel and file.yanked is None else ()
-        except InvalidWheelFilename:
-            tags = ()
-        return min((accepted[str(tag)] for tag in tags if str(tag) in accepted), default=len(accepted))
+        tags = _wheel_tags(file.filename) if file.is_wheel and file.yanked is None else ()
+        return min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
 
     def _tags(self, pin: Pin, file: File) -> Iterator[str]:
         if not file.filename.endswith(".whl"):
@@ -310,3 +307,24 @@ class _Check:
                 yield f"{pin.name} and {collides.other} both own the module {collides.module}, {collides.where}"
         if self._about(pin, facts.Builds) and pin.release.file.filename.endswith(".whl"):
             yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
+
+
+# Several locks are checked in one run when a conflict is explained, mostly of the same files.
+
+
+@cache
+def _wheel_tags(filename: str) -> tuple[str, ...]:
+    """The tags of a wheel, none where its name is not one."""
+    try:
+        return tuple(map(str, parse_wheel_filename(filename)[3]))
+    except InvalidWheelFilename:
+        return ()
+
+
+@cache
+def _admits_python(requires_python: str, python: Version) -> bool | None:
+    """Whether a Requires-Python admits a Python; None where it cannot be read."""
+    try:
+        return SpecifierSet(requires_python).contains(python, prereleases=True)
+    except InvalidSpecifier:
+        return None

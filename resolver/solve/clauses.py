@@ -51,6 +51,7 @@ class Clauses:
         self._candidates: dict[int, Candidate] = {}
         self._absent: dict[Package, dict[int, int]] = {}  # position of a release that cannot be used -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}
+        self._pinned: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
         self._opened: dict[Candidate, None] = {}
@@ -71,7 +72,7 @@ class Clauses:
     def roots(self) -> Iterator[Edge]:
         """The stack's edges that are not relaxed."""
         for edge in self.universe.roots():
-            if any(ground not in self.relaxed for ground, _ in grounds(None, edge)):
+            if any(self.relaxed.isdisjoint(because) for because, _ in grounds(None, edge)):
                 yield edge
 
     def candidates(self) -> Iterable[Candidate]:
@@ -123,7 +124,7 @@ class Clauses:
         # tried first: the most preferred of each package
         self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
         if package.kind is Kind.SYSTEM:
-            self._rule(Component(package.name), [variables[0]])
+            self._rule([Component(package.name)], [variables[0]])
         if package.extra:
             self.introduce(package.base)
             # an extra is of its project's release: known without its metadata
@@ -145,11 +146,17 @@ class Clauses:
             self.absent[ground].append(row)
         # a line that is relaxed now may give leave when it is not
         lines = [name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, Line)]
-        self._rule(ground, [-variable, *unless, *lines])
+        self._rule([ground], [-variable, *unless, *lines])
 
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds whatever is relaxed."""
         self._solver.add_clause(clause)
+
+    def any_of(self, candidates: Iterable[Candidate]) -> int:
+        """A variable that, assumed, demands one of the candidates."""
+        name = self._fresh()
+        self._solver.add_clause([-name, *map(self.variable, candidates)])
+        return name
 
     # --- answers
 
@@ -206,9 +213,25 @@ class Clauses:
         else:
             self.introduce(edge.package)
         before = [] if parent is None else [-self.variable(parent)]
-        for ground, bounds in grounds(parent.package if parent is not None else None, edge):
-            self.edges.setdefault(ground, []).append((parent, edge))
-            self._rule(ground, [*before, *self._allowed(edge, edge.allows if bounds else None)])
+        for because, bounds in grounds(parent.package if parent is not None else None, edge):
+            for ground in because:
+                self.edges.setdefault(ground, []).append((parent, edge))
+            if bounds and pins(edge.allows):
+                self._pin(edge, because, before)
+            self._rule(because, [*before, *self._allowed(edge, edge.allows if bounds else None)])
+
+    def _pin(self, edge: Edge, because: tuple[Ground, ...], before: list[int]) -> None:
+        """Two pins that differ clash, whatever the indexes have."""
+        if not isinstance(edge.allows, SpecifierSet) or edge.package.extra:
+            return
+        project = self.universe.project(text.name(edge.package.name))
+        unknown = not project.mask(edge.allows)
+        clause = [*(-self._selector(ground) for ground in because), *before]
+        rows = self._pinned.setdefault(edge.package, [])
+        for allows, other, is_unknown in rows:
+            if (unknown or is_unknown) and str(allows) != str(edge.allows) and _apart(allows, edge.allows):
+                self._solver.add_clause([*clause, *other])
+        rows.append((edge.allows, clause, unknown))
 
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
         """The variables that meet an edge; None stands for no bounds."""
@@ -232,9 +255,9 @@ class Clauses:
             yield self._elsewhere(base, "", Lacking(base.name, Lack.PROJECT, ""))
             return
         mask = project.all if allows is None else project.mask(allows)
-        if project.unreachable and (not mask or allows is None or not pins(allows)):
+        if project.unreachable and mask and (allows is None or not pins(allows)):
             yield self._elsewhere(base, "", Lacking(base.name, Lack.UNREACHABLE, ""))
-        elif not mask:
+        if not mask:
             wanted = str(allows) if isinstance(allows, SpecifierSet) else ""
             yield self._elsewhere(base, wanted, Lacking(base.name, Lack.RELEASE, wanted))
         for position, variable in self._absent.get(base, {}).items():
@@ -246,7 +269,7 @@ class Clauses:
         known = self._nowhere.get((package, wanted))
         if known is None:
             known = self._nowhere[package, wanted] = self._fresh()
-            self._rule(ground, [-known])
+            self._rule([ground], [-known])
         return known
 
     def _set_aside(self, package: Package) -> Iterator[int]:
@@ -258,7 +281,7 @@ class Clauses:
                 variable = absent[position] = self._fresh()
                 ground = self._why(project, position)
                 self.absent.setdefault(ground, []).append((package, position, variable))
-                self._rule(ground, [-variable])
+                self._rule([ground], [-variable])
                 yield variable
 
     def _why(self, project: Project, position: int) -> Ground:
@@ -287,14 +310,18 @@ class Clauses:
             case _:
                 return
 
-    def _rule(self, ground: Ground, clause: Iterable[int]) -> None:
+    def _rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
+        """Add a clause that stands on grounds."""
+        self._solver.add_clause([*(-self._selector(ground) for ground in because), *clause])
+
+    def _selector(self, ground: Ground) -> int:
         selector = self._selectors.get(ground)
         if selector is None:
             selector = self._selectors[ground] = self._fresh()
             self._grounds[selector] = ground
             self._solver.set_phases([selector])
             self._solver.add_clause([-self._all_hold, selector])
-        self._solver.add_clause([-selector, *clause])
+        return selector
 
     def _at_most_one(self, variables: list[int]) -> None:
         if len(variables) < 2:
@@ -308,6 +335,14 @@ class Clauses:
     def _fresh(self) -> int:
         self._top += 1
         return self._top
+
+
+def _apart(one: SpecifierSet, other: SpecifierSet) -> bool:
+    """Whether no version can meet two pins."""
+    versions = [pin.version for pin in (*one, *other) if pin.operator == "=="]
+    return not any(
+        one.contains(version, prereleases=True) and other.contains(version, prereleases=True) for version in versions
+    )
 
 
 def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[SetAside]) -> Ground:

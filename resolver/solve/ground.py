@@ -62,20 +62,24 @@ class Lacking(NamedTuple):
 Ground = Line | Component | Said | Module | Taken | Lacking
 
 
-def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[Ground, bool], ...]:
-    """The grounds of an edge; the flag tells whether it stands for the edge's bounds, or only for its being there."""
+def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...], bool], ...]:
+    """The grounds of an edge, of which all must hold, for each clause that it makes.
+
+    The flag tells whether the clause is about the edge's bounds, or only about its being there.
+    """
     origin = edge.origin
     match origin:
         case SameRelease():
             return ()
         case StackLine() | BuildLine() if parent is None:
+            line = Line(origin, "")
             if edge.package.extra:  # its version is that of the project
-                return ((Line(origin, f"extra {edge.package.extra}"), False),)
-            there = ((Line(origin, ""), False),)
-            return (*there, (Line(origin, "version"), True)) if str(edge.allows) else there
+                return (((line, Line(origin, f"extra {edge.package.extra}")), False),)
+            there = (((line,), False),)
+            return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there
         case _:
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
-            return ((_of_candidate(parent, edge, origin), True),)
+            return (((_of_candidate(parent, edge, origin),), True),)
 
 
 def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:

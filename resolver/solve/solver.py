@@ -12,7 +12,7 @@ from resolvelib import Resolver
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from resolver.catalog.protocol import Catalog
-from resolver.errors import UndecidedError
+from resolver.errors import ResolverError, UndecidedError
 from resolver.model.conflict import Conflict
 from resolver.model.origin import Unusable
 from resolver.model.problem import Problem
@@ -24,6 +24,7 @@ from resolver.solve.provider import Provider, Reporter
 from resolver.solve.universe import Universe
 
 if TYPE_CHECKING:
+    from resolver.solve.clauses import Clauses
     from resolver.solve.complete import CompleteEngine
     from resolver.solve.ground import Ground
 
@@ -101,11 +102,7 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     try:
         chosen = engine.solve()
     except Unsatisfiable as answer:
-        for ground in answer.core:
-            for _, edge in engine.clauses.edges.get(ground, ()):
-                if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
-                    raise universe.refused[edge.origin.filename] from None
-        return Refutation(engine, answer.core)
+        return Refutation(engine, _certain(engine.clauses, universe, answer.core))
     try:
         resolution = gather(universe, chosen, engine="complete", rounds=engine.rounds)
         violations = check(universe.problem, resolution, universe.catalog)
@@ -118,3 +115,18 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
             hint="please report this together with the stack file",
         )
     return resolution
+
+
+def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
+    """A core that does not rest on a file which a fact could make usable; raises what is wrong with the file."""
+    refused: dict[Ground, ResolverError] = {}
+    for ground in clauses.known:
+        for _, edge in clauses.edges.get(ground, ()):
+            if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
+                refused[ground] = universe.refused[edge.origin.filename]
+    if refused.keys().isdisjoint(core):
+        return core
+    rest = [ground for ground in clauses.known if ground not in refused]
+    if clauses.satisfiable(among=rest):
+        raise next(refused[ground] for ground in core if ground in refused)
+    return tuple(clauses.minimal(among=rest))

@@ -285,6 +285,21 @@ class Universe:
         release = candidate.chosen
         if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
             return ()
+        return (*self._needs(candidate, release), *self._owns(candidate, release))
+
+    def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """The modules that a release owns together with another project."""
+        if candidate.package.extra:
+            return
+        for collision in self._collisions.get(text.name(candidate.package.name), ()):
+            if candidate.package.name == collision.other or collision.speaks_of(release.version):
+                yield Edge(
+                    Package(collision.module, "", Kind.MODULE),
+                    Owner(candidate.package.name),
+                    FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
+                )
+
+    def _needs(self, candidate: Candidate, release: Release) -> tuple[Edge, ...]:
         parent = str(candidate)
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
@@ -340,13 +355,6 @@ class Universe:
         for fact, needs in stated:
             for need in needs:
                 yield from self._edges_of(need, FactLine(fact, parent, str(need)))
-        for collision in self._collisions.get(text.name(candidate.package.name), ()):
-            if candidate.package.name == collision.other or collision.speaks_of(release.version):
-                yield Edge(
-                    Package(collision.module, "", Kind.MODULE),
-                    Owner(candidate.package.name),
-                    FactLine(collision, parent, f"the module `{collision.module}` for itself"),
-                )
         if release.builds is not None and not release.builds.isolation:
             for line in build_requires:
                 try:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
-from tests.functional.workspace import Workspace
+from tests.functional.workspace import REPOSITORY, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 ASCEND = (
@@ -36,26 +39,46 @@ def clash(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     return workspace
 
 
-def columns(*rows: tuple[str, str]) -> str:
-    return "".join(f"{left:<80}{right}\n" for left, right in rows)
+REPORT = f"The report is in locks/demo/{NAME}: conflict.html, .md and .json.\n"
+REPORTS = {"conflict.html", "conflict.json", "conflict.md"}
 
 
-def test_a_conflict_names_the_few_statements_that_clash_and_where_each_stands(clash: Workspace) -> None:
+def test_a_conflict_names_the_few_statements_that_clash_and_what_solves_it(clash: Workspace) -> None:
     clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", "numpy<2", target=ASCEND)
     run = clash.lock()
     assert run.stderr == (
-        "No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, soc A2.\n"
-        "\n"
-        "Why: these 4 cannot hold together\n"
-        + columns(
-            ("   1  the stack asks for trl[vllm]==0.28.0", "matrices/stacks/demo.toml:4"),
-            ("   2  the stack asks for vllm-ascend==0.13.0", "matrices/stacks/demo.toml:4"),
-            ("   3  trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2", "metadata of trl-0.28.0-py3-none-any.whl"),
-            ("   4  vllm-ascend 0.13.0 needs vllm==0.13.0", "matrices/facts/vllm-ascend.toml:7 (vendor)"),
-            ("", "release compatibility matrix @98f2ce96"),
-        )
-        + "\n"
-        "hint: change one of the stack's lines or the target; nothing was written, an old lock stays\n"
+        """\
+No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
+
+Why: these 4 cannot hold together, any 3 of them can
+   1  the stack asks for trl[vllm]==0.28.0         matrices/stacks/demo.toml:4
+   2  the stack asks for vllm-ascend==0.13.0       matrices/stacks/demo.toml:4
+   3  trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2  metadata of trl-0.28.0-py3-none-any.whl
+   4  vllm-ascend 0.13.0 needs vllm==0.13.0        matrices/facts/vllm-ascend.toml:7 (vendor)
+                                                   release compatibility matrix @98f2ce96
+   => 3 and 4 leave nothing to choose for vllm
+
+Ways out, each one solved and checked
+  A  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0
+     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
+  B  split into 2 environments
+     environment demo-b1 (trl[vllm]==0.28.0, numpy<2)
+     => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
+     environment demo-b2 (vllm-ascend==0.13.0, numpy<2)
+     => 3 projects: vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
+  C  drop vllm-ascend==0.13.0
+     => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
+  D  set the fact `vllm-ascend-0.13-needs-vllm` aside (vllm==0.13.0)
+     risk: this goes against a fact
+     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.12.0
+  E  add a fact that takes vllm<0.13.0,>=0.10.2 out of what trl[vllm] needs
+     risk: this goes against what upstream says of its package
+     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
+
+hint: make explain STACK=demo APPLY=A writes the changed stack beside the old one
+A lock from before stays as it was.
+"""
+        + REPORT
     )
     assert (run.status, run.stdout) == (1, "")
 
@@ -64,45 +87,101 @@ def test_a_conflict_with_the_machine_names_the_component(clash: Workspace) -> No
     clash.stack("vllm-ascend", target=ASCEND.replace("8.5.0", "8.3.RC1"))
     run = clash.lock()
     assert run.stderr == (
-        "No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.3.RC1, soc A2.\n"
-        "\n"
-        "Why: these 3 cannot hold together\n"
-        + columns(
-            ("   1  the stack asks for vllm-ascend", "matrices/stacks/demo.toml:4"),
-            (
-                "   2  vllm-ascend 0.13.0 needs cann in 8.5.0 | 8.5.1",
-                "matrices/facts/vllm-ascend.toml:7 (vendor)",
-            ),
-            ("", "release compatibility matrix @98f2ce96"),
-            ("   3  the target has cann 8.3.RC1", "matrices/stacks/demo.toml:11"),
-        )
-        + "\n"
-        "hint: change one of the stack's lines or the target; nothing was written, an old lock stays\n"
+        """\
+No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.3.RC1, SoC A2.
+
+Why: these 3 cannot hold together, any 2 of them can
+   1  the stack asks for vllm-ascend                  matrices/stacks/demo.toml:4
+   2  the target has CANN 8.3.RC1                     matrices/stacks/demo.toml:11
+   3  vllm-ascend 0.13.0 needs cann in 8.5.0 | 8.5.1  matrices/facts/vllm-ascend.toml:7 (vendor)
+                                                      release compatibility matrix @98f2ce96
+   => 2 and 3 leave nothing to choose for CANN
+
+Ways out, each one solved and checked
+  A  CANN 8.5.0 instead of 8.3.RC1
+     => 2 projects: vllm-ascend 0.13.0
+  B  set the fact `vllm-ascend-0.13-needs-vllm` aside (cann in 8.5.0 | 8.5.1)
+     risk: this goes against a fact
+     => 2 projects: vllm-ascend 0.13.0
+
+hint: make explain STACK=demo APPLY=A writes the changed stack beside the old one
+A lock from before stays as it was.
+"""
+        + REPORT.replace("8.5.0", "8.3.rc1")
     )
+    assert (run.status, run.stdout) == (1, "")
 
 
-def test_a_conflict_writes_nothing_and_leaves_the_old_lock(clash: Workspace) -> None:
+def test_a_conflict_leaves_the_old_lock_and_puts_its_report_beside_it(clash: Workspace) -> None:
     clash.stack("vllm-ascend==0.13.0", target=ASCEND)
     clash.locked()
-    before = clash.read()
+    before = tree(clash.folder())
     clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
     assert clash.lock().status == 1
-    assert clash.read() == before
+    after = tree(clash.folder())
+    assert after.keys() - before.keys() == REPORTS
+    assert {name: after[name] for name in before} == before
+    assert [path.name for path in (clash.locks / "demo").iterdir()] == [NAME]
+
+
+def test_a_conflict_without_a_lock_leaves_its_report_alone(clash: Workspace) -> None:
+    clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
+    assert clash.lock().status == 1
+    assert tree(clash.locks).keys() == {"demo", f"demo/{NAME}", *(f"demo/{NAME}/{name}" for name in REPORTS)}
+
+
+def test_the_same_conflict_gives_the_same_report(clash: Workspace) -> None:
+    clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
+    clash.lock()
+    before = tree(clash.folder())
+    clash.forget()
+    clash.lock(PYTHONHASHSEED="1")
+    assert tree(clash.folder()) == before
+
+
+@pytest.mark.parametrize("other", ["numpy<2", ""])
+def test_the_next_lock_takes_the_report_away(clash: Workspace, other: str) -> None:
+    good = [line for line in ("vllm-ascend==0.13.0", other) if line]
+    clash.stack("vllm-ascend==0.13.0", target=ASCEND)
+    clash.locked()
+    clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
+    assert clash.lock().status == 1
+    clash.stack(*good, target=ASCEND)
+    clash.locked()
+    left = {path.name for path in clash.folder().iterdir()}
+    assert not REPORTS & left
+    assert "lock.toml" in left
+
+
+def test_what_somebody_else_put_beside_a_lock_stays_through_a_conflict(clash: Workspace) -> None:
+    clash.stack("vllm-ascend==0.13.0", target=ASCEND)
+    clash.locked()
+    (clash.folder() / "notes.txt").write_text("mine")
+    clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
+    clash.lock()
+    clash.stack("vllm-ascend==0.13.0", "numpy", target=ASCEND)
+    clash.locked()
+    assert (clash.folder() / "notes.txt").read_text() == "mine"
 
 
 def test_a_project_that_no_index_has_is_named(clash: Workspace) -> None:
     clash.stack("vlmm", target=ASCEND)
     run = clash.lock()
     assert run.stderr == (
-        "No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, soc A2.\n"
-        "\n"
-        "Why: these 2 cannot hold together\n"
-        + columns(
-            ("   1  the stack asks for vlmm", "matrices/stacks/demo.toml:4"),
-            ("   2  no index has a project `vlmm`", "looked up on pypi"),
-        )
-        + "\n"
-        "hint: change one of the stack's lines or the target; nothing was written, an old lock stays\n"
+        """\
+No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
+
+Why: these 2 cannot hold together, each alone can
+   1  the stack asks for vlmm        matrices/stacks/demo.toml:4
+   2  no index has a project `vlmm`  looked up on pypi
+   => 1 and 2 leave nothing to choose for vlmm
+
+No way out was found.
+No change was tried.
+
+A lock from before stays as it was.
+"""
+        + REPORT
     )
     assert run.status == 1
 
@@ -135,28 +214,47 @@ def test_json_of_a_conflict(clash: Workspace) -> None:
     clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
     run = clash.lock("--json")
     assert (run.status, run.stderr) == (1, "")
-    stack = {"where": "matrices/stacks/demo.toml:4", "evidence": "", "strength": ""}
-    assert run.json == {
-        "status": "conflict",
-        "stack": "demo",
-        "target": NAME,
-        "clashes": [
-            {"text": "the stack asks for trl[vllm]==0.28.0", **stack},
-            {"text": "the stack asks for vllm-ascend==0.13.0", **stack},
-            {
-                "text": "trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2",
-                "where": "metadata of trl-0.28.0-py3-none-any.whl",
-                "evidence": "",
-                "strength": "",
-            },
-            {
-                "text": "vllm-ascend 0.13.0 needs vllm==0.13.0",
-                "where": "matrices/facts/vllm-ascend.toml:7",
-                "evidence": "release compatibility matrix @98f2ce96",
-                "strength": "vendor",
-            },
-        ],
-    }
+    assert run.json == json.loads(clash.read("conflict.json"))
+    told = run.json
+    assert documented("The object") == set(told)
+    system = {"cann": "8.5.0", "glibc": "2.28", "python": "3.11", "soc": "A2"}
+    stated = ("schema", "status", "language", "stack", "target", "system", "limited")
+    assert [told[key] for key in stated] == [1, "conflict", "en", "demo", NAME, system, False]
+    (contradiction,) = told["contradictions"]
+    assert [(row["number"], row["kind"], row["sort"], row["text"]) for row in contradiction["statements"]] == [
+        (1, "asks", "stack", "the stack asks for trl[vllm]==0.28.0"),
+        (2, "asks", "stack", "the stack asks for vllm-ascend==0.13.0"),
+        (3, "needs", "metadata", "trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2"),
+        (4, "needs", "fact", "vllm-ascend 0.13.0 needs vllm==0.13.0"),
+    ]
+    assert [row["where"] for row in contradiction["statements"]] == [
+        "matrices/stacks/demo.toml:4",
+        "matrices/stacks/demo.toml:4",
+        "trl-0.28.0-py3-none-any.whl",
+        "matrices/facts/vllm-ascend.toml:7",
+    ]
+    assert documented("A statement") | {"data"} == set(contradiction["statements"][0])
+    assert (contradiction["closing"]["subject"], contradiction["closing"]["numbers"]) == ("vllm", [3, 4])
+    assert contradiction["branches"] == []
+    for fix in told["fixes"]:
+        assert documented("A fix") == set(fix)
+    assert [(fix["name"], fix["risky"], fix["changes"][0]["kind"]) for fix in told["fixes"]] == [
+        ("A", False, "extra"),
+        ("B", False, "split"),
+        ("C", False, "drop"),
+        ("D", True, "relax"),
+        ("E", True, "add"),
+    ]
+
+
+def documented(heading: str) -> set[str]:
+    """The keys that docs/conflict-report.md lists in the first table below a heading."""
+    text = (REPOSITORY / "docs" / "conflict-report.md").read_text(encoding="utf-8")
+    section = re.search(rf"^#+ {heading}$(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    table = re.search(r"\n\|---.*?\n(.*?)(?:\n\n|\Z)", section[1], re.DOTALL)
+    assert table is not None
+    return {key for row in table[1].splitlines() for key in re.findall(r"`([^`]+)`", row.split("|")[1])}
 
 
 TWO = "".join(
@@ -183,7 +281,8 @@ def test_json_never_calls_locked_what_was_not_written(workspace: Workspace, inde
     assert (run.status, run.stderr) == (1, "")
     assert run.json["status"] == "conflict"
     assert {one["target"]: one["status"] for one in run.json["targets"]} == {"old": "conflict", "new": "solved"}
-    assert not workspace.locks.exists()
+    reports = {"demo", "demo/old", *(f"demo/old/{name}" for name in REPORTS)}
+    assert tree(workspace.locks).keys() == reports
 
 
 def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:

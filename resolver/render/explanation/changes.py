@@ -90,7 +90,7 @@ def _change(change: Change, language: Language) -> str:
             return template(language, subject=change.subject, before=before)
         case ChangeKind.SPLIT:
             return words.ENVIRONMENT(language, name=change.subject, requires=after)
-        case ChangeKind.VERSION | ChangeKind.EXTRA:
+        case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
             return _line(change, language)
 
 

@@ -58,7 +58,7 @@ def claim(contradiction: Contradiction, language: Language) -> str:
 def closing_sentence(closing: Closing, language: Language) -> str:
     """Where statements meet."""
     told = words.numbers(closing.numbers, language)
-    return words.CLOSING(language, len(closing.numbers), numbers=told, subject=closing.subject)
+    return words.CLOSING(language, len(closing.numbers), numbers=told, subject=component_name(closing.subject))
 
 
 def branch_sentence(branch: Branch, language: Language) -> str:

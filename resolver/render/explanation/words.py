@@ -406,6 +406,7 @@ SOLVABLE = Words("{stack} has a solution for {target}: nothing clashes.", "{stac
 SEE_PACKAGE = Words(
     "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
 )
+WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
 REPORT_IN = Words(
     "The report is in {folder}: conflict.html, .md and .json.", "报告位于 {folder}：conflict.html、.md 与 .json。"
 )

@@ -166,6 +166,64 @@ def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
     assert problem.facts == ()
 
 
+# --- what a stack says of facts
+
+TWO_NEEDS = """
+[[requires]]
+id = "verl-needs"
+needs = ["numpy<2", "cann >= 8.5.0"]
+reason = "so it is"
+[[excludes]]
+id = "verl-broken"
+versions = "==1"
+reason = "broken"
+"""
+
+
+def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
+    stack = STACK + TARGET + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n'
+    (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
+    assert [fact.id for fact in problem.facts] == ["verl-needs"]
+    (relaxed,) = problem.stack.relaxed
+    assert (relaxed.fact.id, relaxed.needs, relaxed.reason) == ("verl-broken", (), "it works here")
+    assert relaxed.where == f"matrices/stacks/demo.toml:{len((STACK + TARGET).splitlines()) + 1}"
+
+
+@pytest.mark.parametrize(
+    ("needs", "left"),
+    [('"numpy<2"', [["cann >= 8.5.0"]]), ('"numpy<2", "cann >= 8.5.0"', []), ('"cann >= 8.5.0"', [["numpy<2"]])],
+)
+def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
+    stack = STACK + TARGET + f'[[relax]]\nfact = "verl-needs"\nneeds = [{needs}]\nreason = "it works here"\n'
+    (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
+    kept = [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, facts.Requires)]
+    assert kept == left
+
+
+def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path: Path) -> None:
+    own = '[fact.defaults]\nstrength = "observed"\nsource = "a run"\nchecked = 2026-11-20\n'
+    own += '[[fact.replaces]]\npackage = "Trl"\ndrop = ["vllm"]\nreason = "wrong"\n'
+    (problem,) = compiled(tmp_path, STACK + TARGET + own, TWO_NEEDS)
+    assert [fact.id for fact in problem.facts] == ["verl-needs", "verl-broken", "stack-trl-replaces-1"]
+    fact = problem.facts[-1]
+    assert (fact.package, fact.strength, str(fact.versions[0])) == ("trl", facts.Strength.OBSERVED, ">=0")
+    assert fact.where == f"matrices/stacks/demo.toml:{len((STACK + TARGET).splitlines()) + 5}"
+
+
+def test_a_fact_of_the_stack_itself_can_be_about_any_project_of_the_matrices(tmp_path: Path) -> None:
+    own = '[[fact.excludes]]\npackage = "verl"\nversions = "==2"\nreason = "broken, too"\n'
+    own += 'strength = "observed"\nsource = "a run"\nchecked = 2026-11-20\n'
+    (problem,) = compiled(tmp_path, STACK + TARGET + own, TWO_NEEDS)
+    assert [fact.id for fact in problem.facts] == ["verl-needs", "verl-broken", "stack-verl-excludes-1"]
+
+
+def test_what_a_stack_sets_aside_changes_the_digest(tmp_path: Path) -> None:
+    (before,) = compiled(tmp_path, fact_rows=TWO_NEEDS)
+    stack = STACK + TARGET + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n'
+    (after,) = compiled(tmp_path, stack, TWO_NEEDS)
+    assert before.digest != after.digest
+
+
 # --- policy
 
 UTC = dt.timezone.utc

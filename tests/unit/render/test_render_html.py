@@ -58,7 +58,10 @@ class Page(HTMLParser):
         return " ".join("".join(data for tag, data in self.texts if tag != "style").split())
 
 
-@pytest.fixture(params=[(make, language) for make in MAKES for language in ("en", "zh")], ids=str)
+@pytest.fixture(
+    params=[(make, language) for make in MAKES for language in ("en", "zh")],
+    ids=lambda row: f"{row[0].__name__}-{row[1]}",
+)
 def page(request: Any) -> Page:
     make, language = request.param
     return Page(explanation_html(make(), language))

@@ -49,6 +49,7 @@ def test_chinese_has_chinese_punctuation(name: str, entry: Words) -> None:
 
 def test_nothing_is_unused() -> None:
     files = [*(RENDER / "explanation").glob("*.py"), RENDER / "templates" / "conflict.html.j2"]
+    files += (RENDER.parent / "cli").glob("*.py")
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     names = [name for name, entry in vars(words).items() if isinstance(entry, (Words, Counted))]
     assert [name for name in names if len(re.findall(rf"\b{name}\b", source)) < 2] == []

@@ -6,8 +6,8 @@ import pytest
 
 from resolver.errors import InputError
 from resolver.model.conflict import Conflict
-from resolver.render.explanation.sentences import explanation_sentence
 from resolver.model.resolution import Resolution
+from resolver.render.explanation.sentences import explanation_sentence
 from resolver.solve.builds import build_problem, solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, problem, solved

@@ -39,7 +39,10 @@ def test_no_file_for_the_target_with_the_reasons() -> None:
     catalog.add_wheel("torch-npu", "2.7.1")
     assert told(problem("torch-npu==2.8.0"), catalog) == [
         "the stack asks for torch-npu==2.8.0 @ stack.toml:5",
-        "torch-npu 2.8.0 has no file for the target: 2 files are built for another platform or Python, 1 file needs another Python @ looked up on pypi",
+        (
+            "torch-npu 2.8.0 has no file for the target: 2 files are built for another platform or Python, "
+            "1 file needs another Python @ looked up on pypi"
+        ),
         "  torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl is built for another platform or Python",
         "  torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl is built for another platform or Python",
         "  torch_npu-2.8.0.tar.gz needs another Python (Requires-Python >=3.12)",
@@ -140,7 +143,10 @@ def test_two_owners_of_a_module() -> None:
     assert told(problem("triton", "triton-ascend", facts=facts), catalog) == [
         "the stack asks for triton @ stack.toml:5",
         "the stack asks for triton-ascend @ stack.toml:6",
-        "triton-ascend and triton both own the module `triton`, so at most one of them can be installed @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)",
+        (
+            "triton-ascend and triton both own the module `triton`, so at most one of them can be installed "
+            "@ facts/triton-ascend.toml:7 (a table of the vendor, vendor)"
+        ),
     ]
 
 

@@ -1,0 +1,49 @@
+"""Writing the stacks of a fix beside the old one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from resolver.errors import InputError
+from resolver.model.explanation import Explanation, Fix
+
+_OPTION = "--apply"
+
+
+def named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
+    """The fix of this letter. Raises InputError where there is none, or one for each of several targets."""
+    fixes = [(one.problem.target.name, fix) for one in found for fix in one.fixes if fix.name.lower() == letter.lower()]
+    if not fixes:
+        known = ", ".join(dict.fromkeys(fix.name for one in found for fix in one.fixes)) or "none"
+        raise InputError(f"there is no fix `{letter}`", where=_OPTION, hint=f"found were: {known}")
+    if len({fix.files for _, fix in fixes}) > 1:
+        names = ", ".join(name for name, _ in fixes)
+        raise InputError(
+            f"several targets have a fix `{letter}`, each another", where=_OPTION, hint=f"choose with --target: {names}"
+        )
+    return fixes[0][1]
+
+
+def write_fix(fix: Fix, stack: Path) -> list[Path]:
+    """Write the changed stacks beside the old one; never over a file that says something else."""
+    files = [(stack.with_name(f"{name}.toml"), content) for name, content in fix.files]
+    for path, content in files:
+        if path.exists() and path.read_text(encoding="utf-8") != content:
+            raise InputError(
+                f"`{path}` is there already and differs; nothing was written",
+                where=str(path),
+                hint="move it away first",
+            )
+    for path, content in files:
+        fresh = path.with_name(f".{path.name}.partial")
+        fresh.write_text(content, encoding="utf-8")
+        fresh.replace(path)
+    return [path for path, _ in files]
+
+
+def difference(path: Path, stack: Path, text: str) -> str:
+    """What a written stack changes in the old one's text, as a unified diff."""
+    new = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return "\n" + "".join(difflib.unified_diff(text.splitlines(keepends=True), new, str(stack), str(path))) + "\n"

@@ -1,0 +1,72 @@
+"""The cheapest sets of changes that meet every demand so far: minimum-cost hitting sets over conditional cores."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+
+from pysat.examples.rc2 import RC2
+from pysat.formula import WCNF
+
+from resolver.solve.ground import Ground, Line
+
+
+class Corrections:
+    """Grounds that may change, each at its price, and what is demanded of a set of changes."""
+
+    def __init__(self) -> None:
+        self._variables: dict[Ground, int] = {}
+        self._solver = RC2(WCNF())
+        self._keeps_lines = False
+        self._whole: dict[object, list[Ground]] = {}  # aspects of a line, which exclude its being dropped
+
+    def __enter__(self) -> Corrections:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._solver.delete()
+
+    def demand(self, prices: Mapping[Ground, int], given: Collection[Ground] = ()) -> None:
+        """One of these grounds must change, at its price; with `given`, only where all those change."""
+        clause = [self._variable(ground, price) for ground, price in prices.items()]
+        self._solver.add_clause([*(-self._variables[ground] for ground in given), *clause])
+
+    def keep_lines(self) -> None:
+        """From now on no line is dropped."""
+        self._keeps_lines = True
+        for ground, variable in self._variables.items():
+            if isinstance(ground, Line) and not ground.aspect:
+                self._solver.add_clause([-variable])
+
+    def refuse(self, tried: Iterable[Ground]) -> None:
+        """These have been looked at: neither they nor more than they again."""
+        self._solver.add_clause([-self._variables[ground] for ground in tried])
+
+    def cheapest(self) -> list[Ground] | None:
+        """The set of changes that costs least; None where none is left."""
+        model: Sequence[int] | None = self._solver.compute()
+        if model is None:
+            return None
+        true = {literal for literal in model if literal > 0}
+        return [ground for ground, variable in self._variables.items() if variable in true]
+
+    def _variable(self, ground: Ground, price: int) -> int:
+        known = self._variables.get(ground)
+        if known is not None:
+            return known
+        variable = self._variables[ground] = len(self._variables) + 1
+        self._solver.add_clause([-variable], weight=price)
+        if self._keeps_lines and isinstance(ground, Line) and not ground.aspect:
+            self._solver.add_clause([-variable])
+        for other in self._exclude(ground):
+            self._solver.add_clause([-variable, -self._variables[other]])
+        return variable
+
+    def _exclude(self, ground: Ground) -> Iterator[Ground]:
+        """A line that is dropped does not change otherwise."""
+        if isinstance(ground, Line):
+            rows = self._whole.setdefault(ground.origin, [])
+            yield from [other for other in rows if isinstance(other, Line) and not (other.aspect and ground.aspect)]
+            rows.append(ground)

@@ -1,0 +1,64 @@
+"""The stacks beside the flagship: from their snapshots the very bytes that are committed, locks and reports.
+
+`python -m tests.functional.test_stacks` writes the expected texts of a terminal anew, to be read before they are kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.functional.workspace import REPOSITORY, Workspace, tree
+
+CONFLICTS = ("trl-guide", "trl-vllm-train")
+LOCKS = ("trl-vllm-eval",)
+REPORTS = REPOSITORY / "tests" / "recorded" / "reports"
+PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
+
+
+def offline(workspace: Workspace, stack: str, *arguments: str) -> tuple[int, str, str]:
+    matrices = str(REPOSITORY / "matrices")
+    run = workspace.lock("--offline", "--matrices", matrices, *arguments, stack=stack)
+    note = f"offline: using the snapshot of 2026-11-20 ({REPOSITORY}/snapshots/{stack}.snapshot)\n"
+    assert note in run.stderr
+    return run.status, run.stdout, run.stderr.replace(note, "")
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path, "http://127.0.0.1:9/simple/")  # nothing listens there, and nobody asks
+
+
+@pytest.mark.parametrize("stack", CONFLICTS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_report_of_a_conflict(plain: Workspace, stack: str, language: str) -> None:
+    status, stdout, stderr = offline(plain, stack, *PATIENCE, "--lang", language)
+    assert (status, stdout) == (1, "")
+    assert stderr == (REPORTS / f"{stack}.{language}.txt").read_text(encoding="utf-8")
+    if language == "en":
+        assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+@pytest.mark.parametrize("stack", LOCKS)
+def test_a_committed_lock_is_what_its_snapshot_gives(plain: Workspace, stack: str) -> None:
+    status, _, _ = offline(plain, stack)
+    assert status == 0
+    assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+def write() -> None:
+    """Write what the tests expect."""
+    import tempfile
+
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    for stack in CONFLICTS:
+        for language in ("en", "zh"):
+            with tempfile.TemporaryDirectory() as folder:
+                workspace = Workspace(Path(folder), "http://127.0.0.1:9/simple/")
+                _, _, stderr = offline(workspace, stack, *PATIENCE, "--lang", language)
+            (REPORTS / f"{stack}.{language}.txt").write_text(stderr, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
