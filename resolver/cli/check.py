@@ -44,19 +44,26 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
                 # a cut-off may have been given on the command line
                 cutoff = dt.datetime.fromisoformat(lock.exclude_newer)
                 problem = compile_problems(inputs, exclude_newer=cutoff)[at]
-            if lock is None:
+            current = "current"
+            if lock is None and not state and (reported := lock_folder.reported(folder)):
+                current = "no solution, as its report says"
+                state = (
+                    "" if reported == problem.digest else "the stack or the facts changed since its conflict was told"
+                )
+            elif lock is None:
                 state = state or "there is no lock"
             elif lock.inputs != problem.digest:
                 state = "the stack or the facts changed since"
             elif not lock_folder.current(render(lock), folder):
                 state = "files beside lock.toml are not what it says"
-            rows.append({"stack": problem.stack.name, "target": problem.target.name, "stale": state})
+            row = {"stack": problem.stack.name, "target": problem.target.name, "stale": state}
+            rows.append({**row, "state": state or current})
     stale = [row for row in rows if row["stale"]]
     if as_json:
         sys.stdout.write(json.dumps({"status": "stale" if stale else "current", "locks": rows}, indent=2) + "\n")
     else:
         for row in rows:
-            sys.stdout.write(f"{row['stack']} for {row['target']}: {row['stale'] or 'current'}\n")
+            sys.stdout.write(f"{row['stack']} for {row['target']}: {row['state']}\n")
         for name in sorted({row["stack"] for row in stale}):
             sys.stdout.write(f"hint: ascend-lock lock {name}{' --upgrade' if name in unreadable else ''}\n")
     return _STALE if stale else 0

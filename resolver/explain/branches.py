@@ -17,14 +17,17 @@ from resolver.solve.tell import spans
 _DEEPEST = 4
 
 
-def closing(clauses: Clauses, numbers: Mapping[Ground, int], of: Sequence[Ground]) -> Closing:
+def closing(
+    clauses: Clauses, numbers: Mapping[Ground, int], of: Sequence[Ground], assumed: Sequence[Candidate] = ()
+) -> Closing:
     """The package for which the grounds `of` leave nothing. `numbers` are those of the core's statements."""
-    subject = closing_subject(clauses, of)
-    meet = {numbers[ground] for ground in of if subject in _about(clauses, ground)}
-    return Closing(subject=subject, numbers=tuple(sorted(meet)))
+    subject = closing_subject(clauses, of, assumed)
+    if _is_empty(clauses, of, subject, assumed):
+        of = [ground for ground in of if subject in _about(clauses, ground)]
+    return Closing(subject=subject, numbers=tuple(sorted({numbers[ground] for ground in of})))
 
 
-def closing_subject(clauses: Clauses, core: Sequence[Ground]) -> str:
+def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[Candidate] = ()) -> str:
     """What the grounds of a core meet in: of what most of them speak, the one that became known last."""
     said: dict[tuple[object, str], None] = {}
     for ground in core:
@@ -33,13 +36,13 @@ def closing_subject(clauses: Clauses, core: Sequence[Ground]) -> str:
     subjects = Counter(name for _, name in said)
     order = list(subjects)
     ranked = sorted(order, key=lambda name: (subjects[name], order.index(name)), reverse=True)
-    return next((name for name in ranked if _is_empty(clauses, core, name)), ranked[0])
+    return next((name for name in ranked if _is_empty(clauses, core, name, assumed)), ranked[0])
 
 
-def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str) -> bool:
+def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequence[Candidate]) -> bool:
     """Whether what a core says of a package, by releases that are taken, leaves nothing of it."""
     about = [ground for ground in core if name in _about(clauses, ground)]
-    taken: dict[Package, set[Candidate]] = {}
+    taken: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
     for ground in about:
         if isinstance(ground, (Said, Module)):
             parents: dict[Package, set[Candidate]] = {}
@@ -84,7 +87,7 @@ def _branch(
     return Branch(
         subject=str(package),
         versions=spans(project, map(_position, among)),
-        closing=None if further else closing(clauses, numbers, _under(clauses, numbers, assumed)),
+        closing=None if further else closing(clauses, numbers, _under(clauses, numbers, assumed), assumed),
         branches=further,
     )
 
@@ -131,7 +134,7 @@ def _about(clauses: Clauses, ground: Ground) -> list[str]:
         case Component():
             return [ground.name]
         case Taken() | Lacking():
-            return [ground.project]
+            return [ground.project.partition("[")[0]]
         case Line() | Said() | Module():
             names = []
             for _, edge in clauses.edges.get(ground, ()):

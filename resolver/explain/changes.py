@@ -82,6 +82,20 @@ class Changes:
             case _:
                 return None
 
+    def same(self, ground: Ground) -> list[Ground]:
+        """The grounds that change together with one: a `replaces` fact takes out all that is said of a project."""
+        if self.price(ground) != _OVERRIDE or not isinstance(ground, Said):
+            return [ground]
+        key = (ground.package.name, text.requirement(ground.text).name)
+        return [
+            other
+            for other in self._clauses.known
+            if isinstance(other, Said)
+            and other.package.name == key[0]
+            and self.price(other) == _OVERRIDE
+            and text.requirement(other.text).name == key[1]
+        ]
+
     def risky(self, ground: Ground) -> bool:
         """Whether changing a ground goes against a fact, or against what upstream says of its package."""
         return isinstance(ground, (Said, Taken))
@@ -265,7 +279,8 @@ class Changes:
         """A `replaces` fact that takes one requirement of upstream's metadata out."""
         need = text.requirement(ground.text)
         asked = [edge for edge in self._clauses.roots() if edge.package.base == ground.package.base]
-        parents = [parent for parent, _ in self._clauses.edges[ground] if parent is not None]
+        rows = [row for other in self.same(ground) for row in self._clauses.edges[other]]
+        parents = [parent for parent, _ in rows if parent is not None]
         wished = [
             one
             for one in parents

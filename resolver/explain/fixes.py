@@ -60,7 +60,7 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
             wanted = corrections.cheapest()
             if wanted is None:
                 break
-            clauses.relaxed = frozenset(wanted)
+            clauses.relaxed = frozenset(other for ground in wanted for other in changes.same(ground))
             try:
                 if not clauses.satisfiable():
                     if not _demand(corrections, changes, clauses.minimal()):
@@ -95,7 +95,8 @@ def _enough(found: Found) -> bool:
 
 def _demand(corrections: Corrections, changes: Changes, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
     """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-    prices = {ground: price for ground in core if (price := changes.price(ground)) is not None}
+    changing = dict.fromkeys(changes.same(ground)[0] for ground in core)
+    prices = {ground: price for ground in changing if (price := changes.price(ground)) is not None}
     if prices:
         corrections.demand(prices, given)
     return bool(prices)

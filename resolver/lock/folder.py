@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -90,6 +91,15 @@ def current(files: Mapping[str, str], folder: Path) -> bool:
 def has_report(folder: Path) -> bool:
     """Whether the report of a conflict lies beside the lock, which the next lock takes away."""
     return any((folder / name).exists() for name in _REPORT)
+
+
+def reported(folder: Path) -> str:
+    """The digest of the inputs whose conflict is told there; empty where none is, or it cannot be read."""
+    try:
+        inputs = json.loads((folder / "conflict.json").read_text(encoding="utf-8"))["inputs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return str(inputs)
 
 
 @contextlib.contextmanager

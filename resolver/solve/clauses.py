@@ -26,7 +26,7 @@ from resolver.model.package import Kind, Package
 from resolver.model.release import Reason, SetAside
 from resolver.model.statement import Lack
 from resolver.solve.admits import pins, satisfies
-from resolver.solve.ground import Component, Ground, Lacking, Line, Taken, grounds
+from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Taken, grounds
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.project import Project
 from resolver.solve.universe import Universe
@@ -282,6 +282,11 @@ class Clauses:
                 ground = self._why(project, position)
                 self.absent.setdefault(ground, []).append((package, position, variable))
                 self._rule([ground], [-variable])
+                for collision in self.universe.collisions(project.name, project.versions[position]):
+                    module = Package(collision.module, "", Kind.MODULE)
+                    self._own(module, project.name)
+                    owner = self.variable(self.universe.owner(module, project.name))
+                    self._rule([Module(collision.id)], [-variable, owner])
                 yield variable
 
     def _why(self, project: Project, position: int) -> Ground:
@@ -338,11 +343,11 @@ class Clauses:
 
 
 def _apart(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether no version can meet two pins."""
-    versions = [pin.version for pin in (*one, *other) if pin.operator == "=="]
-    return not any(
-        one.contains(version, prereleases=True) and other.contains(version, prereleases=True) for version in versions
-    )
+    """Whether no version can meet two pins; `===` compares texts and is left out."""
+    versions = [pin.version for pin in (*one, *other) if pin.operator == "==" and not pin.version.endswith(".*")]
+    if any(pin.operator == "===" for pin in (*one, *other)):
+        return False
+    return not any(one.contains(text, prereleases=True) and other.contains(text, prereleases=True) for text in versions)
 
 
 def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[SetAside]) -> Ground:

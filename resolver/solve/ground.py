@@ -52,7 +52,7 @@ class Taken(NamedTuple):
 
 
 class Lacking(NamedTuple):
-    """There is nothing to take of a project. `detail` is a specifier, or why a file is unusable."""
+    """There is nothing to take of a project (or an extra). `detail` is a specifier, or why a file is unusable."""
 
     project: str
     lack: Lack
@@ -94,4 +94,4 @@ def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:
             return Said(parent, Source.METADATA, origin.text, "")
         case _:
             assert isinstance(edge.allows, Nothing)  # noqa: S101  an unusable file is all that is left
-            return Lacking(parent.name, Lack.UNUSABLE, origin.text)
+            return Lacking(str(parent), Lack.UNUSABLE, origin.text)

@@ -137,7 +137,7 @@ class _Teller:
         return Forbids(subject=project.name, versions=spans(project, positions), fact=fact)
 
     def _lacks(self, ground: Lacking, target: Target) -> Lacks:
-        name = text.name(ground.project)
+        name = text.name(ground.project.partition("[")[0])
         project = self._universe.project(name)
         refusals: list[Refusal] = []
         count = 0

@@ -200,6 +200,12 @@ class Universe:
                 return fact
         return None
 
+    def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides]:
+        """The facts by which a release owns a module together with another project."""
+        for collision in self._collisions.get(name, ()):
+            if name == collision.other or collision.speaks_of(version):
+                yield collision
+
     def owner(self, package: Package, name: str) -> Candidate:
         """The candidate of a module that stands for its owner."""
         return self._candidate(package, name)
@@ -291,13 +297,12 @@ class Universe:
         """The modules that a release owns together with another project."""
         if candidate.package.extra:
             return
-        for collision in self._collisions.get(text.name(candidate.package.name), ()):
-            if candidate.package.name == collision.other or collision.speaks_of(release.version):
-                yield Edge(
-                    Package(collision.module, "", Kind.MODULE),
-                    Owner(candidate.package.name),
-                    FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
-                )
+        for collision in self.collisions(text.name(candidate.package.name), release.version):
+            yield Edge(
+                Package(collision.module, "", Kind.MODULE),
+                Owner(candidate.package.name),
+                FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
+            )
 
     def _needs(self, candidate: Candidate, release: Release) -> tuple[Edge, ...]:
         parent = str(candidate)

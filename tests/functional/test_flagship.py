@@ -165,6 +165,6 @@ def test_check_fails_where_there_is_no_lock(copied: Workspace) -> None:
 
 
 def test_check_tells_json_alone(copied: Workspace) -> None:
-    run = copied.run("check", "--json")
-    row = {"stack": STACK, "target": COMMITTED.name, "stale": ""}
+    run = copied.run("check", STACK, "--json")
+    row = {"stack": STACK, "target": COMMITTED.name, "stale": "", "state": "current"}
     assert (run.status, run.json, run.stderr) == (0, {"status": "current", "locks": [row]}, "")

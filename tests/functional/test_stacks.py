@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ def test_the_report_of_a_conflict(plain: Workspace, stack: str, language: str) -
     assert stderr == (REPORTS / f"{stack}.{language}.txt").read_text(encoding="utf-8")
     if language == "en":
         assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+def test_check_knows_stacks_that_have_no_lock_but_a_report(plain: Workspace) -> None:
+    run = plain.run("check", "--matrices", str(REPOSITORY / "matrices"), "--locks", str(REPOSITORY / "locks"))
+    assert run.status == 0
+    for stack in CONFLICTS:
+        assert re.search(rf"^{stack} for .*: no solution, as its report says$", run.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("stack", LOCKS)

@@ -20,18 +20,15 @@ from resolver.model import fact as facts
 from resolver.model.component import ComponentRequirement
 from tests.property.worlds import COMPONENT_NEEDS, TAGS, World
 
-# PEP 508, for linux-aarch64 with CPython 3.11
+# PEP 508, for linux-aarch64 with CPython
 _ENVIRONMENT = {
     "implementation_name": "cpython",
-    "implementation_version": "3.11.0",
     "os_name": "posix",
     "platform_machine": "aarch64",
     "platform_python_implementation": "CPython",
     "platform_release": "",
     "platform_system": "Linux",
     "platform_version": "",
-    "python_full_version": "3.11.0",
-    "python_version": "3.11",
     "sys_platform": "linux",
 }
 
@@ -54,6 +51,7 @@ class BruteForce:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._python = world.system["python"]
 
     def solutions(self, pins: Pins | None = None) -> Iterator[dict[str, str]]:
         """Every assignment that holds and has nothing superfluous in it."""
@@ -109,7 +107,8 @@ class BruteForce:
 
     def _need(self, pins: Pins, line: str, walk: Walk, todo: list[tuple[str, str]], *, wish: bool) -> None:
         if line in COMPONENT_NEEDS:
-            walk.faults += [] if COMPONENT_NEEDS[line] else [f"{line} does not hold"]
+            component, holds = COMPONENT_NEEDS[line]
+            walk.faults += [] if holds(self._world.system.get(component, "")) else [f"{line} does not hold"]
             return
         needed = _requirement(line)
         if needed is None or needed.url:
@@ -134,7 +133,7 @@ class BruteForce:
         }
         for line in self._world.projects[name][version].requires:
             needed = _requirement(line)
-            if needed is None or (_holds(line, extra) and needed.name not in dropped):
+            if needed is None or (line_holds(line, extra, self._python) and needed.name not in dropped):
                 yield line
 
     def _stated(self, name: str, version: str) -> Iterator[str]:
@@ -149,7 +148,7 @@ class BruteForce:
         reasons = [] if self._fits(name, version) else ["has no file for the target"]
         if not release.readable:
             reasons.append("has metadata that cannot be read")
-        if not SpecifierSet(release.own_python).contains("3.11.0"):
+        if not SpecifierSet(release.own_python).contains(f"{self._python}.0"):
             reasons.append("needs another Python, says its METADATA")
         return [f"{name} {version} {reason}" for reason in reasons]
 
@@ -157,7 +156,11 @@ class BruteForce:
         """Whether page and facts leave a release to the target."""
         release = self._world.projects[name][version]
         excluded = any(isinstance(fact, facts.Excludes) for fact in self._about(name, version))
-        return TAGS[release.tags] and SpecifierSet(release.page_python).contains("3.11.0") and not excluded
+        return (
+            self._python in TAGS[release.tags]
+            and SpecifierSet(release.page_python).contains(f"{self._python}.0")
+            and not excluded
+        )
 
     def _collisions(self, pins: Pins) -> Iterator[str]:
         owners: dict[str, set[str]] = {}
@@ -216,7 +219,8 @@ def _requirement(line: str) -> Requirement | None:
 
 
 @lru_cache(maxsize=1 << 16)
-def _holds(line: str, extra: str) -> bool:
-    """Whether a line counts for the target, or for an extra of it."""
+def line_holds(line: str, extra: str, python: str) -> bool:
+    """Whether a line counts for the target with this Python, or for an extra there."""
     marker = Requirement(line).marker
-    return marker is None or marker.evaluate({**_ENVIRONMENT, "extra": extra})
+    versions = {"python_version": python, "python_full_version": f"{python}.0", "implementation_version": f"{python}.0"}
+    return marker is None or marker.evaluate({**_ENVIRONMENT, **versions, "extra": extra})

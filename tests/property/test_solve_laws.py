@@ -15,8 +15,8 @@ from packaging.version import Version
 
 from resolver.model.conflict import Conflict
 from resolver.model.resolution import Resolution
+from resolver.model.statement import Asks
 from resolver.solve import solver
-from resolver.solve.check import check
 from resolver.solve.complete import CompleteEngine, Unsatisfiable
 from resolver.solve.gather import gather
 from resolver.solve.lookahead import Lookahead
@@ -41,7 +41,7 @@ def extras(resolution: Resolution) -> dict[str, set[str]]:
 def told(answer: Resolution | Conflict) -> object:
     """An answer as data, every text that a lock or a report would show among it."""
     if isinstance(answer, Conflict):
-        return ["conflict", *([clash.text, clash.where, clash.evidence, clash.strength] for clash in answer.clashes)]
+        return ["conflict", *map(repr, answer.statements)]
     return [
         [answer.engine, answer.rounds],
         *([pin.release.file.filename, pin.extras, pin.needs, [str(one) for one in pin.because]] for pin in answer.pins),
@@ -92,8 +92,7 @@ def complete(world: World) -> Resolution | None:
 def search(world: World) -> Resolution | None:
     """What resolvelib finds by itself, the check passed."""
     universe = Universe(world.problem(), world.catalog())
-    found = solver._search(universe, Lookahead(universe), None)
-    return found if found is not None and not check(universe.problem, found, universe.catalog) else None
+    return solver.search(universe, Lookahead(universe))
 
 
 @given(worlds())
@@ -120,7 +119,7 @@ def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) 
     assert search(world) is None or complete(world) is not None
 
 
-# --- the clashes of a conflict are enough for it
+# --- the statements of a conflict are enough for it
 
 
 @given(worlds())
@@ -128,8 +127,7 @@ def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_thems
     solved = answer(world)
     assume(isinstance(solved, Conflict))
     assert isinstance(solved, Conflict)
-    asked = {f"the stack asks for {ask}": ask for ask in world.asks}
-    named = [asked[clash.text] for clash in solved.clashes if clash.text in asked]
+    named = [statement.text for statement in solved.statements if isinstance(statement, Asks)]
     assert named
     assert not BruteForce(world.asking(*named)).satisfiable()
 

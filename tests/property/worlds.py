@@ -5,39 +5,44 @@ A world is plain data. `catalog` and `problem` hand it to the solver, `bruteforc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final, TypeVar
+from random import Random
+from typing import Any, Final, TypeVar
 
+import tomli_w
 from hypothesis import strategies as st
 
+from resolver.matrix import schema
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs
 from resolver.model import fact as facts
 from resolver.model.problem import Prereleases, Problem
 from tests import problems
 from tests.datacatalog import DataCatalog
 
 # Components of the target, and what a need of them comes to there. `hdk` is not stated: nothing is held against it.
-_TARGET: Final = problems.target(cann="8.5.0", soc="A2")
-COMPONENT_NEEDS: Final = {
-    "cann in 8.5.0 | 8.5.1": True,
-    "cann >= 8.3.RC1": True,
-    "cann < 8.5.0": False,
-    "cann in 8.3.*": False,
-    "soc in A2 | A3": True,
-    "soc in 310P": False,
-    "python >= 3.10, < 3.12": True,
-    "glibc >= 2.31": False,
-    "hdk >= 25.3.rc1": True,
+SYSTEM: Final = {"python": "3.11", "glibc": "2.28", "cann": "8.5.0", "soc": "A2"}
+COMPONENT_NEEDS: Final[Mapping[str, tuple[str, Callable[[str], bool]]]] = {
+    "cann in 8.5.0 | 8.5.1": ("cann", lambda value: value in ("8.5.0", "8.5.1")),
+    "cann >= 8.3.RC1": ("cann", lambda value: value in ("8.3.RC1", "8.5.0", "8.5.1")),
+    "cann < 8.5.0": ("cann", lambda value: value == "8.3.RC1"),
+    "cann in 8.3.*": ("cann", lambda value: value == "8.3.RC1"),
+    "soc in A2 | A3": ("soc", lambda value: value in ("A2", "A3")),
+    "soc in 310P": ("soc", lambda value: value == "310P"),
+    "python >= 3.10, < 3.12": ("python", lambda value: value in ("3.10", "3.11")),
+    "glibc >= 2.31": ("glibc", lambda value: value == "2.31"),
+    "hdk >= 25.3.rc1": ("hdk", lambda _: True),
 }
-# Tags, and whether linux-aarch64 with Python 3.11 and glibc 2.28 accepts them.
+# Tags, and the Pythons with which linux-aarch64 and glibc 2.28 accept them.
 TAGS: Final = {
-    "py3-none-any": True,
-    "cp311-cp311-manylinux_2_28_aarch64": True,
-    "cp38-abi3-manylinux2014_aarch64": True,
-    "cp311-cp311-manylinux_2_28_x86_64": False,
-    "cp312-cp312-manylinux_2_28_aarch64": False,
-    "cp311-cp311-manylinux_2_34_aarch64": False,
+    "py3-none-any": ("3.10", "3.11", "3.12"),
+    "cp311-cp311-manylinux_2_28_aarch64": ("3.11",),
+    "cp38-abi3-manylinux2014_aarch64": ("3.10", "3.11", "3.12"),
+    "cp311-cp311-manylinux_2_28_x86_64": (),
+    "cp312-cp312-manylinux_2_28_aarch64": ("3.12",),
+    "cp311-cp311-manylinux_2_34_aarch64": (),
 }
 _NAMES: Final = ("p", "q", "r", "s", "t", "u")
 _EXTRAS: Final = ("x", "y")
@@ -59,6 +64,7 @@ _MARKERS: Final = (
 
 
 Option = TypeVar("Option")
+Number = Callable[[int, int], int]  # one of low to high
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,7 @@ class World:
     asks: tuple[str, ...]
     facts: tuple[facts.Fact, ...] = ()
     prereleases: Prereleases = "if-necessary"
+    system: Mapping[str, str] = field(default_factory=lambda: dict(SYSTEM))
 
     def catalog(self, *, backwards: bool = False) -> DataCatalog:
         """The index of this world; `backwards` adds everything in the opposite order."""
@@ -103,11 +110,72 @@ class World:
 
     def problem(self) -> Problem:
         """The problem that this world poses."""
-        return problems.problem(*self.asks, facts=self.facts, target=_TARGET, prereleases=self.prereleases)
+        target = problems.target(**self.system)
+        return problems.problem(*self.asks, facts=self.facts, target=target, prereleases=self.prereleases)
 
     def asking(self, *asks: str) -> World:
         """The same world with another stack."""
         return replace(self, asks=asks)
+
+    def inputs(self) -> Inputs:
+        """The stack file that poses this world's problem, all facts in it; of every three facts one is enforced."""
+        return stack_inputs(tomli_w.dumps(self._stack()))
+
+    def of(self, problem: Problem) -> World:
+        """The same projects under a problem that was compiled from a stack file."""
+        return replace(
+            self,
+            asks=tuple(ask.origin.text for ask in problem.stack.asks),
+            facts=problem.facts,
+            prereleases=problem.policy.prereleases,
+            system={component: str(value) for component, value in problem.target.system.items()},
+        )
+
+    def _stack(self) -> dict[str, Any]:
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for number, fact in enumerate(self.facts):
+            rows.setdefault(type(fact).__name__.lower(), []).append(_row(fact, _STRENGTHS[number % len(_STRENGTHS)]))
+        system = {component: self.system[component] for component in ("cann", "soc")}
+        return {
+            "index": [],
+            "stack": {"name": "world", "summary": "a test", "requires": list(self.asks)},
+            "target": {
+                "python": self.system["python"],
+                "platform": "linux-aarch64",
+                "glibc": self.system["glibc"],
+                "system": system,
+            },
+            "policy": {"prereleases": self.prereleases},
+            "fact": rows,
+        }
+
+
+_STRENGTHS: Final = ("vendor", "enforced", "observed")
+
+
+def stack_inputs(text: str) -> Inputs:
+    """What a stack's text alone is compiled from."""
+    return Inputs(stack=read_text(text, schema.StackFile, "world.toml"), facts=(), indexes=None, systems=None)
+
+
+def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
+    """A fact as a row of TOML."""
+    row: dict[str, Any] = {
+        "package": fact.package,
+        "versions": [str(versions) or ">=0" for versions in fact.versions],
+        "reason": fact.reason,
+        "strength": strength,
+        "source": fact.source,
+        "checked": fact.checked,
+    }
+    match fact:
+        case facts.Requires():
+            row["needs"] = [str(need) for need in fact.needs]
+        case facts.Replaces():
+            row |= {"drop": list(fact.drop), "add": [str(need) for need in fact.add]}
+        case facts.Collides():
+            row |= {"with": fact.other, "module": fact.module}
+    return row
 
 
 @st.composite
@@ -120,13 +188,20 @@ def worlds(
     `prereleases` brings in pre-releases, yanked releases and the policies for them; `easy` asks
     for little, so that most worlds have a solution.
     """
-    return _Maker(draw, acyclic=acyclic, prereleases=prereleases, plain=plain, easy=easy).world()
+    maker = _Maker(_drawn(draw), acyclic=acyclic, prereleases=prereleases, plain=plain, easy=easy)
+    return maker.world()
+
+
+def random_world(seed: int) -> World:
+    """The world of a seed: every second one plain, of projects that need each other in circles."""
+    kind = seed % 4
+    return _Maker(Random(seed).randint, plain=kind in (0, 2), prereleases=kind == 3).world()
 
 
 @st.composite
 def specifiers(draw: st.DrawFn, versions: Sequence[str] = _VERSIONS) -> str:
     """Specifier sets over these versions: comparisons, wildcards, compatible releases, two of them at times."""
-    return _Maker(draw).specifier(versions)
+    return _Maker(_drawn(draw)).specifier(versions)
 
 
 class _Maker:
@@ -134,14 +209,14 @@ class _Maker:
 
     def __init__(
         self,
-        draw: st.DrawFn,
+        number: Number,
         *,
         acyclic: bool = False,
         prereleases: bool = False,
         plain: bool = False,
         easy: bool = False,
     ) -> None:
-        self._draw = draw
+        self._number = number
         self._comparisons, self._most_facts = ((0, 0, 0, 0, 1), 1) if easy else ((0, 1, 0, 1, 2), 3)
         self._acyclic, self._prereleases, self._plain = acyclic, prereleases, plain
         self._pool = _VERSIONS + (_PRERELEASES if prereleases else ())
@@ -221,15 +296,16 @@ class _Maker:
         return None
 
     def _one(self, options: Sequence[Option]) -> Option:
-        return options[self._draw(_number(0, len(options) - 1))]
-
-    def _number(self, low: int, high: int) -> int:
-        return self._draw(_number(low, high))
+        return options[self._number(0, len(options) - 1)]
 
     def _once_in(self, times: int) -> bool:
-        return self._draw(_number(0, times - 1)) == times - 1
+        return self._number(0, times - 1) == times - 1
+
+
+def _drawn(draw: st.DrawFn) -> Number:
+    return lambda low, high: draw(_between(low, high))
 
 
 @lru_cache
-def _number(low: int, high: int) -> st.SearchStrategy[int]:
+def _between(low: int, high: int) -> st.SearchStrategy[int]:
     return st.integers(low, high)

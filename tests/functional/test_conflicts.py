@@ -1,0 +1,36 @@
+"""Conflicts that people really met: what clashes is found, and what was advised locks; from recorded pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from resolver.catalog.snapshot import Snapshot
+from resolver.model.resolution import Resolution
+from resolver.render.explanation.sentences import explanation_sentence
+from resolver.solve.solver import decide
+from resolver.solve.universe import Universe
+from tests.scenarios.conflicts import Scenario, contradictions, replayed, scenarios
+
+ALL = list(scenarios())
+
+
+@pytest.fixture(scope="module")
+def snapshots() -> dict[Path, Snapshot]:
+    return {}
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda one: one.name)
+def test_the_core_is_found(scenario: Scenario, snapshots: dict[Path, Snapshot]) -> None:
+    problem = scenario.problem
+    found = contradictions(problem, replayed(scenario, problem, snapshots))
+    told = [[explanation_sentence(statement, "en") for statement in one.statements] for one in found]
+    assert sorted(scenario.core) in [sorted(one) for one in told], told
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda one: one.name)
+def test_the_first_fix_locks(scenario: Scenario, snapshots: dict[Path, Snapshot]) -> None:
+    problem = scenario.fixed(scenario.fixes[0])
+    answer = decide(Universe(problem, replayed(scenario, problem, snapshots)))
+    assert isinstance(answer, Resolution)

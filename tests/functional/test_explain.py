@@ -1,0 +1,667 @@
+"""`ascend-lock explain` as people use it: what clashes, what solves it, and why a pin is what it is."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.functional.conftest import Setup
+from tests.functional.sources import add_backend
+from tests.functional.workspace import Run, Workspace, tree
+from tests.loopback import LoopbackIndex, delayed
+
+NAME = "linux-aarch64-py311-cann8.5.0-a2"
+ASCEND = """\
+[target]
+python = "3.11"
+platform = "linux-aarch64"
+[target.system]
+cann = "{cann}"  # what the cluster has
+soc = "A2"
+"""
+CLASH = """\
+# Evaluation of what the trainer wrote.
+[stack]
+name = "demo"
+summary = "a stack of tests"
+requires = [
+    "trl[vllm]==0.28.0",  # as the guide says
+    "vllm-ascend==0.13.0",
+    "numpy<2",
+]
+
+""" + ASCEND.format(cann="8.5.0")
+FACT = """
+[[requires]]
+id = "vllm-ascend-0.13-needs-vllm"
+versions = "==0.13.0"
+needs = ["vllm==0.13.0", "cann in 8.5.0 | 8.5.1"]
+reason = "A vllm-ascend release is written against one vllm release."
+"""
+REPORTS = ["conflict.html", "conflict.json", "conflict.md"]
+INTERRUPTED = "interrupted; no lock was left half-written\n"
+
+
+@pytest.fixture
+def clash(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """trl's extra wants an older vllm than vllm-ascend is written for."""
+    index.add_wheel("trl", "0.27.0", extras={"vllm": ["vllm>=0.10.2,<0.13.0"]})
+    index.add_wheel("trl", "0.28.0", extras={"vllm": ["vllm>=0.10.2,<0.13.0"]})
+    index.add_wheel("trl", "1.0.0", extras={"vllm": ["vllm>=0.10.2,<0.14.0"]})
+    for version in ("0.12.0", "0.13.0"):
+        index.add_wheel("vllm", version)
+    index.add_wheel("vllm-ascend", "0.13.0")
+    index.add_wheel("numpy", "1.26.4")
+    index.add_wheel("numpy", "2.1.0")
+    workspace.facts("vllm-ascend", FACT)
+    stack(workspace, CLASH)
+    return workspace
+
+
+def stack(workspace: Workspace, text: str, name: str = "demo") -> None:
+    (workspace.matrices / "stacks" / f"{name}.toml").write_text(text)
+
+
+def explain(workspace: Workspace, *arguments: str, **environment: str) -> Run:
+    return workspace.run("explain", "demo", *arguments, **environment)
+
+
+def letter(workspace: Workspace, *kinds: str) -> str:
+    """The letter of the first way out whose changes are of these kinds."""
+    fixes = explain(workspace, "--json").json["fixes"]
+    return str(next(fix["name"] for fix in fixes if [kind for kind, _, _ in changes(fix)] == list(kinds)))
+
+
+def changes(fix: dict[str, object]) -> list[tuple[str, str, str]]:
+    rows = fix["changes"]
+    assert isinstance(rows, list)
+    return [(row["kind"], row["before"], row["after"]) for row in rows]
+
+
+# --- a conflict, and none
+
+
+def test_a_conflict_is_told_on_stdout_and_its_report_written(clash: Workspace) -> None:
+    run = explain(clash)
+    assert run.status == 1
+    assert (
+        run.stdout
+        == """\
+No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
+
+Why: these 4 cannot hold together, any 3 of them can
+   1  the stack asks for trl[vllm]==0.28.0         matrices/stacks/demo.toml:6
+   2  the stack asks for vllm-ascend==0.13.0       matrices/stacks/demo.toml:7
+   3  trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2  metadata of trl-0.28.0-py3-none-any.whl
+   4  vllm-ascend 0.13.0 needs vllm==0.13.0        matrices/facts/vllm-ascend.toml:7 (vendor)
+                                                   a test
+   => 3 and 4 leave nothing to choose for vllm
+
+Ways out, each one solved and checked
+  A  ask for trl[vllm]==1.0.0 instead of trl[vllm]==0.28.0 (1 release newer)
+     => 4 projects: trl 1.0.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
+  B  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0
+     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
+  C  split into 2 environments
+     environment demo-c1 (trl[vllm]==0.28.0, numpy<2)
+     => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
+     environment demo-c2 (vllm-ascend==0.13.0, numpy<2)
+     => 3 projects: vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
+  D  set the fact `vllm-ascend-0.13-needs-vllm` aside (vllm==0.13.0)
+     risk: this goes against a fact
+     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.12.0
+  E  add a fact that takes vllm<0.13.0,>=0.10.2 out of what trl[vllm] needs
+     risk: this goes against what upstream says of its package
+     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
+
+hint: make explain STACK=demo APPLY=A writes the changed stack beside the old one
+A lock from before stays as it was.
+"""
+    )
+    assert run.stderr == f"The report is in locks/demo/{NAME}: conflict.html, .md and .json.\n"
+    assert sorted(path.name for path in clash.folder().iterdir()) == REPORTS
+    assert sorted(path.name for path in (clash.matrices / "stacks").iterdir()) == ["demo.toml"]
+
+
+def test_lock_and_explain_say_the_same(clash: Workspace) -> None:
+    told = explain(clash).stdout
+    written = tree(clash.folder())
+    assert clash.lock().stderr.startswith(told)
+    assert tree(clash.folder()) == written
+
+
+def test_json_is_the_report(clash: Workspace) -> None:
+    run = explain(clash, "--json")
+    assert (run.status, run.stderr) == (1, "")
+    assert run.json == json.loads(clash.read("conflict.json"))
+    assert run.json["status"] == "conflict"
+    assert changes(run.json["fixes"][0]) == [("version", "trl[vllm]==0.28.0", "trl[vllm]==1.0.0")]
+
+
+def test_a_stack_that_can_be_locked(clash: Workspace) -> None:
+    stack(clash, CLASH.replace("trl[vllm]==0.28.0", "trl"))
+    run = explain(clash)
+    assert (run.status, run.stderr) == (0, "")
+    assert run.stdout == (
+        "demo has a solution for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2: nothing clashes.\n"
+        "hint: --package NAME says why a pin is what it is\n"
+    )
+    assert not clash.locks.exists()
+    run = explain(clash, "--json")
+    assert (run.status, run.json) == (0, {"status": "solvable", "stack": "demo", "target": NAME})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "locale"),
+    [(["--lang", "zh"], "C.UTF-8"), ([], "zh_CN.UTF-8"), (["--lang", "zh"], "de_DE.UTF-8")],
+    ids=["option", "locale", "option against locale"],
+)
+def test_in_chinese(clash: Workspace, arguments: list[str], locale: str) -> None:
+    run = explain(clash, *arguments, LANG=locale)
+    assert run.stdout.startswith("找不到满足 demo 的环境（linux-aarch64，Python 3.11，CANN 8.5.0，SoC A2）。\n\n原因：")
+    assert "   1  软件栈要求 trl[vllm]==0.28.0" in run.stdout
+    assert run.stderr == f"报告位于 locks/demo/{NAME}：conflict.html、.md 与 .json。\n"
+    assert clash.read("conflict.md").startswith("# demo：无解\n")
+    assert json.loads(clash.read("conflict.json"))["language"] == "zh"
+
+
+def test_english_against_a_chinese_locale(clash: Workspace) -> None:
+    run = explain(clash, "--lang", "en", LC_ALL="zh_CN.UTF-8")
+    assert run.stdout.startswith("No environment satisfies demo")
+
+
+def test_an_unknown_stack_is_suggested(clash: Workspace) -> None:
+    run = clash.run("explain", "dmo")
+    assert (run.status, run.stdout) == (2, "")
+    assert run.stderr == "error: there is no stack `dmo`\n  at matrices/stacks\nhint: did you mean `demo`?\n"
+
+
+# --- the limit of time
+
+
+def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: LoopbackIndex) -> None:
+    index.fault("/files/*/vllm-0.12.0*", delayed(0.6))  # what only a way out asks for
+    run = explain(clash, "--explain-seconds", "0.1")
+    assert run.status == 1
+    assert "\nWhy: these 4 cannot hold together, any 3 of them can\n" in run.stdout
+    assert run.stdout.endswith(
+        "The limit of time was reached: there may be more conflicts and more ways out.\n"
+        "hint: --explain-seconds N gives it more time\n"
+        "A lock from before stays as it was.\n"
+    )
+    assert json.loads(clash.read("conflict.json"))["limited"] is True
+
+
+def test_a_limit_of_nothing_is_refused(clash: Workspace) -> None:
+    run = explain(clash, "--explain-seconds", "0.05")
+    assert (run.status, run.stdout) == (2, "")
+    assert run.stderr.startswith("error: Invalid value for '--explain-seconds': 0.05 is not in the range x>=0.1.\n")
+
+
+def one(workspace: Workspace, index: LoopbackIndex) -> None:
+    for version in ("1.0", "2.0"):
+        index.add_wheel("demo", version)
+    index.add_wheel("needy", "1.0", requires=["demo<2"])
+    workspace.stack("demo==1.0")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(
+    workspace: Workspace, index: LoopbackIndex, begin_with: Callable[[Setup], None], number: signal.Signals
+) -> None:
+    begin_with(one)
+    workspace.stack("demo==2.0", "needy")
+    before = tree(workspace.root / "locks"), tree(workspace.matrices)
+    index.fault("/files/*/demo-1.0*", delayed(60))
+    process = workspace.start("explain", "demo", "--apply", "A")
+    deadline = time.monotonic() + 30
+    while not any("/demo-1.0" in request.path for request in list(index.requests)):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(number)
+    run = workspace.finish(process)
+    assert (run.status, run.stdout, run.stderr.lstrip("\n")) == (130, "", INTERRUPTED)
+    assert (tree(workspace.root / "locks"), tree(workspace.matrices)) == before
+    assert tree(workspace.temporary) == {}
+
+
+# --- --apply
+
+
+def test_apply_writes_the_changed_stack_beside_the_old_one_and_shows_what_differs(clash: Workspace) -> None:
+    run = explain(clash, "--apply", "A")
+    assert run.status == 0
+    assert run.stdout.endswith("""\
+A lock from before stays as it was.
+
+--- matrices/stacks/demo.toml
++++ matrices/stacks/demo-a.toml
+@@ -1,9 +1,9 @@
+ # Evaluation of what the trainer wrote.
+ [stack]
+-name = "demo"
++name = "demo-a"
+ summary = "a stack of tests"
+ requires = [
+-    "trl[vllm]==0.28.0",  # as the guide says
++    "trl[vllm]==1.0.0",  # as the guide says
+     "vllm-ascend==0.13.0",
+     "numpy<2",
+ ]
+
+Written: matrices/stacks/demo-a.toml. Next: ascend-lock lock demo-a
+""")
+    stacks = clash.matrices / "stacks"
+    assert (stacks / "demo.toml").read_text() == CLASH
+    changed = CLASH.replace('"demo"', '"demo-a"').replace("[vllm]==0.28.0", "[vllm]==1.0.0")
+    assert (stacks / "demo-a.toml").read_text() == changed
+    clash.locked(stack="demo-a")
+    assert clash.pins("demo-a") == {"trl": "1.0.0", "vllm": "0.13.0", "vllm-ascend": "0.13.0", "numpy": "1.26.4"}
+
+
+def test_every_way_out_locks_to_the_pins_that_were_told(clash: Workspace) -> None:
+    told = explain(clash, "--json").json["fixes"]
+    kinds = [[kind for kind, _, _ in changes(fix)] for fix in told]
+    assert all([kind] in kinds for kind in ("version", "extra", "relax", "add"))
+    assert ["split", "split"] in kinds
+    for fix in told:
+        for file, environment in zip(fix["files"], fix["environments"], strict=True):
+            stack(clash, file["text"], file["name"])
+            clash.locked(stack=file["name"])
+            pins = clash.pins(file["name"])
+            assert {row["name"]: pins[row["name"]] for row in environment["pins"]} == {
+                row["name"]: row["version"] for row in environment["pins"]
+            }
+            assert len(pins) == environment["count"]
+
+
+def test_apply_of_a_split_writes_both_stacks_in_any_case_of_the_letter(clash: Workspace) -> None:
+    split = letter(clash, "split", "split").lower()
+    run = explain(clash, "--apply", split)
+    assert run.status == 0
+    assert run.stdout.count("\nWritten: ") == 2
+    stacks = clash.matrices / "stacks"
+    line = '    "vllm-ascend==0.13.0",\n'
+    assert (stacks / f"demo-{split}1.toml").read_text() == CLASH.replace('"demo"', f'"demo-{split}1"').replace(line, "")
+    line = '    "trl[vllm]==0.28.0",  # as the guide says\n'
+    assert (stacks / f"demo-{split}2.toml").read_text() == CLASH.replace('"demo"', f'"demo-{split}2"').replace(line, "")
+
+
+def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Workspace) -> None:
+    assert explain(clash, "--apply", "A").status == 0
+    assert explain(clash, "--apply", "A").status == 0
+    written = clash.matrices / "stacks" / "demo-a.toml"
+    written.write_text("# mine\n")
+    run = explain(clash, "--apply", "A")
+    assert (run.status, written.read_text()) == (2, "# mine\n")
+    assert run.stderr.endswith(
+        "error: `matrices/stacks/demo-a.toml` is there already and differs; nothing was written\n"
+        "  at matrices/stacks/demo-a.toml\n"
+        "hint: move it away first\n"
+    )
+
+
+def test_apply_of_a_split_writes_nothing_where_one_of_its_stacks_differs(clash: Workspace) -> None:
+    stacks = clash.matrices / "stacks"
+    split = letter(clash, "split", "split")
+    mine = stacks / f"demo-{split.lower()}2.toml"
+    mine.write_text("# mine\n")
+    assert explain(clash, "--apply", split).status == 2
+    assert sorted(path.name for path in stacks.iterdir()) == [mine.name, "demo.toml"]
+
+
+def test_a_letter_that_no_way_out_has(clash: Workspace) -> None:
+    run = explain(clash, "--apply", "Z")
+    assert run.status == 2
+    assert "error: there is no fix `Z`\n  at --apply\nhint: found were: A, B, C, D, " in run.stderr
+
+
+def test_json_is_one_object_even_where_the_letter_is_wrong(clash: Workspace) -> None:
+    run = explain(clash, "--apply", "Z", "--json")
+    assert run.status == 2
+    assert run.json["message"] == "there is no fix `Z`"
+
+
+def test_json_is_one_object_where_a_way_out_is_applied(clash: Workspace) -> None:
+    run = explain(clash, "--apply", "A", "--json")
+    assert (run.status, run.stderr, run.json["status"]) == (0, "", "conflict")
+    assert (clash.matrices / "stacks" / "demo-a.toml").is_file()
+
+
+def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(clash: Workspace) -> None:
+    (clash.matrices / "stacks" / "demo.toml").rename(clash.root / "mine.toml")
+    run = clash.run("explain", "./mine.toml", "--apply", "A")
+    assert run.status == 0
+    assert (clash.root / "demo-a.toml").is_file()
+    _, _, told = run.stdout.rpartition("Next: ascend-lock ")
+    assert clash.run(*told.split()).status == 0
+
+
+# --- what may change, and what never
+
+
+def test_another_cann_is_a_way_out(clash: Workspace) -> None:
+    stack(clash, f'[stack]\nname = "demo"\nsummary = "s"\nrequires = ["vllm-ascend"]\n{ASCEND.format(cann="8.3.RC1")}')
+    run = explain(clash, "--apply", "A")
+    assert "  A  CANN 8.5.0 instead of 8.3.RC1\n" in run.stdout
+    assert '-cann = "8.3.RC1"  # what the cluster has\n+cann = "8.5.0"  # what the cluster has\n' in run.stdout
+    clash.locked(stack="demo-a")
+    assert clash.content("demo-a")["target"]["system"]["cann"] == "8.5.0"
+
+
+def test_a_component_that_the_stack_asks_for_itself(clash: Workspace) -> None:
+    stack(clash, CLASH.replace('"trl[vllm]==0.28.0"', '"cann < 8.5.0"'))
+    run = explain(clash, "--json")
+    assert run.status == 1, run
+    texts = [{row["text"] for row in one["statements"]} for one in run.json["contradictions"]]
+    assert {"the stack asks for cann < 8.5.0", "the target has CANN 8.5.0"} in texts
+
+
+def test_an_enforced_fact_is_never_set_aside(clash: Workspace) -> None:
+    explained = explain(clash, "--json").json
+    assert [change["subject"] for fix in explained["fixes"] for change in fix["changes"] if change["kind"] == "relax"]
+    clash.facts("vllm-ascend", FACT + 'strength = "enforced"\n')
+    explained = explain(clash, "--json").json
+    assert explained["contradictions"][0]["statements"][3]["fact"]["strength"] == "enforced"
+    kinds = {change["kind"] for fix in explained["fixes"] for change in fix["changes"]}
+    assert {"version", "extra", "split", "add"} <= kinds
+    assert "relax" not in kinds
+
+
+def test_a_project_that_no_index_has_hides_no_other_conflict(clash: Workspace) -> None:
+    stack(clash, CLASH.replace('"numpy<2"', '"nunpy"'))
+    explained = explain(clash, "--json").json
+    told = [{row["text"] for row in one["statements"]} for one in explained["contradictions"]]
+    assert {"the stack asks for nunpy", "no index has a project `nunpy`"} in told
+    assert any("the stack asks for trl[vllm]==0.28.0" in texts for texts in told)
+    for fix in explained["fixes"]:
+        assert ("drop", "nunpy", "") in changes(fix)
+
+
+def test_a_cutoff_of_the_stack_can_be_lifted(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0", uploaded="2026-06-01T00:00:00Z")
+    workspace.stack("demo", more="[policy]\nexclude-newer = 2026-01-31\n")
+    run = explain(workspace, "--apply", "A")
+    assert run.status == 0, run
+    assert "-exclude-newer = 2026-01-31\n" in run.stdout
+    workspace.locked(stack="demo-a")
+
+
+def test_tools_of_a_build_that_clash_only_warn(workspace: Workspace, index: LoopbackIndex) -> None:
+    add_backend(index)
+    index.add_archive("demo", "1.0", build_requires=["tinybuild<1"])
+    workspace.stack("demo")
+    assert explain(workspace).status == 0
+    workspace.locked()
+    (warning,) = workspace.content()["warnings"]
+    assert "building demo 1.0 needs tinybuild<1; there is no release of tinybuild in `<1`; the newest is 1.0" in warning
+    assert not (workspace.folder() / "conflict.md").exists()
+
+
+# --- several targets
+
+TWO = "".join(
+    f'[[target]]\nname = "{name}"\npython = "{python}"\nplatform = "linux-aarch64"\n'
+    for name, python in (("old", "3.10"), ("new", "3.11"))
+)
+
+
+@pytest.fixture
+def two(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """Python 3.10 needs an a below 2, Python 3.11 one from 2 on; the stack asks for a 2."""
+    for version in ("1.0", "2.0"):
+        index.add_wheel("a", version)
+    index.add_wheel("b", "1.0", requires=["a<2"], requires_python="<3.11")
+    index.add_wheel("b", "1.1", requires=["a>=2"], requires_python=">=3.11")
+    workspace.stack("a==2.0", "b", target=TWO)
+    return workspace
+
+
+def test_each_target_is_told(two: Workspace) -> None:
+    run = explain(two)
+    assert run.status == 1
+    assert "No environment satisfies demo for linux-aarch64, Python 3.10.\n" in run.stdout
+    assert "demo has a solution for linux-aarch64, Python 3.11: nothing clashes.\n" in run.stdout
+    assert run.stderr == "The report is in locks/demo/old: conflict.html, .md and .json.\n"
+    assert [path.name for path in (two.locks / "demo").iterdir()] == ["old"]
+
+
+def test_each_target_is_told_as_json(two: Workspace) -> None:
+    run = explain(two, "--json")
+    assert {row["target"]: row["status"] for row in run.json["targets"]} == {"old": "conflict", "new": "solvable"}
+
+
+def test_a_fix_holds_for_every_target_of_the_stack(two: Workspace) -> None:
+    """Or it is not called one: a stack is locked for all its targets or for none."""
+    (old, _) = explain(two, "--json").json["targets"]
+    for fix in old["fixes"]:
+        for file in fix["files"]:
+            stack(two, file["text"], file["name"])
+            assert two.lock(stack=file["name"]).status == 0, fix["changes"]
+
+
+# --- --package
+
+
+@pytest.fixture
+def solvable(clash: Workspace) -> Workspace:
+    stack(clash, CLASH.replace('    "trl[vllm]==0.28.0",  # as the guide says\n', ""))
+    return clash
+
+
+def test_why_a_pin_is_what_it_is_and_what_a_newer_release_breaks(solvable: Workspace) -> None:
+    run = explain(solvable, "--package", "numpy")
+    assert (run.status, run.stderr) == (0, "")
+    assert (
+        run.stdout
+        == """\
+numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
+
+Asked for by
+   1  the stack asks for numpy<2  matrices/stacks/demo.toml:7
+   => 1 admits nothing newer
+
+Newer: 2.1.0 (1 release)
+
+With numpy 2.1.0 there is no solution: these 2 cannot hold together, each alone can
+   1  the stack asks for numpy<2      matrices/stacks/demo.toml:7
+   2  numpy==2.1.0 is to be taken     --package
+   => 1 and 2 leave nothing to choose for numpy
+""".replace("numpy<2      m", "numpy<2   m").replace("taken     -", "taken  -")
+    )
+    assert not solvable.locks.exists()
+
+
+def test_a_release_that_breaks_something(solvable: Workspace) -> None:
+    run = explain(solvable, "--package", "vllm==0.12.0")
+    assert run.status == 0
+    assert (
+        run.stdout
+        == """\
+vllm is locked at 0.13.0 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
+
+Asked for by
+   1  vllm-ascend 0.13.0 needs vllm==0.13.0  matrices/facts/vllm-ascend.toml:7 (vendor)
+                                             a test
+
+The indexes have nothing newer that the target can use.
+
+With vllm 0.12.0 there is no solution: these 3 cannot hold together, any 2 of them can
+   1  the stack asks for vllm-ascend==0.13.0  matrices/stacks/demo.toml:6
+   2  vllm==0.12.0 is to be taken             --package
+   3  vllm-ascend 0.13.0 needs vllm==0.13.0   matrices/facts/vllm-ascend.toml:7 (vendor)
+                                              a test
+   => 2 and 3 leave nothing to choose for vllm
+"""
+    )
+
+
+def test_a_release_that_can_be_had_and_what_it_moves(workspace: Workspace, index: LoopbackIndex) -> None:
+    for version in ("1.0", "2.0"):
+        index.add_wheel("a", version, requires=[f"b=={version}", *(["c"] if version == "1.0" else ["d"])])
+        index.add_wheel("b", version)
+    index.add_wheel("c", "1.0")
+    index.add_wheel("d", "1.0")
+    workspace.stack("a")
+    run = explain(workspace, "--package", "a==1")
+    assert (run.status, run.stderr) == (0, "")
+    assert run.stdout.endswith("""\
+The indexes have nothing newer that the target can use.
+
+a 1.0 can be had; 3 other pins move:
+  b 2.0 -> 1.0
+  c 1.0 is added
+  d 1.0 goes
+""")
+    told = explain(workspace, "--package", "a==1", "--json").json
+    assert (told["status"], told["version"], told["tried"], told["contradictions"]) == ("why", "2.0", "1.0", [])
+    moves = [("a", "2.0", "1.0"), ("b", "2.0", "1.0"), ("c", "", "1.0"), ("d", "1.0", "")]
+    assert [(row["name"], row["old"], row["new"]) for row in told["moves"]] == moves
+
+
+def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0")
+    workspace.stack("a")
+    workspace.locked()
+    index.add_wheel("a", "2.0")
+    run = explain(workspace, "--package", "A")
+    assert run.stdout.startswith("a is locked at 1.0 in demo for linux-aarch64, Python 3.11.\n")
+    assert run.stdout.endswith("a 2.0 can be had; no other pin moves.\n")
+
+
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [
+        ("numpi", "`numpi` is not part of what the stack leads to\n  at --package\nhint: did you mean `numpy`?\n"),
+        (
+            "qqq",
+            "`qqq` is not part of what the stack leads to\n  at --package\nhint: its projects stand in lock.toml\n",
+        ),
+        ("numpy==9", "there is no release of numpy in `==9`\n  at --package\nhint: the newest is 2.1.0\n"),
+        ("numpy[x]", "`numpy[x]` is not NAME or NAME==VERSION\n  at --package\n"),
+        ("num py", "`num py` is not NAME or NAME==VERSION\n  at --package\n"),
+    ],
+)
+def test_a_package_that_cannot_be_explained(solvable: Workspace, package: str, told: str) -> None:
+    run = explain(solvable, "--package", package)
+    assert (run.status, run.stdout, run.stderr) == (2, "", f"error: {told}")
+
+
+def test_a_package_of_a_stack_without_a_solution_is_answered_with_the_conflict(clash: Workspace) -> None:
+    run = explain(clash, "--package", "numpy")
+    assert run.status == 1
+    assert run.stdout.startswith("No environment satisfies demo")
+
+
+# --- [[relax]] and [fact] in a stack
+
+RELAX = '\n[[relax]]\nfact = "vllm-ascend-0.13-needs-vllm"\nneeds = ["vllm==0.13.0"]\nreason = "We tried it."\n'
+AT = len(CLASH.splitlines()) + 2
+
+
+def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
+    stack(clash, CLASH + RELAX)
+    run = clash.locked()
+    warning = (
+        "the stack sets the vendor fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0) aside: "
+        f"We tried it. (matrices/stacks/demo.toml:{AT})"
+    )
+    assert clash.pins()["vllm"] == "0.12.0"
+    assert clash.content()["warnings"] == [warning]
+    assert warning.replace("`", "\\`") in clash.read("report.md")
+    assert "1 warning:" in run.stdout
+
+
+def test_a_fact_set_aside_in_part_holds_in_the_rest(clash: Workspace) -> None:
+    stack(clash, CLASH.replace("8.5.0", "8.3.RC1") + RELAX)
+    texts = [row["text"] for row in explain(clash, "--json").json["contradictions"][0]["statements"]]
+    assert "vllm-ascend 0.13.0 needs cann in 8.5.0 | 8.5.1" in texts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "0.13-needs-vllm",
+            "0.13-need-vllm",
+            (
+                "there is no fact `vllm-ascend-0.13-need-vllm` to relax\n"
+                "  at matrices/stacks/demo.toml:{line}: relax[0].fact\n"
+                "hint: did you mean `vllm-ascend-0.13-needs-vllm`?\n"
+            ),
+        ),
+        (
+            '"vllm==0.13.0"]',
+            '"vllm==0.14.0"]',
+            (
+                "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`\n"
+                "  at matrices/stacks/demo.toml:{next}: relax[0].needs[0]\n"
+                "hint: its needs are vllm==0.13.0, cann in 8.5.0 | 8.5.1\n"
+            ),
+        ),
+    ],
+    ids=["unknown fact", "unknown need"],
+)
+def test_what_cannot_be_set_aside(clash: Workspace, old: str, new: str, told: str) -> None:
+    stack(clash, CLASH + RELAX.replace(old, new))
+    run = clash.lock()
+    assert (run.status, run.stdout) == (2, "")
+    assert run.stderr == "error: " + told.format(line=AT + 1, next=AT + 2)
+
+
+def test_an_enforced_fact_cannot_be_set_aside(clash: Workspace) -> None:
+    clash.facts("vllm-ascend", FACT + 'strength = "enforced"\n')
+    stack(clash, CLASH + RELAX)
+    run = clash.lock()
+    assert run.status == 2
+    assert run.stderr == (
+        "error: the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed\n"
+        f"  at matrices/stacks/demo.toml:{AT + 1}: relax[0].fact\n"
+        "  it is enforced: an installer or the package itself acts on it\n"
+        "hint: see matrices/facts/vllm-ascend.toml:7\n"
+    )
+
+
+def test_a_fact_of_the_stack_itself_corrects_upstream(clash: Workspace) -> None:
+    fact = """
+[[fact.replaces]]
+package = "trl"
+versions = "==0.28.0"
+drop = ["vllm"]
+add = ["vllm>=0.10.2"]
+reason = "It runs with vllm 0.13, too."
+strength = "observed"
+source = "a run"
+checked = 2026-11-20
+"""
+    stack(clash, CLASH + fact)
+    clash.locked()
+    assert clash.pins()["vllm"] == "0.13.0"
+    (row,) = (row for row in clash.content()["fact"] if row["id"] == "stack-trl-replaces-1")
+    assert row["where"] == f"matrices/stacks/demo.toml:{AT}"
+    assert "| stack-trl-replaces-1 |" in clash.read("report.md")
+
+
+def test_a_fact_of_the_stack_must_name_its_project(clash: Workspace) -> None:
+    stack(clash, CLASH + '\n[[fact.excludes]]\nversions = "==1"\nreason = "broken"\n')
+    run = clash.lock()
+    assert (run.status, run.stdout) == (2, "")
+    assert run.stderr == (
+        "error: a fact in a stack must say which project it is about\n"
+        f"  at matrices/stacks/demo.toml:{AT}: fact.excludes[0]\n"
+        'hint: add package = "…"\n'
+    )
+
+
+def test_reports_are_put_where_locks_are_told_to_be(clash: Workspace, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    run = explain(clash, "--locks", str(elsewhere))
+    assert run.status == 1
+    assert sorted(path.name for path in (elsewhere / "demo" / NAME).iterdir()) == REPORTS
+    assert not clash.locks.exists()

@@ -1,0 +1,123 @@
+"""The conflicts of tests/scenarios/conflicts as problems, and the recording that they are answered from.
+
+`python -m tests.scenarios.conflicts` records what they ask of the real indexes anew.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tomli
+import tomli_w
+
+from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.live import LiveCatalog
+from resolver.catalog.protocol import Catalog
+from resolver.catalog.recording import RecordingCatalog
+from resolver.catalog.snapshot import Snapshot, SnapshotCatalog
+from resolver.explain.contradictions import contradiction, cores
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs, load
+from resolver.model.explanation import Contradiction
+from resolver.model.problem import Problem
+from resolver.model.resolution import Resolution
+from resolver.solve.solver import decide
+from resolver.solve.universe import Universe
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).with_name("conflicts")
+RECORDED = REPOSITORY / "tests" / "recorded"
+DAY = dt.date(2026, 11, 20)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A conflict that somebody met."""
+
+    name: str
+    inputs: Inputs
+    core: list[str]
+    fixes: list[dict[str, Any]]
+
+    @property
+    def problem(self) -> Problem:
+        (problem,) = compile_problems(self.inputs)
+        return problem
+
+    @property
+    def recording(self) -> Path:
+        """The snapshot that answers it: stacks with an index list of their own see other pages."""
+        return RECORDED / f"conflicts-{'own' if self.problem.indexes.own else 'default'}.snapshot"
+
+    def fixed(self, fix: dict[str, Any]) -> Problem:
+        """The problem that a fix makes of it."""
+        raw = tomli.loads(self.inputs.stack.text)
+        raw["stack"]["requires"] = fix["requires"]
+        for component in ("cann", "soc"):
+            if component in fix:
+                raw["target"]["system"][component] = fix[component]
+        for key in ("python", "platform"):
+            if key in fix:
+                raw["target"][key] = fix[key]
+        inputs = self.inputs
+        if fix.get("facts") == "all":
+            del raw["stack"]["facts"]
+            inputs = replace(inputs, facts=load("verl-qwen3.5", REPOSITORY / "matrices").facts)
+        document = read_text(tomli_w.dumps(raw), schema.StackFile, inputs.stack.name)
+        (problem,) = compile_problems(replace(inputs, stack=document))
+        return problem
+
+
+def scenarios() -> Iterator[Scenario]:
+    """All of them, by name."""
+    for folder in sorted(path for path in FOLDER.iterdir() if path.is_dir()):
+        raw = tomli.loads((folder / "scenario.toml").read_text(encoding="utf-8"))
+        inputs = load(str(folder / "stack.toml"), REPOSITORY / "matrices")
+        yield Scenario(folder.name, inputs, raw["core"], raw["fixes"])
+
+
+def contradictions(problem: Problem, catalog: Catalog) -> list[Contradiction]:
+    """What clashes in a problem."""
+    answer = decide(Universe(problem, catalog))
+    assert not isinstance(answer, Resolution)
+    clauses = answer.engine.clauses
+    return [contradiction(clauses, core) for core in list(cores(clauses, lambda: False)) or [answer.core]]
+
+
+def record() -> None:
+    """Ask the real indexes all that the tests ask, and write it down."""
+    whole: dict[Path, Snapshot] = {}
+    for scenario in scenarios():
+        asked = [scenario.problem, *(scenario.fixed(fix) for fix in scenario.fixes)]
+        for number, problem in enumerate(asked):
+            live = LiveCatalog(problem.indexes, problem.target.platform, Cache(default_folder(), print), warn=print)
+            with closing(live):
+                catalog = RecordingCatalog(live)
+                if number:
+                    assert isinstance(decide(Universe(problem, catalog)), Resolution), (scenario.name, number)
+                else:
+                    contradictions(problem, catalog)
+                recorded = catalog.snapshot(date=DAY, stack="conflicts", target=problem.target)
+            path = scenario.recording
+            whole[path] = whole[path].merged(recorded) if path in whole else recorded
+        print(scenario.name)
+    for path, snapshot in whole.items():
+        snapshot.write(path)
+
+
+def replayed(scenario: Scenario, problem: Problem, snapshots: dict[Path, Snapshot]) -> SnapshotCatalog:
+    """The recording as a catalog for a problem."""
+    if scenario.recording not in snapshots:
+        snapshots[scenario.recording] = Snapshot.read(scenario.recording)
+    return SnapshotCatalog(snapshots[scenario.recording], problem.target.platform)
+
+
+if __name__ == "__main__":
+    record()

@@ -1,0 +1,178 @@
+"""Contradictions of small universes: which there are, their statements, where they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from resolver.explain.contradictions import contradiction, cores
+from resolver.model import fact as facts
+from resolver.model.explanation import Branch, Contradiction
+from resolver.render.explanation.sentences import branch_sentence, closing_sentence, explanation_sentence
+from resolver.solve.solver import Refutation, decide
+from resolver.solve.universe import Universe
+from tests.datacatalog import DataCatalog
+from tests.problems import collides, excludes, problem, requires
+
+
+def contradictions(catalog: DataCatalog, *asks: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
+    answer = decide(Universe(problem(*asks, facts=known), catalog))
+    assert isinstance(answer, Refutation)
+    clauses = answer.engine.clauses
+    return [contradiction(clauses, core) for core in cores(clauses, lambda: False)]
+
+
+def told(one: Contradiction) -> list[str]:
+    """The sentences of a contradiction, then where they meet, or each case."""
+    rows = [explanation_sentence(statement, "en") for statement in one.statements]
+    if one.closing is not None:
+        rows.append("=> " + closing_sentence(one.closing, "en"))
+    return rows + list(cases(one.branches))
+
+
+def cases(branches: Iterable[Branch], indent: str = "- ") -> Iterable[str]:
+    for branch in branches:
+        yield indent + branch_sentence(branch, "en")
+        yield from cases(branch.branches, "  " + indent)
+
+
+def test_a_line_counts_once_however_much_of_it_matters() -> None:
+    """Its project, its version and its extra are one statement, and say one thing of the project."""
+    catalog = DataCatalog({"vllm": {"12": [], "13": []}, "ascend": {"1": ["vllm==13"]}})
+    for version in ("27", "28"):
+        catalog.add_wheel("trl", version, ["vllm<13 ; extra == 'vllm'"])
+    catalog.add_wheel("trl", "30", ["vllm ; extra == 'vllm'"])
+    (one,) = contradictions(catalog, "trl[vllm]==28", "ascend")
+    assert told(one) == [
+        "the stack asks for trl[vllm]==28",
+        "the stack asks for ascend",
+        "trl[vllm] 28 needs vllm<13",
+        "ascend 1 needs vllm==13",
+        "=> 3 and 4 leave nothing to choose for vllm",
+    ]
+
+
+def test_two_conflicts_that_have_nothing_to_do_with_each_other_are_both_told() -> None:
+    catalog = DataCatalog({"a": {"1": ["x<2"]}, "b": {"1": ["x>=2"]}, "c": {"1": ["y==3"]}, "x": {"1": [], "2": []}})
+    catalog.add_wheel("y", "2")
+    found = [told(one) for one in contradictions(catalog, "a", "b", "c")]
+    assert sorted(found, key=len) == [
+        [
+            "the stack asks for c",
+            "c 1 needs y==3",
+            "there is no release of y in `==3`; the newest is 2",
+            "=> 2 and 3 leave nothing to choose for y",
+        ],
+        [
+            "the stack asks for a",
+            "the stack asks for b",
+            "a 1 needs x<2",
+            "b 1 needs x>=2",
+            "=> 3 and 4 leave nothing to choose for x",
+        ],
+    ]
+
+
+def test_releases_that_fail_for_different_reasons_are_cases() -> None:
+    catalog = DataCatalog({"a": {"1": ["x<2"], "2": ["x<2"], "3": ["y<2"]}, "x": {"1": [], "2": []}})
+    for version in ("1", "2"):
+        catalog.add_wheel("y", version)
+    (one,) = contradictions(catalog, "a", "x==2", "y==2")
+    assert one.closing is None
+    assert told(one) == [
+        "the stack asks for a",
+        "the stack asks for x==2",
+        "the stack asks for y==2",
+        "a 3 needs y<2",
+        "a 1 and 2 need x<2",
+        "- a 3: 3 and 4 leave nothing to choose for y",
+        "- a 1 and 2: 2 and 5 leave nothing to choose for x",
+    ]
+
+
+def test_cases_within_cases() -> None:
+    catalog = DataCatalog(
+        {
+            "a": {"1": ["b"], "2": ["z==9"]},
+            "b": {"1": ["x<2"], "2": ["y<2"]},
+            "x": {"1": [], "2": []},
+            "y": {"1": [], "2": []},
+            "z": {"1": []},
+        }
+    )
+    (one,) = contradictions(catalog, "a", "x==2", "y==2")
+    assert told(one) == [
+        "the stack asks for a",
+        "the stack asks for x==2",
+        "the stack asks for y==2",
+        "a 2 needs z==9",
+        "a 1 needs b",
+        "b 2 needs y<2",
+        "b 1 needs x<2",
+        "there is no release of z in `==9`; the newest is 1",
+        "- a 2: 4 and 8 leave nothing to choose for z",
+        "- a 1, whichever b is taken:",
+        "  - b 2: 3 and 6 leave nothing to choose for y",
+        "  - b 1: 2 and 7 leave nothing to choose for x",
+    ]
+
+
+def test_a_smaller_core_with_other_aspects_of_the_same_line() -> None:
+    """Of p 1.1 it is enough to say that the stack does not ask for it; that a fact excludes it is more."""
+    catalog = DataCatalog({"p": {"1.1": [], "2": ["q!=1.1"], "3": ["q<1.1"]}, "q": {"1.1": []}})
+    (one,) = contradictions(catalog, "p>=2", known=[excludes("p", "<=1.1")])
+    assert told(one) == [
+        "the stack asks for p>=2",
+        "p 3 needs q<1.1",
+        "p 2 needs q!=1.1",
+        "there is no release of q in `<1.1`; the newest is 1.1",
+        "there is no release of q in `!=1.1`; the newest is 1.1",
+        "- p 3: 2 and 4 leave nothing to choose for q",
+        "- p 2: 3 and 5 leave nothing to choose for q",
+    ]
+
+
+def test_a_release_that_cannot_be_used_is_not_needed_where_its_module_collides() -> None:
+    catalog = DataCatalog({"q": {"1": ["q>1"], "3": []}, "r": {"1": ["q"]}})
+    (one,) = contradictions(catalog, "q", "r", known=[collides("r", "", "q", "n")])
+    assert not [row for row in told(one) if "cannot be used" in row]
+    assert "r and q both own the module `n`, so at most one of them can be installed" in told(one)
+
+
+@pytest.mark.parametrize("line", ["cann < 8.5.0", "python >= 3.12", "glibc >= 2.31"])
+def test_a_component_that_the_stack_itself_asks_for(line: str) -> None:
+    component = line.partition(" ")[0]
+    (one,) = contradictions(DataCatalog({"a": {"1": []}}), line, "a")
+    assert len(one.statements) == 2
+    assert told(one)[0] == f"the stack asks for {line}"
+    assert one.closing is not None
+    assert (one.closing.subject, one.closing.numbers) == (component, (1, 2))
+
+
+def test_facts_and_the_target_clash() -> None:
+    fact = requires("a", "", "cann in 8.3.*")
+    (one,) = contradictions(DataCatalog({"a": {"1": []}}), "a", known=[fact])
+    assert told(one) == [
+        "the stack asks for a",
+        "the target has CANN 8.5.0",
+        "a 1 needs cann in 8.3.*",
+        "=> 2 and 3 leave nothing to choose for CANN",
+    ]
+
+
+def test_two_pins_of_the_same_release_do_not_clash() -> None:
+    """Neither is there, but they could be met together."""
+    found = contradictions(DataCatalog({"p": {"1": []}}), "p===2,!=2.post1", "p===2,!=1.1")
+    assert len(found) == 2
+    assert {told(one)[1] for one in found} == {
+        "there is no release of p in `!=2.post1,===2`; the newest is 1",
+        "there is no release of p in `!=1.1,===2`; the newest is 1",
+    }
+
+
+def test_an_extra_that_cannot_be_used_is_told_as_the_extra() -> None:
+    catalog = DataCatalog({"p": {"1": ["p===2 ; extra == 'x' or extra == 'y'"]}})
+    for one in contradictions(catalog, "p[x,y]"):
+        (row,) = [row for row in told(one) if "cannot be used" in row]
+        assert row.startswith(("p[x] 1 cannot be used", "p[y] 1 cannot be used"))

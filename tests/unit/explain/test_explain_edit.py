@@ -1,0 +1,116 @@
+"""Changing a stack's text: what changes is changed, and every comment and blank line stays."""
+
+from __future__ import annotations
+
+import pytest
+import tomli
+
+from resolver.explain.edit import StackText
+
+STACK = """\
+# the stack of the guide
+[stack]
+name = "demo"  # its name
+summary = "demo"
+requires = [
+    "torch==2.8.0",   # the plug-in's
+    'vllm==0.13.0',
+
+    # what we train
+    "trl[vllm]==0.28.0",
+]
+
+[target]  # one machine
+python = "3.11"
+platform = "linux-aarch64"
+system = { cann = "8.5.0", soc = "A2" }
+
+[policy]
+prereleases = "never"
+exclude-newer = 2026-01-31  # the guide's day
+"""
+
+
+def test_another_name_and_nothing_that_reads_the_same() -> None:
+    assert StackText(STACK).renamed("demo-a").text == STACK.replace('name = "demo"', 'name = "demo-a"')
+
+
+@pytest.mark.parametrize(
+    ("number", "old", "new"),
+    [
+        (0, '"torch==2.8.0"', "torch==2.9.0"),
+        (1, "'vllm==0.13.0'", "vllm==0.12.0"),
+        (2, '"trl[vllm]==0.28.0"', "trl==1.0"),
+    ],
+)
+def test_another_line(number: int, old: str, new: str) -> None:
+    assert StackText(STACK).with_line(number, new).text == STACK.replace(old, f'"{new}"')
+
+
+def test_a_line_with_a_marker_is_quoted_as_toml_needs_it() -> None:
+    line = 'torch==2.8.0 ; platform_machine == "aarch64"'
+    changed = StackText(STACK).with_line(0, line).text
+    assert tomli.loads(changed)["stack"]["requires"][0] == line
+    assert "# the plug-in's" in changed
+
+
+def test_the_same_line_twice() -> None:
+    text = STACK.replace("'vllm==0.13.0'", '"torch==2.8.0"')
+    assert tomli.loads(StackText(text).with_line(1, "torch").text)["stack"]["requires"][:2] == ["torch==2.8.0", "torch"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "gone"),
+    [
+        ([0], ['    "torch==2.8.0",   # the plug-in\'s\n']),
+        ([1], ["    'vllm==0.13.0',\n"]),
+        ([2, 0], ['    "torch==2.8.0",   # the plug-in\'s\n', '    "trl[vllm]==0.28.0",\n']),
+    ],
+)
+def test_without_lines(numbers: list[int], gone: list[str]) -> None:
+    expected = STACK
+    for row in gone:
+        expected = expected.replace(row, "")
+    assert StackText(STACK).without_lines(numbers).text == expected
+
+
+@pytest.mark.parametrize("numbers", [[0], [1], [2], [0, 1], [1, 2], [0, 2]])
+def test_without_some_of_a_list_on_one_line_keeps_the_comments(numbers: list[int]) -> None:
+    text = '# a\n[stack]\nname = "s"\nrequires = ["a", "b<2", "c[x]"]  # all\n[target]\npython = "3.11"\n'
+    changed = StackText(text).without_lines(numbers).text
+    kept = [line for at, line in enumerate(["a", "b<2", "c[x]"]) if at not in numbers]
+    assert tomli.loads(changed)["stack"]["requires"] == kept
+    assert changed.startswith("# a\n")
+    assert changed.count("  # all\n") == 1
+
+
+def test_another_value_of_a_component() -> None:
+    changed = StackText(STACK).with_value(("target", "system", "cann"), "8.5.1").text
+    assert changed == STACK.replace('"8.5.0"', '"8.5.1"')
+    assert StackText(STACK).with_value(("target", "python"), "3.10").text == STACK.replace('"3.11"', '"3.10"')
+
+
+def test_another_value_of_the_second_of_two_targets() -> None:
+    text = '[stack]\nname = "s"\n' + '[[target]]\npython = "3.11"\n[target.system]\ncann = "8.5.0"  # here\n' * 2
+    changed = StackText(text).with_value(("target", 1, "system", "cann"), "8.5.1").text
+    at = text.rindex('"8.5.0"')
+    assert changed == text[:at] + '"8.5.1"' + text[at + len('"8.5.0"') :]
+
+
+def test_without_the_cut_off() -> None:
+    expected = STACK.replace("exclude-newer = 2026-01-31  # the guide's day\n", "")
+    assert StackText(STACK).without_cutoff().text == expected
+
+
+def test_without_the_cut_off_where_the_policy_is_on_one_line() -> None:
+    head, _, _ = STACK.partition("[policy]")
+    text = 'policy = { prereleases = "never", exclude-newer = 2026-01-31 }\n' + head
+    assert tomli.loads(StackText(text).without_cutoff().text)["policy"] == {"prereleases": "never"}
+
+
+def test_one_more_table_at_the_end() -> None:
+    row = {"fact": "vllm-1", "reason": "we tried"}
+    first = StackText(STACK).with_table("relax", row)
+    assert first.text == STACK + '\n[[relax]]\nfact = "vllm-1"\nreason = "we tried"\n'
+    second = first.with_table("relax", {**row, "fact": "vllm-2"})
+    assert [one["fact"] for one in tomli.loads(second.text)["relax"]] == ["vllm-1", "vllm-2"]
