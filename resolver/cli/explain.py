@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 from collections.abc import Sequence
@@ -48,6 +49,7 @@ _CONFLICT = 1
 @click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this fix beside the old one.")
 @click.option("--target", metavar="NAME", help="Only this one of the stack's targets.")
 @click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
+@click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
 @options.explain_seconds
 @options.language
 @options.matrices
@@ -59,6 +61,7 @@ def command(
     letter: str | None,
     target: str | None,
     offline: bool,
+    exclude_newer: dt.datetime | None,
     explain_seconds: float,
     language: str | None,
     matrices: Path | None,
@@ -72,11 +75,11 @@ def command(
     inputs = load(stack, matrices)
     wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
-    for problem in _targets(compile_problems(inputs), target):
+    for problem in _targets(compile_problems(inputs, exclude_newer=exclude_newer), target):
         folder = locks / problem.stack.name / problem.target.name
         previous = lock_file.read(folder)
         progress.label(f"solving {problem.stack.name} for {problem.target.name}")
-        ask = partial(_explain, problem, inputs, previous, wanted, explain_seconds, progress)
+        ask = partial(_explain, problem, inputs, exclude_newer, previous, wanted, explain_seconds, progress)
         answer = with_catalog(problem, Snapshots(matrices), ask, offline=offline, progress=progress)
         if isinstance(answer, Explanation):
             answer = for_every_target(answer, inputs, Snapshots(matrices), offline=offline, progress=progress)
@@ -124,6 +127,7 @@ def _wanted(package: str) -> Requirement:
 def _explain(
     problem: Problem,
     inputs: Inputs,
+    cutoff: dt.datetime | None,
     previous: Lock | None,
     wanted: Requirement | None,
     seconds: float,
@@ -135,7 +139,7 @@ def _explain(
     universe = Universe(problem, catalog, preferred if wanted is not None else None)
     answer = decide(universe, hints=pinned, tick=progress.solving)
     if not isinstance(answer, Resolution):
-        return explanation_of(answer, inputs, None, seconds, progress)
+        return explanation_of(answer, inputs, cutoff, seconds, progress)
     if wanted is None:
         return None
     return why(answer, universe, wanted, Clock(seconds, progress.solving))

@@ -18,7 +18,7 @@ from resolver.lock import folder as lock_folder
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs
+from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
@@ -56,7 +56,7 @@ def for_every_target(
         return explanation
 
     def holds(text: str) -> bool:
-        changed = replace(inputs, stack=read_text(text, schema.StackFile, inputs.stack.name))
+        changed = with_stack(inputs, read_text(text, schema.StackFile, inputs.stack.name))
         for problem in compile_problems(changed):
             ask = partial(_locks, problem, progress)
             if not with_catalog(problem, snapshots, ask, offline=offline, progress=progress):

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import PurePosixPath
+from typing import TypeGuard
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from resolver.catalog.protocol import UnusableFile
+from resolver.errors import ResolverError
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
+from resolver.matrix.document import Document
+from resolver.matrix.schema import FactFile
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Excludes, Fact, Names, Requires, Strength, Warns
 from resolver.model.package import Kind, Package
+from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Source
 from resolver.solve.admits import names_prerelease, satisfies
@@ -32,6 +39,7 @@ _UNSURE = 200  # for a release with known faults, or that the tables of its proj
 _CUTOFF = 170
 _ADD = 120
 _OVERRIDE = 900
+_REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
 _RELAX = {Strength.OBSERVED: 500, Strength.DOCUMENTED: 600, Strength.VENDOR: 700}
 
 
@@ -113,6 +121,7 @@ class Changes:
             return
         assert isinstance(ground, Line)  # noqa: S101  nothing else has candidates
         package, project = self._project(ground)
+        self._clauses.introduce(package)
         releases = [
             one for one in self._clauses.packages[package] if isinstance(one.chosen, Release) and not one.chosen.yanked
         ]
@@ -195,6 +204,77 @@ class Changes:
             if value != self._problem.target.system["python"]:
                 candidate = Candidate(Package("python", "", Kind.SYSTEM), value)
                 yield self.apply([ground], {ground: candidate})
+
+    def builds(self, core: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack with facts that build a project of a core from source: its wheel's requirements do not count then.
+
+        They are facts that the stack leaves out, or a proposal where the archive
+        has a requirements file of its own for such a build.
+        """
+        for name in dict.fromkeys(ground.package.name for ground in core if _of_metadata(ground)):
+            if any(isinstance(fact, Builds) for fact in self._about.get(name, ())):
+                continue
+            spare = [one for one in self._trials.inputs.spare if PurePosixPath(one.name).stem == name]
+            if spare and spare[0].content.builds:
+                yield self._with_facts(spare[0])
+                continue
+            for ground in core:
+                if isinstance(ground, Said) and ground.package.name == name:
+                    yield from self._proposed(ground)
+                    break
+
+    def _with_facts(self, spare: Document[FactFile]) -> Changed:
+        name = PurePosixPath(spare.name).stem
+        stack = StackText(self._trials.text).with_fact_file(name)
+        where = self._trials.inputs.stack.line("stack", "facts")
+        change = Change(kind=ChangeKind.ADD, subject=name, before="", after=spare.name, where=where)
+        return Changed((change,), stack.text, _ADD, risky=False)
+
+    def _proposed(self, ground: Said) -> Iterator[Changed]:
+        """A `builds` fact for the releases that a ground speaks of, if the archive of one has the file for it."""
+        project = self._clauses.universe.project(text.name(ground.package.name))
+        for parent, _ in self._clauses.edges[ground][:1]:
+            if parent is None or not isinstance(parent.chosen, Release) or not parent.chosen.file.is_wheel:
+                continue
+            for archive in project.archives(parent.chosen.position):
+                found = self._requirements_file(archive)
+                if found is None:
+                    continue
+                row: dict[str, object] = {
+                    "package": project.name,
+                    "versions": f"=={parent.version}",
+                    "from": "sdist",
+                    "requires-from": found,
+                    "reason": "To be confirmed: built from source it needs what this file says, not its wheel",
+                    "strength": "observed",
+                    "source": "proposed by ascend-lock explain",
+                    "checked": self._day,
+                }
+                base = StackText(self._trials.text)
+                note = "env says how the build is told to leave devices out"
+                stack = base.with_table("fact.builds", row, note)
+                change = Change(
+                    kind=ChangeKind.ADD,
+                    subject=project.name,
+                    before="",
+                    after=stack.text[len(base.text.rstrip()) :].strip(),
+                    where="",
+                )
+                yield Changed((change,), stack.text, _OVERRIDE, risky=True)
+
+    def _requirements_file(self, archive: File) -> str | None:
+        for path in _REQUIREMENTS_FILES:
+            try:
+                self._trials.catalog.member(archive, path)
+            except (UnusableFile, ResolverError):
+                continue
+            return path
+        return None
+
+    @property
+    def _day(self) -> date:
+        """A day for facts that are proposed: that of the newest fact, as nothing here depends on today."""
+        return max((fact.checked for fact in self._problem.facts), default=date(2026, 1, 1))
 
     # --- one change
 
@@ -295,7 +375,7 @@ class Changes:
             "reason": f"To be confirmed: upstream asks for {ground.text}, which this stack goes against.",
             "strength": "observed",
             "source": "proposed by ascend-lock explain",
-            "checked": max(fact.checked for fact in self._problem.facts) if self._problem.facts else date(2026, 1, 1),
+            "checked": self._day,
         }
         changed = stack.with_table("fact.replaces", row)
         change = Change(
@@ -306,6 +386,10 @@ class Changes:
             where="",
         )
         return change, changed
+
+
+def _of_metadata(ground: Ground) -> TypeGuard[Said]:
+    return isinstance(ground, Said) and ground.source is Source.METADATA
 
 
 def _drops(ground: Ground) -> bool:

@@ -49,8 +49,17 @@ class StackText:
 
     def with_fact_file(self, name: str) -> StackText:
         """With one more name in its list of facts."""
-        names = [*self._raw["stack"]["facts"], name]
-        return self._dumped({**self._raw, "stack": {**self._raw["stack"], "facts": names}})
+        names = list(self._raw["stack"]["facts"])
+        expected = _put(self._raw, ("stack", "facts"), [*names, name])
+        if names:
+            rows = self.text.splitlines(keepends=True)
+            at = Lines(self.text).line(("stack", "facts", len(names) - 1)) - 1
+            for match in _STRING.finditer(rows[at]):
+                row = f'{rows[at][: match.end()]}, "{name}"{rows[at][match.end() :]}'
+                text = "".join([*rows[:at], row, *rows[at + 1 :]])
+                if tomli.loads(text) == expected:
+                    return StackText(text)
+        return self._dumped(expected)
 
     def without_cutoff(self) -> StackText:
         """Without exclude-newer."""

@@ -30,7 +30,7 @@ _FIXES = 6
 _WHOLE = 2  # fixes after which none is looked for that drops a line
 _RISKY = 2  # of them, such as go against a fact or against metadata
 _SETS = 24  # sets of changes that are looked at
-_PYTHONS = 4
+_EACH = 4
 _LOOKS = 400  # candidates that are looked at for one set and one direction
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
@@ -49,7 +49,9 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
     changes = Changes(clauses, trials)
     seen: set[str] = set()
     if any(isinstance(ground, Lacking) and ground.lack is Lack.FILE for core in cores for ground in core):
-        _try_pythons(changes, trials, found)
+        _try_each(changes.other_pythons(), trials, found)
+    for core in cores:
+        _try_each(changes.builds(core), trials, found)
     with Corrections() as corrections:
         for core in cores:
             if not _demand(corrections, changes, core):
@@ -76,10 +78,10 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
     return found
 
 
-def _try_pythons(changes: Changes, trials: Trials, found: Found) -> None:
-    """Another Python, where files for this one are missing: it changes what can be used at all, so each is locked."""
-    for changed in islice(changes.other_pythons(), _PYTHONS):
-        if trials.clock.expired():
+def _try_each(several: Iterator[Changed], trials: Trials, found: Found) -> None:
+    """Changes of what can be used at all, of which the clauses know nothing: each is locked until one holds."""
+    for changed in islice(several, _EACH):
+        if trials.clock.expired() or any(changed.text == other.text for other, _ in found.fixes):
             return
         answer = trials.lock(changed.text)
         if isinstance(answer, Resolution):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from resolver.catalog.protocol import Catalog
@@ -13,7 +12,7 @@ from resolver.lock.build import applied
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs
+from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Environment, PinOf
 from resolver.model.fact import Warns
 from resolver.model.problem import Problem
@@ -26,7 +25,7 @@ from resolver.solve.solver import Refutation, prove, search
 from resolver.solve.universe import Universe
 
 _SEARCH_ROUNDS = 1_000
-_TRIAL_SECONDS = 10.0
+_TRIAL_SHARE = 1 / 6  # of the time for all
 
 Tick = Callable[[int, int], None]
 
@@ -39,19 +38,20 @@ class Clock:
     """A limit of time: `expired` once it is reached, `tick` raises then."""
 
     def __init__(self, seconds: float, tell: Tick | None = None) -> None:
+        self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._tell = tell
         self.limited = False  # whether anything was cut short
 
     def expired(self) -> bool:
         """Whether time is up."""
-        if time.monotonic() > self._end:
-            self.limited = True
-        return self.limited
+        late = time.monotonic() > self._end
+        self.limited |= late
+        return late
 
     def within(self, seconds: float) -> Clock:
         """A limit that ends with this one or after so many seconds."""
-        return Clock(min(seconds, self._end - time.monotonic()), self._tell)
+        return _Part(min(seconds, self._end - time.monotonic()), self._tell, self)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Tell how far a search is; raises Expired."""
@@ -59,6 +59,20 @@ class Clock:
             self._tell(rounds, packages)
         if self.expired():
             raise Expired
+
+
+class _Part(Clock):
+    """A limit within another, which is told when this one cut something short."""
+
+    def __init__(self, seconds: float, tell: Tick | None, whole: Clock) -> None:
+        super().__init__(seconds, tell)
+        self._whole = whole
+
+    def expired(self) -> bool:
+        """Whether time is up."""
+        late = super().expired()
+        self._whole.limited |= late
+        return late
 
 
 class Trials:
@@ -87,7 +101,8 @@ class Trials:
     def problem_of(self, text: str) -> Problem:
         """The problem of a changed stack. Raises InputError."""
         document = read_text(text, schema.StackFile, self.inputs.stack.name)
-        return compile_problems(replace(self.inputs, stack=document), exclude_newer=self._cutoff)[self.at]
+        inputs = with_stack(self.inputs, document)
+        return compile_problems(inputs, exclude_newer=self._cutoff)[self.at]
 
     def lock(self, text: str) -> Resolution | Refutation | None:
         """Solve a changed stack, its builds included; None where that is not decided, or fails for another reason."""
@@ -96,7 +111,7 @@ class Trials:
             universe = self._universe.variant(problem)
             lookahead = Lookahead(universe)
             lookahead.expect(universe.roots())
-            clock = self.clock.within(_TRIAL_SECONDS)
+            clock = self.clock.within(self.clock.seconds * _TRIAL_SHARE)
             answer: Resolution | Refutation | None
             answer = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
             if answer is None:

@@ -10,7 +10,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import InputError, UndecidedError
+from resolver.errors import IndexFailure, InputError, UndecidedError
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import text
@@ -50,11 +50,12 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
     tried = _tried(project, wanted, newer)
     found: tuple[Contradiction, ...] = ()
     moves: tuple[tuple[str, str, str], ...] = ()
+    untried = ""
     if tried:
         try:
             found, moves = _try(resolution, universe, wanted.name, tried, clock)
-        except (Expired, UndecidedError):
-            tried = ""
+        except (Expired, UndecidedError, IndexFailure) as error:
+            untried, tried = (str(error).partition("\n")[0] if isinstance(error, IndexFailure) else ""), ""
     bound = [
         statement
         for statement, allows in asked.items()
@@ -71,6 +72,8 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
         tried=tried,
         contradictions=found,
         moves=moves,
+        unreachable=tuple(project.unreachable),
+        untried=untried,
     )
 
 

@@ -29,13 +29,13 @@ def wish_of(ground: Ground) -> Wish | None:
 
 
 def wishes(clauses: Clauses) -> dict[Wish, list[Ground]]:
-    """Every wish with its grounds, in the order in which they became known."""
-    found: dict[Wish, list[Ground]] = {}
+    """Every wish with its grounds: the lines as they stand in the stack, then the target's components."""
+    found: dict[Wish, list[Ground]] = {ask.origin: [] for ask in clauses.universe.problem.stack.asks}
     for ground in clauses.known:
         wish = wish_of(ground)
         if wish is not None:
             found.setdefault(wish, []).append(ground)
-    return found
+    return {wish: grounds for wish, grounds in found.items() if grounds}
 
 
 def clashing(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
 from resolver.errors import InputError
 from resolver.matrix import schema
@@ -15,12 +15,16 @@ from resolver.matrix.document import Document, read
 
 @dataclass(frozen=True)
 class Inputs:
-    """Every file that a stack's problems are made from. `facts` are sorted by name."""
+    """Every file that a stack's problems are made from. `facts` are sorted by name.
+
+    `spare` are the facts that the stack leaves out by naming others; nothing is made from them.
+    """
 
     stack: Document[schema.StackFile]
     facts: tuple[Document[schema.FactFile], ...]
     indexes: Document[schema.IndexesFile] | None
     systems: Document[schema.SystemsFile] | None
+    spare: tuple[Document[schema.FactFile], ...] = ()
 
 
 def load(stack: str, matrices: Path) -> Inputs:
@@ -32,9 +36,14 @@ def load(stack: str, matrices: Path) -> Inputs:
     document = read(path, schema.StackFile, _display(path, matrices))
     wanted = document.content.stack.facts
     facts: tuple[Document[schema.FactFile], ...] = ()
+    spare: tuple[Document[schema.FactFile], ...] = ()
     if wanted is None or wanted:
         _require_folder(matrices)
-        facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in _fact_paths(document, matrices))
+        paths = _fact_paths(document, matrices)
+        facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in paths)
+        if wanted:
+            others = sorted(set((matrices / "facts").glob("*.toml")) - set(paths))
+            spare = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in others)
     indexes = systems = None
     if document.content.index is None and document.content.binding is None:
         path = matrices / "indexes.toml"
@@ -42,7 +51,15 @@ def load(stack: str, matrices: Path) -> Inputs:
             indexes = read(path, schema.IndexesFile, _display(path, matrices))
     if (path := matrices / "systems.toml").exists():
         systems = read(path, schema.SystemsFile, _display(path, matrices))
-    return Inputs(document, facts, indexes, systems)
+    return Inputs(document, facts, indexes, systems, spare)
+
+
+def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
+    """The same files with another stack, which may name facts that were spare."""
+    wanted = set(stack.content.stack.facts or ())
+    fresh = tuple(one for one in inputs.spare if PurePosixPath(one.name).stem in wanted)
+    facts = tuple(sorted((*inputs.facts, *fresh), key=lambda one: one.name)) if fresh else inputs.facts
+    return replace(inputs, stack=stack, facts=facts, spare=tuple(one for one in inputs.spare if one not in fresh))
 
 
 def stack_names(matrices: Path) -> list[str]:

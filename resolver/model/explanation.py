@@ -145,7 +145,8 @@ class Why:
     `asked` are the statements that ask for it, `bound` those of them that admit nothing newer.
     `newer` is what exists beyond it, newest first. `tried` is the release that was tried instead, empty
     for none, with the contradictions that taking it meets; where there are none it can be had, with
-    `moves` as the pins that then change (name, from, to).
+    `moves` as the pins that then change (name, from, to). `unreachable` are indexes that may have more releases;
+    `untried` says why none was tried, where an index failed.
     """
 
     problem: Problem
@@ -158,3 +159,5 @@ class Why:
     contradictions: tuple[Contradiction, ...]
     moves: tuple[tuple[str, str, str], ...] = ()
     bound: tuple[Statement, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    untried: str = ""

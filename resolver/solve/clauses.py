@@ -5,6 +5,10 @@ most one of a package is chosen. Every clause but the plainly logical ones has
 a selector for the ground that it stands on, so that an unsatisfiable answer
 comes with grounds that clash, and a ground can be left out.
 
+A package of which only one thing is asked that some release meets clashes with
+nothing: its releases need not be looked at, and its clauses wait until a second
+requirement comes, or somebody wants to decide it.
+
 A release without a usable file, or a requirement that no release meets, has a
 variable, too, which only the ground of its absence rules out. So an absence
 is named in a core where it matters, and only there.
@@ -51,6 +55,7 @@ class Clauses:
         self._candidates: dict[int, Candidate] = {}
         self._absent: dict[Package, dict[int, int]] = {}  # position of a release that cannot be used -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}
+        self._waiting: dict[Package, tuple[Candidate | None, Edge]] = {}
         self._pinned: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
@@ -100,6 +105,8 @@ class Clauses:
         if candidate in self._opened:
             return
         self._opened[candidate] = None
+        if candidate.package.kind is not Kind.MODULE:
+            self.introduce(candidate.package)
         edges = self.universe.edges(candidate)
         self._lookahead.expect(edges)
         for edge in edges:
@@ -115,6 +122,7 @@ class Clauses:
         """Make a package's candidates known, and why its other releases are none."""
         if package in self.packages:
             return
+        waiting = self._waiting.pop(package, None)
         candidates = self.packages[package] = list(self._all(package))
         variables = [self.variable(candidate) for candidate in candidates]
         absent: list[int] = []
@@ -130,6 +138,8 @@ class Clauses:
             # an extra is of its project's release: known without its metadata
             for one in candidates:
                 self._solver.add_clause([-self._variables[one], self._variables[self._base(one)]])
+        if waiting is not None:
+            self._add(*waiting)
 
     def _base(self, candidate: Candidate) -> Candidate:
         assert isinstance(candidate.chosen, Release)  # noqa: S101  only projects have extras
@@ -210,6 +220,9 @@ class Clauses:
     def _add(self, parent: Candidate | None, edge: Edge) -> None:
         if isinstance(edge.allows, Owner):
             self._own(edge.package, edge.allows.name)
+        elif self._can_wait(edge):
+            self._waiting[edge.package] = (parent, edge)
+            return
         else:
             self.introduce(edge.package)
         before = [] if parent is None else [-self.variable(parent)]
@@ -219,6 +232,13 @@ class Clauses:
             if bounds and pins(edge.allows):
                 self._pin(edge, because, before)
             self._rule(because, [*before, *self._allowed(edge, edge.allows if bounds else None)])
+
+    def _can_wait(self, edge: Edge) -> bool:
+        """Whether an edge is the only one on its package, and some release meets it."""
+        package = edge.package
+        if package.kind is not Kind.PROJECT or package.extra or package in self.packages or package in self._waiting:
+            return False
+        return next(self.universe.candidates(package, [edge]), None) is not None
 
     def _pin(self, edge: Edge, because: tuple[Ground, ...], before: list[int]) -> None:
         """Two pins that differ clash, whatever the indexes have."""

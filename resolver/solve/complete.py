@@ -88,6 +88,8 @@ class CompleteEngine:
 
     def _decide(self, package: Package) -> bool:
         """Take the most preferred candidate that can hold together with the decisions; False where none can."""
+        if package.kind is not Kind.MODULE:
+            self.clauses.introduce(package)
         for candidate in self._order(package):
             self._round()
             if not self._holds(candidate):

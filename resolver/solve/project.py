@@ -20,7 +20,7 @@ from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.edge import Allows, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, Names
-from resolver.model.release import Page, Reason, SetAside
+from resolver.model.release import File, Page, Reason, SetAside
 
 
 class Project:
@@ -67,6 +67,12 @@ class Project:
             # search and look-ahead may both come here; all must see the same object
             known = self._screened.setdefault(position, self._look(position))
         return known
+
+    def archives(self, position: int) -> tuple[File, ...]:
+        """The source archives of a release that the target's Python may use, where wheels are taken instead."""
+        return tuple(
+            file for offer in self._rows[position] for file in self._screen(offer.page.releases[offer.version]).archives
+        )
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""

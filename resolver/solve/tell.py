@@ -39,8 +39,16 @@ def tell(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
 
     Aspects of one line are the same statement.
     """
-    order = {ground: number for number, ground in enumerate(clauses.known)}
-    core = sorted(core, key=lambda ground: (_rank(ground), order[ground]))
+    order: dict[object, int] = {ground: number for number, ground in enumerate(clauses.known)}
+    lines = {ask.origin: number for number, ask in enumerate(clauses.universe.problem.stack.asks)}
+    core = sorted(
+        core,
+        key=lambda ground: (
+            _rank(ground),
+            lines.get(ground.origin, 0) if isinstance(ground, Line) else 0,
+            order[ground],
+        ),
+    )
     teller = _Teller(clauses, core)
     return {ground: teller.statement(ground) for ground in core}
 

@@ -83,7 +83,9 @@ def _change(change: Change, language: Language) -> str:
             template = template if after else words.POLICY_DROPPED
             return template(language, before=before, after=after)
         case ChangeKind.ADD:
-            template = words.FACT_ADDED_AGAINST if before else words.FACT_ADDED
+            if after.endswith(".toml"):
+                return words.FACTS_USED(language, subject=change.subject, file=after)
+            template = words.FACT_ADDED_AGAINST if before else words.FACT_BUILT
             return template(language, subject=change.subject, before=before)
         case ChangeKind.RELAX:
             template = words.FACT_RELAXED_WITH if before else words.FACT_RELAXED

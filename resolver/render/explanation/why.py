@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from resolver.errors import shown
 from resolver.model.explanation import Why
 from resolver.render.explanation import words
 from resolver.render.explanation.columns import paragraph
@@ -38,6 +39,8 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "facts": [statement_json(number, statement, language) for number, statement in enumerate(why.facts, 1)],
         "newer": list(why.newer),
         "tried": why.tried,
+        "unreachable": list(why.unreachable),
+        "untried": why.untried,
         "contradictions": [contradiction_json(one, language) for one in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }
@@ -65,6 +68,11 @@ def _lines(why: Why, language: Language, width: int) -> Iterator[str]:
         yield from statement_lines(why.facts, language, width)
     yield ""
     yield from paragraph(_newer(why, language), width, "")
+    if why.unreachable:
+        indexes = words.COMMA(language).join(f"`{index}`" for index in why.unreachable)
+        yield from paragraph(words.MAY_HAVE_NEWER(language, indexes=indexes, name=why.name), width, "")
+    if why.untried:
+        yield from paragraph(words.UNTRIED(language, why=shown(why.untried)), width, "")
     if why.tried:
         yield ""
         yield from _tried(why, language, width)

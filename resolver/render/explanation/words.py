@@ -354,7 +354,8 @@ POLICY_ADDED = Words("add the policy {after}", "增加策略 {after}")
 POLICY_DROPPED = Words("drop the policy {before}", "去掉策略 {before}")
 LINE_DROPPED = Words("drop {before}", "删除 {before}")
 LINE_ADDED = Words("add {after}", "增加 {after}")
-FACT_ADDED = Words("add a fact on {subject}", "增加一条关于 {subject} 的事实")
+FACTS_USED = Words("use the facts about {subject} as well ({file})", "同时采用关于 {subject} 的事实（{file}）")
+FACT_BUILT = Words("add a fact that builds {subject} from source", "增加一条事实，从源码构建 {subject}")
 FACT_ADDED_AGAINST = Words(
     "add a fact that takes {before} out of what {subject} needs", "增加一条事实，去掉 {subject} 对 {before} 的要求"
 )
@@ -402,6 +403,11 @@ LIMITED = Words(
     "已达到时间限制：可能还有其他冲突和解决办法。",
 )
 MORE_TIME = Words("hint: --explain-seconds N gives it more time", "提示：可用 --explain-seconds N 延长时间")
+MAY_HAVE_NEWER = Words(
+    "Index {indexes} could not be reached; it may have other releases of {name}.",
+    "软件源 {indexes} 无法访问，其中可能有 {name} 的其他版本。",
+)
+UNTRIED = Words("Another release could not be tried: {why}", "无法尝试其他版本：{why}")
 SOLVABLE = Words("{stack} has a solution for {target}: nothing clashes.", "{stack} 在 {target} 上有解，没有冲突。")
 SEE_PACKAGE = Words(
     "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
