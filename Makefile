@@ -64,6 +64,7 @@ format: $(VENV)/.dev ## put the code into its form
 
 bench: $(VENV)/.dev ## pair this with uv on the same requirements
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
+	@$(BIN)/python benchmarks/explain.py
 
 requirements: $(VENV)/.dev ## lock this project's own requirements again
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \

@@ -114,7 +114,7 @@ class UvTold(Uv):
 class Pip(Tool):
     name = "pip"
     forgets = ("PIP_",)
-    once = True  # it keeps too little: the wheels came over the network again
+    once = True  # it kept nothing in its cache: the wheels came over the network again
 
     def variables(self) -> dict[str, str]:
         # The one index that uv gets, too, and no folder of wheels; certificates and the proxy stay.
@@ -168,12 +168,12 @@ class Ours(Tool):
         stack = (SCENARIOS / wish.name / "stack.toml").relative_to(PROJECT)
         return [
             *(str(BIN / "ascend-lock"), "lock", str(stack)),
-            *("--matrices", "matrices", "--locks", str(self.folder / "locks"), "--lang", "en", *self.more),
+            *("--matrices", "matrices", "--locks", str(self.folder / "locks" / self.name), "--lang", "en", *self.more),
         ]
 
 
 class OursWithoutWaysOut(Ours):
-    """The proof alone: a tenth of a second is too short to find a way out."""
+    """The proof alone, or nearly: a tenth of a second leaves hardly time for a way out."""
 
     name = "ascend-lock-proof"
     more = ("--explain-seconds", "0.1")

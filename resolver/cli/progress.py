@@ -22,6 +22,7 @@ class Progress:
         self._label = ""
         self._counters = ""
         self._traffic = ""
+        self._warned: set[str] = set()
 
     def label(self, text: str) -> None:
         """Begin a new part of the work."""
@@ -39,7 +40,10 @@ class Progress:
         self._draw()
 
     def warn(self, text: str) -> None:
-        """A warning, on a line of its own, on a terminal or not."""
+        """A warning, on a line of its own, on a terminal or not; the same one once."""
+        if text in self._warned:
+            return
+        self._warned.add(text)
         self.clear()
         sys.stderr.write("warning: " + "\n".join(map(shown, text.split("\n"))) + "\n")
         sys.stderr.flush()

@@ -33,10 +33,11 @@ from resolver.solve.project import Project
 
 _VERSION = 100
 _EXTRA = 130
-_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "soc": 330}  # other machines are the dearest
+_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "soc": 800}  # another machine is the dearest
 _DROP = 450
 _UNSURE = 200  # for a release with known faults, or that the tables of its project leave out
 _CUTOFF = 170
+_PRERELEASES = 180
 _ADD = 120
 _OVERRIDE = 900
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
@@ -87,11 +88,15 @@ class Changes:
                 return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
             case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
                 return _CUTOFF
+            case Lacking() if ground.lack is Lack.PRERELEASE:
+                return _PRERELEASES
             case _:
                 return None
 
     def same(self, ground: Ground) -> list[Ground]:
         """The grounds that change together with one: a `replaces` fact takes out all that is said of a project."""
+        if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
+            return [one for one in self._clauses.known if isinstance(one, Lacking) and one.lack is Lack.CUTOFF]
         if self.price(ground) != _OVERRIDE or not isinstance(ground, Said):
             return [ground]
         key = (ground.package.name, text.requirement(ground.text).name)
@@ -183,8 +188,17 @@ class Changes:
                     change, stack = self._override(stack, ground)
                 case Said() | Taken():
                     change, stack = self._relax(stack, ground)
+                case Lacking() if ground.lack is Lack.PRERELEASE:
+                    change = Change(
+                        kind=ChangeKind.POLICY,
+                        subject=ground.project,
+                        before="",
+                        after=f'prereleases-of.{ground.project} = "allow"',
+                        where=self._problem.stack.where,
+                    )
+                    stack = stack.with_prereleases(ground.project)
                 case Lacking():
-                    before = str(self._trials.inputs.stack.content.policy.exclude_newer)
+                    before = f"exclude-newer = {self._trials.inputs.stack.content.policy.exclude_newer}"
                     where = self._trials.inputs.stack.line("policy", "exclude-newer")
                     change = Change(
                         kind=ChangeKind.POLICY, subject="exclude-newer", before=before, after="", where=where

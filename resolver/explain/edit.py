@@ -75,6 +75,19 @@ class StackText:
             pass
         return self._dumped(expected)
 
+    def with_prereleases(self, project: str) -> StackText:
+        """With pre-releases of a project allowed."""
+        policy = self._raw.get("policy", {})
+        allowed = {**policy.get("prereleases-of", {}), project: "allow"}
+        expected = {**self._raw, "policy": {**policy, "prereleases-of": allowed}}
+        text = f'{self.text.rstrip()}\n\n[policy.prereleases-of]\n{project} = "allow"\n'
+        try:
+            if tomli.loads(text) == expected:
+                return StackText(text)
+        except tomli.TOMLDecodeError:
+            pass
+        return self._dumped(expected)
+
     def with_table(self, key: str, row: Mapping[str, Any], comment: str = "") -> StackText:
         """With one more row of an array of tables at its end: ("relax", {…}), ("fact.replaces", {…})."""
         body = tomli_w.dumps(dict(row))

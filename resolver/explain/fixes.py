@@ -48,7 +48,7 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
     found = Found()
     changes = Changes(clauses, trials)
     seen: set[str] = set()
-    if any(isinstance(ground, Lacking) and ground.lack is Lack.FILE for core in cores for ground in core):
+    if any(_hangs_on_python(ground) for core in cores for ground in core):
         _try_each(changes.other_pythons(), trials, found)
     for core in cores:
         _try_each(changes.builds(core), trials, found)
@@ -88,6 +88,10 @@ def _try_each(several: Iterator[Changed], trials: Trials, found: Found) -> None:
             found.fixes.append((changed, answer))
             return
         found.attempts.append(_attempt(changed, answer))
+
+
+def _hangs_on_python(ground: Ground) -> bool:
+    return ground == Component("python") or (isinstance(ground, Lacking) and ground.lack is Lack.FILE)
 
 
 def _enough(found: Found) -> bool:

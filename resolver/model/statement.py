@@ -118,7 +118,7 @@ class Lacks:
     `refusals` are the newest of the releases concerned, of which there are
     `count`. `newest` is the newest release on the indexes, empty where there is none.
     `where` names the indexes that were asked, or the file. `unreachable` are indexes
-    that might have had one.
+    that might have had one. `meant` is a known project of a similar name, where no index has this one.
     """
 
     subject: str
@@ -129,6 +129,7 @@ class Lacks:
     newest: str = ""
     refusals: tuple[Refusal, ...] = ()
     unreachable: tuple[str, ...] = ()
+    meant: str = ""
 
 
 Statement = Asks | Has | Needs | Forbids | Shares | Lacks

@@ -7,6 +7,7 @@ needed for the conflict.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 
 from resolver.model import text
@@ -117,8 +118,9 @@ class _Teller:
     def _said(self, ground: Said) -> Needs:
         project = self._universe.project(text.name(ground.package.name))
         files: dict[int, str] = {}
+        rest = [one for one in self._core if not (isinstance(one, Said) and one.package == ground.package)]
         for parent, _ in self._clauses.edges[ground]:
-            if parent is not None and self._matters(ground, self._clauses.variable(parent)):
+            if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], rest):
                 release = parent.chosen
                 files[release.position] = release.file.filename  # type: ignore[union-attr]
         fact = self._facts.get(ground.fact)
@@ -176,7 +178,13 @@ class _Teller:
             newest=str(project.versions[0]) if project.versions else "",
             refusals=tuple(refusals),
             unreachable=tuple(project.unreachable),
+            meant=self._meant(project.name) if ground.lack is Lack.PROJECT else "",
         )
+
+    def _meant(self, name: str) -> str:
+        """The project of a similar name that the facts speak of; empty where there is none."""
+        known = {str(fact.package) for fact in self._facts.values()} - {name}
+        return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.7)), "")
 
 
 def _asked(origin: StackLine | BuildLine) -> Statement:

@@ -291,7 +291,7 @@ class Universe:
         release = candidate.chosen
         if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
             return ()
-        return (*self._needs(candidate, release), *self._owns(candidate, release))
+        return (*self._needs(candidate, release), *self._stated(candidate), *self._owns(candidate, release))
 
     def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """The modules that a release owns together with another project."""
@@ -348,18 +348,23 @@ class Universe:
                 origin = FactLine(release.builds, parent, requirement.without_marker())
             edges += _split(requirement, origin)
         if not extra:
-            edges += self._fact_edges(candidate, release, parent, lines.build_requires)
+            edges += self._build_edges(candidate, release, parent, lines.build_requires)
         return tuple(edges)
 
-    def _fact_edges(
-        self, candidate: Candidate, release: Release, parent: str, build_requires: tuple[str, ...]
-    ) -> Iterator[Edge]:
+    def _stated(self, candidate: Candidate) -> Iterator[Edge]:
+        """What facts say that a release needs: they hold whether its file can be read or not."""
+        if candidate.package.extra:
+            return
         stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]]
         stated = [(fact, fact.needs) for fact in self._about(candidate, facts.Requires)]
         stated += [(fact, fact.add) for fact in self._about(candidate, facts.Replaces)]
         for fact, needs in stated:
             for need in needs:
-                yield from self._edges_of(need, FactLine(fact, parent, str(need)))
+                yield from self._edges_of(need, FactLine(fact, str(candidate), str(need)))
+
+    def _build_edges(
+        self, candidate: Candidate, release: Release, parent: str, build_requires: tuple[str, ...]
+    ) -> Iterator[Edge]:
         if release.builds is not None and not release.builds.isolation:
             for line in build_requires:
                 try:

@@ -141,7 +141,8 @@ def _forbids(statement: Forbids, language: Language) -> str:
 def _lacks(statement: Lacks, language: Language) -> str:
     match statement.lack:
         case Lack.PROJECT:
-            return words.NO_PROJECT(language, subject=statement.subject)
+            template = words.NO_PROJECT_MEANT if statement.meant else words.NO_PROJECT
+            return template(language, subject=statement.subject, meant=statement.meant)
         case Lack.RELEASE:
             return _no_release(statement, language)
         case Lack.UNREACHABLE:

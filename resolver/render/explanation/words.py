@@ -108,6 +108,10 @@ WITHIN = Words("{subject} in `{wanted}`", "{subject}（`{wanted}`）")
 # --- what there is not
 
 NO_PROJECT = Words("no index has a project `{subject}`", "软件源中没有名为 `{subject}` 的项目")
+NO_PROJECT_MEANT = Words(
+    "no index has a project `{subject}`: did you mean `{meant}`?",
+    "软件源中没有名为 `{subject}` 的项目，是否想写 `{meant}`？",
+)
 NO_RELEASE = Words(
     "there is no release of {subject} in `{wanted}`; the newest is {newest}",
     "{subject} 没有符合 `{wanted}` 的版本，最新版本是 {newest}",
@@ -351,7 +355,7 @@ COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component
 COMPONENT_ADDED = Words("state {component} {after}", "声明 {component} 为 {after}")
 POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
 POLICY_ADDED = Words("add the policy {after}", "增加策略 {after}")
-POLICY_DROPPED = Words("drop the policy {before}", "去掉策略 {before}")
+POLICY_DROPPED = Words("without {before}", "去掉 {before}")
 LINE_DROPPED = Words("drop {before}", "删除 {before}")
 LINE_ADDED = Words("add {after}", "增加 {after}")
 FACTS_USED = Words("use the facts about {subject} as well ({file})", "同时采用关于 {subject} 的事实（{file}）")
