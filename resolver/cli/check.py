@@ -40,12 +40,11 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
             except InputError as error:
                 state = f"{error.message}: {error.why}"
                 unreadable.add(problem.stack.name)
-            if lock is not None and lock.exclude_newer:
-                # a cut-off may have been given on the command line
-                cutoff = dt.datetime.fromisoformat(lock.exclude_newer)
-                problem = compile_problems(inputs, exclude_newer=cutoff)[at]
+            reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
+            if cutoff:  # it may have been given on the command line
+                problem = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))[at]
             current = "current"
-            if lock is None and not state and (reported := lock_folder.reported(folder)):
+            if lock is None and not state and reported:
                 current = "no solution, as its report says"
                 state = (
                     "" if reported == problem.digest else "the stack or the facts changed since its conflict was told"

@@ -23,6 +23,7 @@ from resolver.errors import InputError
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.lock import file as lock_file
+from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, find_stack, load
 from resolver.model import text
@@ -77,12 +78,21 @@ def command(
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
     for problem in _targets(compile_problems(inputs, exclude_newer=exclude_newer), target):
         folder = locks / problem.stack.name / problem.target.name
+        lock_folder.tidy(folder)
         previous = lock_file.read(folder)
         progress.label(f"solving {problem.stack.name} for {problem.target.name}")
         ask = partial(_explain, problem, inputs, exclude_newer, previous, wanted, explain_seconds, progress)
         answer = with_catalog(problem, Snapshots(matrices), ask, offline=offline, progress=progress)
         if isinstance(answer, Explanation):
-            answer = for_every_target(answer, inputs, Snapshots(matrices), offline=offline, progress=progress)
+            answer = for_every_target(
+                answer,
+                inputs,
+                exclude_newer,
+                explain_seconds,
+                Snapshots(matrices),
+                offline=offline,
+                progress=progress,
+            )
         answers.append((folder, problem, answer))
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]

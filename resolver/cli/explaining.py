@@ -12,8 +12,9 @@ from pathlib import Path
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Snapshots, with_catalog
 from resolver.cli.progress import Progress
+from resolver.errors import ResolverError
 from resolver.explain.explain import explain
-from resolver.explain.trial import Clock
+from resolver.explain.trial import Clock, Expired
 from resolver.lock import folder as lock_folder
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
@@ -48,27 +49,40 @@ def explanation_of(
 
 
 def for_every_target(
-    explanation: Explanation, inputs: Inputs, snapshots: Snapshots, *, offline: bool, progress: Progress
+    explanation: Explanation,
+    inputs: Inputs,
+    cutoff: datetime | None,
+    seconds: float,
+    snapshots: Snapshots,
+    *,
+    offline: bool,
+    progress: Progress,
 ) -> Explanation:
-    """The same with those fixes only that lock for all of the stack's targets."""
-    names = [problem.target.name for problem in compile_problems(inputs)]
-    if len(names) == 1:
+    """The same with those fixes only that lock for the stack's other targets, too, within so many seconds more."""
+    problems = compile_problems(inputs, exclude_newer=cutoff)
+    if len(problems) == 1:
         return explanation
+    clock = Clock(seconds, progress.solving)
 
     def holds(text: str) -> bool:
         changed = with_stack(inputs, read_text(text, schema.StackFile, inputs.stack.name))
-        for problem in compile_problems(changed):
-            ask = partial(_locks, problem, progress)
-            if not with_catalog(problem, snapshots, ask, offline=offline, progress=progress):
-                return False
+        try:
+            for own, problem in zip(problems, compile_problems(changed, exclude_newer=cutoff), strict=True):
+                ask = partial(_locks, problem, clock)  # the snapshot and the indexes are those of the stack itself
+                if own.target.name != explanation.problem.target.name and not with_catalog(
+                    own, snapshots, ask, offline=offline, progress=progress
+                ):
+                    return False
+        except (Expired, ResolverError):
+            return False
         return True
 
-    kept = [fix for fix in explanation.fixes if all(holds(text) for _, text in fix.files)]
-    return replace(explanation, fixes=tuple(kept))
+    kept = tuple(fix for fix in explanation.fixes if all(holds(text) for _, text in fix.files))
+    return replace(explanation, fixes=kept, limited=explanation.limited or clock.limited)
 
 
-def _locks(problem: Problem, progress: Progress, catalog: Catalog) -> bool:
-    return isinstance(decide(Universe(problem, catalog), tick=progress.solving), Resolution)
+def _locks(problem: Problem, clock: Clock, catalog: Catalog) -> bool:
+    return isinstance(decide(Universe(problem, catalog), tick=clock.tick), Resolution)
 
 
 def write_reports(found: Iterable[tuple[Path, Explanation]], language: Language) -> None:

@@ -121,7 +121,9 @@ def command(
             progress=progress,
         )
         if isinstance(answer, Explanation):
-            answer = for_every_target(answer, inputs, snapshots, offline=offline, progress=progress)
+            answer = for_every_target(
+                answer, inputs, exclude_newer, explain_seconds, snapshots, offline=offline, progress=progress
+            )
         answers.append(_Answer(problem, previous, answer, target))
     progress.clear()
     return _finish(answers, language_of(language), as_json=as_json)

@@ -63,6 +63,7 @@ class Changes:
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
         self._about: dict[str, list[Fact]] = {}
+        self._unsure: dict[Candidate, bool] = {}
         for fact in self._problem.facts:
             self._about.setdefault(fact.package, []).append(fact)
         self._lines = {ask.origin: at for at, ask in enumerate(self._problem.stack.asks)}
@@ -92,6 +93,10 @@ class Changes:
                 return _PRERELEASES
             case _:
                 return None
+
+    def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:
+        """Whether a set of changes leaves anything to lock."""
+        return sum(map(_drops, wanted)) < len(self._lines)
 
     def same(self, ground: Ground) -> list[Ground]:
         """The grounds that change together with one: a `replaces` fact takes out all that is said of a project."""
@@ -135,14 +140,20 @@ class Changes:
         stable = [one for one in releases if not one.version.is_prerelease]
         if newest or not names_prerelease(wish):
             releases = stable or releases
-        if not newest:
+        if newest:
+            releases.sort(key=_position)  # not what the lock before had
+        else:
             at = self._wished(wish, project)
             releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
         # last comes what there is something to say against, and what the tables of its project leave out
         yield from sorted(releases, key=self._is_unsure)
 
     def _is_unsure(self, candidate: Candidate) -> bool:
-        return isinstance(candidate.chosen, Release) and (self._has_faults(candidate) or self._is_unlisted(candidate))
+        known = self._unsure.get(candidate)
+        if known is None:
+            release = isinstance(candidate.chosen, Release)
+            known = self._unsure[candidate] = release and (self._has_faults(candidate) or self._is_unlisted(candidate))
+        return known
 
     def _has_faults(self, candidate: Candidate) -> bool:
         """Whether a warning speaks of a release that nothing about the target makes needless."""
@@ -265,8 +276,7 @@ class Changes:
                     "checked": self._day,
                 }
                 base = StackText(self._trials.text)
-                note = "env says how the build is told to leave devices out"
-                stack = base.with_table("fact.builds", row, note)
+                stack = base.with_table("fact.builds", row)
                 change = Change(
                     kind=ChangeKind.ADD,
                     subject=project.name,

@@ -14,6 +14,14 @@ from resolver.matrix.lines import Lines
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 
 
+_LONGEST_NAME = 80
+
+
+def with_suffix(name: str, suffix: str) -> str:
+    """A stack's name with something after it, no longer than names may be."""
+    return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
+
+
 class StackText:
     """The text of a stack file. Each change gives a new one."""
 
@@ -88,11 +96,12 @@ class StackText:
             pass
         return self._dumped(expected)
 
-    def with_table(self, key: str, row: Mapping[str, Any], comment: str = "") -> StackText:
+    def with_table(self, key: str, row: Mapping[str, Any]) -> StackText:
         """With one more row of an array of tables at its end: ("relax", {…}), ("fact.replaces", {…})."""
-        body = tomli_w.dumps(dict(row))
-        note = f"# {comment}\n" if comment else ""
-        return StackText(f"{self.text.rstrip()}\n\n{note}[[{key}]]\n{body}")
+        try:
+            return StackText(f"{self.text.rstrip()}\n\n[[{key}]]\n{tomli_w.dumps(dict(row))}")
+        except tomli.TOMLDecodeError:  # the rows that are there stand in an array of inline tables
+            return self._dumped(_with_row(self._raw, key.split("."), row))
 
     # --- the text
 
@@ -144,6 +153,14 @@ def _without(row: str, gone: str) -> Iterator[str]:
             before, after = row[: match.start()], row[match.end() :]
             yield before + re.sub(r"^\s*,\s*", "", after)
             yield re.sub(r"\s*,\s*$", "", before) + after
+
+
+def _with_row(tree: Mapping[str, Any], keys: Sequence[str], row: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a tree with one more row in the array of tables at these keys."""
+    key, *rest = keys
+    if rest:
+        return {**tree, key: _with_row(tree.get(key, {}), rest, row)}
+    return {**tree, key: [*tree.get(key, ()), dict(row)]}
 
 
 def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> Any:

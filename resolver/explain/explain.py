@@ -10,7 +10,7 @@ from string import ascii_uppercase
 
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
-from resolver.explain.edit import StackText
+from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import Found, find
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Trials, environment
@@ -121,8 +121,8 @@ def _named(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
 def _lettered(fix: Fix, letter: str) -> Fix:
     files, environments = [], []
     for at, ((name, text), where) in enumerate(zip(fix.files, fix.environments, strict=True), 1):
-        base = name[:-2] if len(fix.files) > 1 else name
-        named = f"{base}-{letter.lower()}" + (str(at) if len(fix.files) > 1 else "")
+        base = name.removesuffix(f"-{at}") if len(fix.files) > 1 else name
+        named = with_suffix(base, f"-{letter.lower()}" + (str(at) if len(fix.files) > 1 else ""))
         files.append((named, StackText(text).renamed(named).text))
         environments.append(replace(where, name=named))
     changes = tuple(

@@ -11,9 +11,11 @@ for it are looked for and locked. The same duality as in `smallest`, over costs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
+from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.corrections import Corrections
 from resolver.explain.trial import Trials
@@ -67,6 +69,9 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
                 if not clauses.satisfiable():
                     if not _demand(corrections, changes, clauses.minimal()):
                         break
+                    continue
+                if not changes.keeps_a_line(wanted):
+                    corrections.refuse(wanted)
                     continue
                 given, proof = _try(clauses, changes, trials, wanted, found, seen)
             finally:
@@ -198,7 +203,8 @@ def _open(clauses: Clauses, candidate: Candidate) -> None:
         if package.name == candidate.package.name and package.kind is candidate.package.kind:
             for other in known:
                 if other.chosen is candidate.chosen:
-                    clauses.open(other)
+                    with suppress(ResolverError):  # it stays unknown; to lock it for real tells
+                        clauses.open(other)
 
 
 def _attempt(changed: Changed, answer: Refutation | None) -> Attempt:

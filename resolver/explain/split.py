@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
 
-from resolver.explain.edit import StackText
+from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.trial import Trials
 from resolver.explain.wishes import Wish
 from resolver.model.origin import StackLine
@@ -24,12 +24,17 @@ def split(clashes: Sequence[Collection[Wish]], trials: Trials) -> tuple[tuple[st
     sets = [{order[wish] for wish in clash if isinstance(wish, StackLine)} for clash in clashes]
     if any(len(one) < 2 for one in sets):
         return ()  # something clashes with the target, or with itself
-    for number, (here, there) in enumerate(_sides(sets)):
+    for number, (here, there) in enumerate(_sides(sets, trials.clock.expired)):
         if number >= _TRIES or trials.clock.expired():
             return ()
         answers = []
         for without, suffix in ((there, "1"), (here, "2")):
-            text = StackText(trials.text).renamed(f"{trials.problem.stack.name}-{suffix}").without_lines(without).text
+            text = (
+                StackText(trials.text)
+                .renamed(with_suffix(trials.problem.stack.name, f"-{suffix}"))
+                .without_lines(without)
+                .text
+            )
             answer = trials.lock(text)
             if not isinstance(answer, Resolution):
                 break
@@ -39,11 +44,13 @@ def split(clashes: Sequence[Collection[Wish]], trials: Trials) -> tuple[tuple[st
     return ()
 
 
-def _sides(sets: Sequence[set[int]]) -> Iterator[tuple[list[int], list[int]]]:
+def _sides(sets: Sequence[set[int]], expired: Callable[[], bool]) -> Iterator[tuple[list[int], list[int]]]:
     """Every division of the lines concerned that parts each clash, the fewest lines in the second first."""
     lines = sorted(set().union(*sets)) if sets else []
     for size in range(1, len(lines) // 2 + 1):
         for apart in combinations(reversed(lines), size):
+            if expired():
+                return
             second = set(apart)
             if all(one & second and one - second for one in sets):
                 yield [line for line in lines if line not in second], sorted(second)

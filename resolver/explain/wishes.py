@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from pysat.solvers import Minisat22
 
+from resolver.errors import ResolverError
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.origin import BuildLine, StackLine
@@ -100,7 +102,8 @@ def explore(clauses: Clauses) -> None:
                 fresh = candidate not in parents
                 parents.setdefault(candidate, set()).update([] if parent is None else [parent])
                 if fresh and len(parents) < _LOOKED_AT:
-                    following += [(candidate, one) for one in universe.edges(candidate)]
+                    with suppress(ResolverError):  # the conflict is certain without it
+                        following += [(candidate, one) for one in universe.edges(candidate)]
         level = following
     for package, rows in asked.items():
         if next(universe.candidates(package, [edge for _, edge in rows]), None) is None:

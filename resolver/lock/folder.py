@@ -58,12 +58,17 @@ def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
 def add(folder: Path, files: Mapping[str, str]) -> None:
     """Put texts beside what the folder holds, each of them whole or not at all."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         with _alone(folder.parent):
+            _recover(folder)
+            folder.mkdir(exist_ok=True)
             for name, text in files.items():
-                fresh = folder / f".{name}.partial-{os.getpid()}"
-                fresh.write_text(text, encoding="utf-8", newline="\n")
-                fresh.replace(folder / name)
+                fresh = folder / _partial(name)  # alone here: one name will do, and the next run writes over it
+                try:
+                    _write(fresh, text)
+                    fresh.replace(folder / name)
+                finally:
+                    fresh.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
             "the report could not be written",
@@ -93,13 +98,13 @@ def has_report(folder: Path) -> bool:
     return any((folder / name).exists() for name in _REPORT)
 
 
-def reported(folder: Path) -> str:
-    """The digest of the inputs whose conflict is told there; empty where none is, or it cannot be read."""
+def reported(folder: Path) -> tuple[str, str]:
+    """The digest of the inputs whose conflict is told there, and the cut-off; empty where none is or can be read."""
     try:
-        inputs = json.loads((folder / "conflict.json").read_text(encoding="utf-8"))["inputs"]
+        told = json.loads((folder / "conflict.json").read_text(encoding="utf-8"))
+        return str(told["inputs"]), str(told["exclude_newer"])
     except (OSError, ValueError, KeyError, TypeError):
-        return ""
-    return str(inputs)
+        return "", ""
 
 
 @contextlib.contextmanager
@@ -135,18 +140,26 @@ def _fill(fresh: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = fresh / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
+        _write(path, text)
         path.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def _partial(name: str) -> str:
+    return f".{name}.partial"
 
 
 def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
     """Carry over what somebody else put beside the lock; what earlier locks wrote goes."""
     if not folder.is_dir():
         return
-    ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT}
+    ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT, *map(_partial, _REPORT)}
     ours |= {"requirements-no-deps.txt", "build-requirements.txt"}
     for path in folder.iterdir():
         if path.name not in ours:

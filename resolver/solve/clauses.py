@@ -104,10 +104,10 @@ class Clauses:
         """Add what a candidate needs. Asks for its metadata."""
         if candidate in self._opened:
             return
+        edges = self.universe.edges(candidate)  # first: what cannot be asked for stays unknown
         self._opened[candidate] = None
         if candidate.package.kind is not Kind.MODULE:
             self.introduce(candidate.package)
-        edges = self.universe.edges(candidate)
         self._lookahead.expect(edges)
         for edge in edges:
             self._add(candidate, edge)
@@ -191,8 +191,8 @@ class Clauses:
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfiable answer does not meet."""
-        selected = {literal for literal in self._solver.get_model() or () if literal > 0}
-        return {ground for ground, name in self._selectors.items() if name not in selected}
+        model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
+        return {ground for ground, name in self._selectors.items() if not (name <= len(model) and model[name - 1] > 0)}
 
     def blamed(self) -> set[Candidate]:
         """The assumed candidates that the last unsatisfiable answer rests on."""
@@ -256,9 +256,13 @@ class Clauses:
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
         """The variables that meet an edge; None stands for no bounds."""
         package = edge.package
-        for candidate in self.packages[package]:
-            if allows is None or satisfies(candidate, allows):
-                yield self._variables[candidate]
+        among: Iterable[Candidate] = self.packages[package]
+        if allows is not None and package.kind is Kind.PROJECT:
+            mask = self.universe.project(text.name(package.name)).mask(allows)
+            among = [one for one in among if isinstance(one.chosen, Release) and mask >> one.chosen.position & 1]
+        elif allows is not None:
+            among = [one for one in among if satisfies(one, allows)]
+        yield from (self._variables[one] for one in among)
         match package.kind:
             case Kind.PROJECT:
                 yield from self._missing(package.base, allows)

@@ -185,7 +185,12 @@ class CompleteEngine:
         A way from the stack to one of them must enter through a candidate that is
         none of them: one that is known to need one of their packages, or unknown.
         """
-        idle = {one for one in self.clauses.chosen().values() if reached.get(one.package) is not one}
+        # a component is there whether anything needs it or not
+        idle = {
+            one
+            for one in self.clauses.chosen().values()
+            if one.package.kind is Kind.PROJECT and reached.get(one.package) is not one
+        }
         packages = {one.package for one in idle}
         variable = self.clauses.variable
         ways = [

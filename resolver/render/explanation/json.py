@@ -36,6 +36,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "target": problem.target.name,
         "system": {key: str(value) for key, value in problem.target.system.items()},
         "inputs": problem.digest,
+        "exclude_newer": problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         "limited": explanation.limited,
         "contradictions": [contradiction_json(one, language) for one in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
