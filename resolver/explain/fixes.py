@@ -34,6 +34,7 @@ _RISKY = 2  # of them, such as go against a fact or against metadata
 _SETS = 24  # sets of changes that are looked at
 _EACH = 4
 _LOOKS = 400  # candidates that are looked at for one set and one direction
+_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, from which on
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
 
@@ -184,9 +185,11 @@ def _complete(
         yield dict(choice)
         return
     ground, rest = free[0], free[1:]
-    for candidate in options[ground]:
+    for at, candidate in enumerate(options[ground]):
         if next(looks, None) is None:
             return
+        if at in _AHEAD:
+            clauses.expect(options[ground][at : at + _AHEAD[at]])
         assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
         if not clauses.satisfiable(assumed):
             continue

@@ -94,6 +94,7 @@ def explore(clauses: Clauses) -> None:
     parents: dict[Candidate, set[Candidate]] = {}
     for _ in range(_DEPTH):
         following: list[tuple[Candidate | None, Edge]] = []
+        clauses.expect_edges(edge for _, edge in level)
         for parent, edge in level:
             if edge.package.kind is not Kind.PROJECT:
                 continue

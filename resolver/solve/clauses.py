@@ -100,6 +100,10 @@ class Clauses:
         """Tell the catalog which candidates will probably be opened next."""
         self._lookahead.expect_releases(one for one in candidates if one not in self._opened)
 
+    def expect_edges(self, edges: Iterable[Edge]) -> None:
+        """Tell the catalog which requirements will be followed next."""
+        self._lookahead.expect(edges)
+
     def open(self, candidate: Candidate) -> None:
         """Add what a candidate needs. Asks for its metadata."""
         if candidate in self._opened:
