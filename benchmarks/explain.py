@@ -96,9 +96,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as cache:
             rows["empty"].append(run(arguments.stack, cache))
             rows["warm"].append(run(arguments.stack, cache))
-    print(
-        f"explain {arguments.stack}, {arguments.rounds} rounds, load {os.getloadavg()[0]:.1f}; wall s, median (min..max)"
-    )
+    title = f"explain {arguments.stack}, {arguments.rounds} rounds, load {os.getloadavg()[0]:.1f}"
+    print(f"{title}; wall s, median (min..max)")
     print("| cache | start | first core | three ways out | all |")
     print("|---|---|---|---|---|")
     for name, found in rows.items():
