@@ -39,7 +39,7 @@ _PAIRWISE = 5
 
 
 class Clauses:
-    """One problem's clauses. `relaxed` grounds count as left out; `assumed` candidates as chosen."""
+    """One problem's clauses. Those that stand on `relaxed` grounds do not count."""
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
@@ -144,6 +144,11 @@ class Clauses:
                 self._solver.add_clause([-self._variables[one], self._variables[self._base(one)]])
         if waiting is not None:
             self._add(*waiting)
+
+    def introduce_all(self) -> None:
+        """The same for every package that somebody needs: a clause about who may ask for something needs them all."""
+        for package in list(self._waiting):
+            self.introduce(package)
 
     def _base(self, candidate: Candidate) -> Candidate:
         assert isinstance(candidate.chosen, Release)  # noqa: S101  only projects have extras

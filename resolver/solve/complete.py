@@ -168,6 +168,7 @@ class CompleteEngine:
             asked = askers.get(package, [])
             if candidate in self._universe.candidates(package, [edge for _, edge in asked]):
                 continue
+            self.clauses.introduce_all()
             parents = {parent for parent, _ in asked if parent is not None}
             others = [
                 other for other in self.clauses.candidates() if other not in parents and self._may_ask(other, package)

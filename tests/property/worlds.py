@@ -198,6 +198,33 @@ def random_world(seed: int) -> World:
     return _Maker(Random(seed).randint, plain=kind in (0, 2), prereleases=kind == 3).world()
 
 
+_POLICY_VERSIONS = ("1", "1.1", "2a1", "3rc1", "2")
+_POLICY_BOUNDS = ("", "", ">=1", "<2", "==1", "<1.1", ">=1.1", ">=2a1")
+
+
+def policy_world(seed: int) -> World:
+    """The world of a seed where the policy decides: pre-releases, yanked releases, components that releases need."""
+    random = Random(seed)
+    names = ("p", "q", "r", "s", "t", "u", "w")[: random.choice((5, 7))]
+
+    def needs(name: str, most: int) -> tuple[str, ...]:
+        others = [other for other in names if other != name]
+        return tuple(random.choice(others) + random.choice(_POLICY_BOUNDS) for _ in range(random.randint(0, most)))
+
+    projects = {
+        name: {
+            version: Version(requires=needs(name, 3), yanked=random.random() < 0.2)
+            for version in random.sample(_POLICY_VERSIONS, random.randint(1, 4))
+        }
+        for name in names
+    }
+    stated = [
+        problems.requires(name, f"=={random.choice(list(projects[name]))}", random.choice(list(COMPONENT_NEEDS)))
+        for name in random.sample(names, random.randint(1, 3))
+    ]
+    return World(projects=projects, asks=needs("", 3) or (names[0],), facts=tuple(stated))
+
+
 @st.composite
 def specifiers(draw: st.DrawFn, versions: Sequence[str] = _VERSIONS) -> str:
     """Specifier sets over these versions: comparisons, wildcards, compatible releases, two of them at times."""

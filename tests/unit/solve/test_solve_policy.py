@@ -279,3 +279,18 @@ def test_versions_are_compared_as_versions() -> None:
     catalog = DataCatalog({"a": {"1.9": [], "1.10": [], "1.10.dev1": []}})
     (pin,) = solved(problem("a"), catalog).pins
     assert pin.version == Version("1.10")
+
+
+def test_a_component_is_there_whether_anything_needs_it_or_not() -> None:
+    """The engine must not forbid the target's CANN when it rules out a pre-release that nobody gave leave to."""
+    catalog = DataCatalog(
+        {
+            "r": {"3rc1": ["p"], "2": ["s>=2a1"]},
+            "p": {"2": ["q>=2a1"], "1": ["r>=2a1"]},
+            "q": {"1": ["s<2"], "2a1": ["t"]},
+            "s": {"1.1": [], "3rc1": ["q<1.1", "p==1"]},
+            "t": {"2a1": ["s>=1.1"], "2": [], "1": []},
+        }
+    )
+    facts = [requires("s", "==1.1", "cann < 8.5.0"), requires("t", "==2", "cann in 8.3.*")]
+    assert pins(problem("r", facts=facts), catalog) == {"p": "1", "r": "3rc1"}
