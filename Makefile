@@ -34,7 +34,13 @@ else
 endif
 
 explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version]
+ifeq ($(STACK),)
+	@echo "Which stack? make explain STACK=…"
+	@echo
+	@$(LOCK) stacks
+else
 	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(OFFLINE),--offline) $(ARGS)
+endif
 
 check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say
 	@$(LOCK) check $(STACK)

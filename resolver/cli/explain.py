@@ -18,6 +18,7 @@ from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
 from resolver.cli.catalogs import Snapshots, with_catalog
 from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
+from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
@@ -35,7 +36,6 @@ from resolver.model.resolution import Resolution
 from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.sentences import target_line
-from resolver.render.explanation.text import explanation_text
 from resolver.render.explanation.why import why_json, why_text
 from resolver.render.explanation.words import Language
 from resolver.solve.solver import decide
@@ -73,6 +73,7 @@ def command(
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
     progress = Progress(enabled=False if as_json else None)
+    page = Page(None if as_json else sys.stdout, tongue, progress)
     inputs = load(stack, matrices)
     wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
@@ -81,7 +82,7 @@ def command(
         lock_folder.tidy(folder)
         previous = lock_file.read(folder)
         progress.label(f"solving {problem.stack.name} for {problem.target.name}")
-        ask = partial(_explain, problem, inputs, exclude_newer, previous, wanted, explain_seconds, progress)
+        ask = partial(_explain, problem, inputs, exclude_newer, previous, wanted, explain_seconds, progress, page)
         answer = with_catalog(problem, Snapshots(matrices), ask, offline=offline, progress=progress)
         if isinstance(answer, Explanation):
             answer = for_every_target(
@@ -93,6 +94,11 @@ def command(
                 offline=offline,
                 progress=progress,
             )
+            page.ways(answer)
+        elif isinstance(answer, Why):
+            page.write(why_text(answer, tongue))
+        else:
+            page.write(_solvable(problem, tongue))
         answers.append((folder, problem, answer))
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
@@ -104,7 +110,6 @@ def command(
         whole = told[0] if len(told) == 1 else {"targets": told}
         sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write("\n".join(_text(problem, answer, tongue) for _, problem, answer in answers))
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
         for path in written:
@@ -142,6 +147,7 @@ def _explain(
     wanted: Requirement | None,
     seconds: float,
     progress: Progress,
+    page: Page,
     catalog: Catalog,
 ) -> Explanation | Why | None:
     pinned = {canonicalize_name(pin.name): text.version(pin.version) for pin in previous.pin} if previous else {}
@@ -149,7 +155,7 @@ def _explain(
     universe = Universe(problem, catalog, preferred if wanted is not None else None)
     answer = decide(universe, hints=pinned, tick=progress.solving)
     if not isinstance(answer, Resolution):
-        return explanation_of(answer, inputs, cutoff, seconds, progress)
+        return explanation_of(answer, inputs, cutoff, seconds, progress, page)
     if wanted is None:
         return None
     return why(answer, universe, wanted, Clock(seconds, progress.solving))
@@ -165,12 +171,6 @@ def _json(problem: Problem, answer: Explanation | Why | None, language: Language
             return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
 
 
-def _text(problem: Problem, answer: Explanation | Why | None, language: Language) -> str:
-    match answer:
-        case Explanation():
-            return explanation_text(answer, language)
-        case Why():
-            return why_text(answer, language)
-        case _:
-            solvable = words.SOLVABLE(language, stack=problem.stack.name, target=target_line(problem, language))
-            return f"{solvable}\n{words.SEE_PACKAGE(language)}\n"
+def _solvable(problem: Problem, language: Language) -> str:
+    solvable = words.SOLVABLE(language, stack=problem.stack.name, target=target_line(problem, language))
+    return f"{solvable}\n{words.SEE_PACKAGE(language)}\n"

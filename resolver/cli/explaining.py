@@ -11,6 +11,7 @@ from pathlib import Path
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Snapshots, with_catalog
+from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
 from resolver.explain.explain import explain
@@ -40,12 +41,12 @@ def language_of(wanted: str | None) -> Language:
 
 
 def explanation_of(
-    refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress
+    refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
 ) -> Explanation:
-    """The explanation of a refuted problem, found within so many seconds."""
+    """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once."""
     problem = refutation.engine.clauses.universe.problem
     progress.label(f"looking for ways out of {problem.stack.name} for {problem.target.name}")
-    return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff)
+    return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
 
 
 def for_every_target(

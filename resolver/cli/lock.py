@@ -19,6 +19,7 @@ from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.catalogs import Snapshots, with_catalog
 from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
+from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
 from resolver.lock import build as lock_build
@@ -34,8 +35,7 @@ from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
-from resolver.render.explanation.sentences import explanation_sentence
-from resolver.render.explanation.text import explanation_text
+from resolver.render.explanation.sentences import explanation_sentence, target_line
 from resolver.render.explanation.words import Language
 from resolver.render.files import render
 from resolver.render.summary import lock_json, summary
@@ -103,6 +103,8 @@ def command(
     """Lock STACK for each of its targets: a name in matrices/stacks, or a path to a .toml file."""
     matrices = matrices or options.default_matrices()
     progress = Progress(enabled=False if as_json else None)
+    tongue = language_of(language)
+    page = Page(None if as_json else sys.stderr, tongue, progress)
     inputs = load(stack, matrices)
     problems = compile_problems(inputs, exclude_newer=exclude_newer)
     wishes = Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages)))
@@ -116,7 +118,7 @@ def command(
         answer = with_catalog(
             problem,
             snapshots,
-            partial(_lock, _Job(problem, inputs, exclude_newer, previous, wishes, explain_seconds), progress),
+            partial(_lock, _Job(problem, inputs, exclude_newer, previous, wishes, explain_seconds), progress, page),
             offline=offline,
             progress=progress,
         )
@@ -124,9 +126,10 @@ def command(
             answer = for_every_target(
                 answer, inputs, exclude_newer, explain_seconds, snapshots, offline=offline, progress=progress
             )
+            page.ways(answer)
         answers.append(_Answer(problem, previous, answer, target))
     progress.clear()
-    return _finish(answers, language_of(language), as_json=as_json)
+    return _finish(answers, tongue, as_json=as_json)
 
 
 def _previous(target: Path, *, upgrade: bool) -> Lock | None:
@@ -149,13 +152,13 @@ class _Job(NamedTuple):
     seconds: float
 
 
-def _lock(job: _Job, progress: Progress, catalog: Catalog) -> Lock | Explanation:
+def _lock(job: _Job, progress: Progress, page: Page, catalog: Catalog) -> Lock | Explanation:
     previous = job.previous
     keep, keep_builds = job.wishes.keep(previous)
     hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
     answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
     if not isinstance(answer, Resolution):
-        return explanation_of(answer, job.inputs, job.cutoff, job.seconds, progress)
+        return explanation_of(answer, job.inputs, job.cutoff, job.seconds, progress, page)
     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
     if isinstance(builds, Conflict):
         why = "; ".join(explanation_sentence(statement, "en") for statement in builds.statements)
@@ -192,7 +195,9 @@ def _finish(answers: list[_Answer], language: Language, *, as_json: bool) -> int
         whole = told[0] if len(told) == 1 else {"status": status, "targets": told}
         sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     elif conflicts:
-        sys.stderr.write("\n".join(explanation_text(conflict, language) for conflict in conflicts))
+        for answer, _ in locked:
+            target = target_line(answer.problem, language)
+            sys.stderr.write(words.NOT_WRITTEN(language, stack=answer.problem.stack.name, target=target) + "\n")
         for folder, _ in reports:
             sys.stderr.write(words.REPORT_IN(language, folder=folder) + "\n")
     else:

@@ -16,6 +16,7 @@ from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
 from resolver.cli.catalogs import Snapshots
 from resolver.cli.explaining import explanation_of
+from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.lock import build as lock_build
 from resolver.matrix.compile import compile_problems
@@ -52,7 +53,7 @@ def command(stack: str, matrices: Path | None) -> int:
                 if not isinstance(builds, Conflict):
                     lock_build.build(answer, builds, catalog)
             else:
-                explanation_of(answer, inputs, None, _SECONDS, progress)
+                explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
             recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
         whole = recorded if whole is None else whole.merged(recorded)
     progress.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 
 from pysat.examples.rc2 import RC2
@@ -40,9 +40,10 @@ class Corrections:
             if isinstance(ground, Line) and not ground.aspect:
                 self._solver.add_clause([-variable])
 
-    def refuse(self, tried: Iterable[Ground]) -> None:
-        """These have been looked at: neither they nor more than they again."""
-        self._solver.add_clause([-self._variables[ground] for ground in tried])
+    def refuse(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
+        """These have been looked at: neither they nor more than they again; with `exactly`, more may help."""
+        others = [variable for ground, variable in self._variables.items() if exactly and ground not in tried]
+        self._solver.add_clause([*(-self._variables[ground] for ground in tried), *others])
 
     def cheapest(self) -> list[Ground] | None:
         """The set of changes that costs least; None where none is left."""

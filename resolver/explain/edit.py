@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import tomli
@@ -39,111 +40,104 @@ class StackText:
 
     def without_lines(self, numbers: Sequence[int]) -> StackText:
         """Without some of its requirements."""
-        rows = self._raw["stack"]["requires"]
-        kept = [row for at, row in enumerate(rows) if at not in set(numbers)]
         stack = self
         for at in sorted(numbers, reverse=True):
             stack = stack._cut(at)
-        if tomli.loads(stack.text)["stack"]["requires"] == kept:
-            return stack
-        return self._dumped({**self._raw, "stack": {**self._raw["stack"], "requires": kept}})
+        return stack
 
     def with_value(self, path: tuple[str | int, ...], after: str) -> StackText:
-        """With another text at a key, such as ("target", "system", "cann")."""
+        """With another text at a key, such as ("target", "system", "cann"), or with a key that was not there."""
         before: Any = self._raw
-        for step in path:
+        for step in path[:-1]:
             before = before[step]
-        return self._with(path, before, after)
+        key = path[-1]
+        if isinstance(key, str) and key not in before:
+            return self._with_key(path[:-1], key, after)
+        return self._with(path, before[key], after)
 
     def with_fact_file(self, name: str) -> StackText:
         """With one more name in its list of facts."""
         names = list(self._raw["stack"]["facts"])
         expected = _put(self._raw, ("stack", "facts"), [*names, name])
-        if names:
-            rows = self.text.splitlines(keepends=True)
-            at = Lines(self.text).line(("stack", "facts", len(names) - 1)) - 1
-            for match in _STRING.finditer(rows[at]):
-                row = f'{rows[at][: match.end()]}, "{name}"{rows[at][match.end() :]}'
-                text = "".join([*rows[:at], row, *rows[at + 1 :]])
-                if tomli.loads(text) == expected:
-                    return StackText(text)
-        return self._dumped(expected)
+        if not names:
+            return self._first([], expected)
+        rows = self.text.splitlines(keepends=True)
+        at = Lines(self.text).line(("stack", "facts", len(names) - 1)) - 1
+        longer = [
+            f'{rows[at][: match.end()]}, "{name}"{rows[at][match.end() :]}' for match in _STRING.finditer(rows[at])
+        ]
+        return self._first((_joined(rows, at, row) for row in longer), expected)
 
     def without_cutoff(self) -> StackText:
         """Without exclude-newer."""
         policy = {key: value for key, value in self._raw["policy"].items() if key != "exclude-newer"}
-        expected = {**self._raw, "policy": policy}
         at = Lines(self.text).line(("policy", "exclude-newer")) - 1
-        rows = self.text.splitlines(keepends=True)
-        text = "".join(rows[:at] + rows[at + 1 :])
-        try:
-            if tomli.loads(text) == expected:
-                return StackText(text)
-        except tomli.TOMLDecodeError:
-            pass
-        return self._dumped(expected)
+        shorter = _joined(self.text.splitlines(keepends=True), at, "")
+        return self._first([shorter], {**self._raw, "policy": policy})
 
     def with_prereleases(self, project: str) -> StackText:
         """With pre-releases of a project allowed."""
         policy = self._raw.get("policy", {})
         allowed = {**policy.get("prereleases-of", {}), project: "allow"}
-        expected = {**self._raw, "policy": {**policy, "prereleases-of": allowed}}
-        text = f'{self.text.rstrip()}\n\n[policy.prereleases-of]\n{project} = "allow"\n'
-        try:
-            if tomli.loads(text) == expected:
-                return StackText(text)
-        except tomli.TOMLDecodeError:
-            pass
-        return self._dumped(expected)
+        longer = f'{self.text.rstrip()}\n\n[policy.prereleases-of]\n{project} = "allow"\n'
+        return self._first([longer], {**self._raw, "policy": {**policy, "prereleases-of": allowed}})
 
     def with_table(self, key: str, row: Mapping[str, Any]) -> StackText:
         """With one more row of an array of tables at its end: ("relax", {…}), ("fact.replaces", {…})."""
-        try:
-            return StackText(f"{self.text.rstrip()}\n\n[[{key}]]\n{tomli_w.dumps(dict(row))}")
-        except tomli.TOMLDecodeError:  # the rows that are there stand in an array of inline tables
-            return self._dumped(_with_row(self._raw, key.split("."), row))
+        longer = f"{self.text.rstrip()}\n\n[[{key}]]\n{tomli_w.dumps(dict(row))}"
+        return self._first([longer], _with_row(self._raw, key.split("."), row))
 
     # --- the text
 
     def _with(self, path: tuple[str | int, ...], before: str, after: str) -> StackText:
-        """The one string at a path replaced where it stands; the whole file written anew where it cannot be found."""
+        """With another text in place of the one at a path."""
         rows = self.text.splitlines(keepends=True)
         at = Lines(self.text).line(path) - 1
-        changed = self._swapped(rows[at], before, after)
-        expected = _put(self._raw, path, after)
-        if changed is not None:
-            text = "".join([*rows[:at], changed, *rows[at + 1 :]])
-            if tomli.loads(text) == expected:
-                return StackText(text)
-        return self._dumped(expected)
+        swapped = (_joined(rows, at, row) for row in _swapped(rows[at], before, after))
+        return self._first(swapped, _put(self._raw, path, after))
 
-    @staticmethod
-    def _swapped(row: str, before: str, after: str) -> str | None:
-        for match in _STRING.finditer(row):
-            if tomli.loads(f"x = {match[0]}")["x"] == before:
-                quoted = tomli_w.dumps({"x": after}).strip().removeprefix("x = ")
-                return row[: match.start()] + quoted + row[match.end() :]
-        return None
+    def _with_key(self, path: tuple[str | int, ...], key: str, value: str) -> StackText:
+        """With one more key in a table, after the last of its plain ones."""
+        table: Any = self._raw
+        for step in path:
+            table = table[step]
+        rows = self.text.splitlines(keepends=True)
+        plain = [name for name, known in table.items() if not isinstance(known, (dict, list))]
+        lines = Lines(self.text)
+        places = [lines.line((*path, name)) for name in plain]
+        longer = (_joined(rows, at - 1, f'{rows[at - 1].rstrip()}\n{key} = "{value}"\n') for at in reversed(places))
+        return self._first(longer, _put(self._raw, (*path, key), value))
 
     def _cut(self, number: int) -> StackText:
-        """Without one requirement: its line, or its place in one; the whole file anew where neither will do."""
+        """Without one requirement: its line, or its place in one."""
         rows = self.text.splitlines(keepends=True)
         at = Lines(self.text).line(("stack", "requires", number)) - 1
         kept = list(self._raw["stack"]["requires"])
         gone = kept.pop(number)
-        expected = _put(self._raw, ("stack", "requires"), kept)
-        for row in ("", *_without(rows[at], gone)):
-            text = "".join([*rows[:at], row, *rows[at + 1 :]])
-            try:
-                if tomli.loads(text) == expected:
-                    return StackText(text)
-            except tomli.TOMLDecodeError:
-                continue
-        return self._dumped(expected)
+        shorter = (_joined(rows, at, row) for row in ("", *_without(rows[at], gone)))
+        return self._first(shorter, _put(self._raw, ("stack", "requires"), kept))
 
     @staticmethod
-    def _dumped(raw: Mapping[str, Any]) -> StackText:
-        return StackText(tomli_w.dumps(raw))
+    def _first(texts: Iterable[str], expected: Mapping[str, Any]) -> StackText:
+        """The first of these texts that says what is expected; where none does, the whole file written anew."""
+        for text in texts:
+            with suppress(tomli.TOMLDecodeError):
+                if tomli.loads(text) == expected:
+                    return StackText(text)
+        return StackText(tomli_w.dumps(expected))
+
+
+def _joined(rows: Sequence[str], at: int, row: str) -> str:
+    """The text of these rows, with another at one place."""
+    return "".join([*rows[:at], row, *rows[at + 1 :]])
+
+
+def _swapped(row: str, before: str, after: str) -> Iterator[str]:
+    """A line with one string in place of another, for each place where that stands."""
+    quoted = tomli_w.dumps({"x": after}).strip().removeprefix("x = ")
+    for match in _STRING.finditer(row):
+        if tomli.loads(f"x = {match[0]}")["x"] == before:
+            yield row[: match.start()] + quoted + row[match.end() :]
 
 
 def _without(row: str, gone: str) -> Iterator[str]:
@@ -170,4 +164,4 @@ def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> Any:
     step, rest = path[0], path[1:]
     if isinstance(tree, list):
         return [_put(one, rest, value) if at == step else one for at, one in enumerate(tree)]
-    return {**tree, step: _put(tree[step], rest, value)}
+    return {**tree, step: _put(tree[step], rest, value) if rest else value}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
@@ -11,45 +11,48 @@ from string import ascii_uppercase
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.edit import StackText, with_suffix
-from resolver.explain.fixes import Found, find
+from resolver.explain.fixes import find
+from resolver.explain.prices import SPLIT
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Trials, environment
 from resolver.explain.wishes import wish_of
 from resolver.matrix.load import Inputs
 from resolver.model.explanation import Change, ChangeKind, Contradiction, Explanation, Fix
+from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.model.statement import Asks, Lacks, Needs
+from resolver.model.statement import Lacks, Needs
 from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
 
-_SPLIT = 400  # the price of two environments: dearer than three other versions, cheaper than to go without a line
-
 
 def explain(
-    refutation: Refutation, inputs: Inputs, clock: Clock, *, cutoff: datetime | None = None, fixes: bool = True
+    refutation: Refutation,
+    inputs: Inputs,
+    clock: Clock,
+    *,
+    cutoff: datetime | None = None,
+    tell: Callable[[Problem, tuple[Contradiction, ...]], None] | None = None,
 ) -> Explanation:
     """Explain a refuted problem that was made from `inputs` (with `cutoff` in place of their own).
 
+    `tell` is called with the contradictions as soon as they are known: the ways out take longer.
     What is not found before the clock's limit is left out, and the explanation says so.
-    Without `fixes` none are looked for: so it is for the builds of a stack.
     """
     clauses = refutation.engine.clauses
     problem = clauses.universe.problem
     found_cores = list(cores(clauses, clock.expired)) or [refutation.core]
     contradictions = tuple(contradiction(clauses, core) for core in found_cores)
-    found = Found()
-    shown: list[Fix] = []
-    if fixes:
-        trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
-        matter = _matter(contradictions)
-        found = find(clauses, found_cores, trials)
-        priced = [(changed.price, _fix(trials, changed, resolution, matter)) for changed, resolution in found.fixes]
-        priced += [(_SPLIT, fix) for fix in _splits(trials, found_cores, matter)]
-        shown = [fix for _, fix in sorted(priced, key=lambda row: row[0])]
+    if tell is not None:
+        tell(problem, contradictions)
+    trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
+    matter = _matter(contradictions)
+    found = find(clauses, found_cores, trials)
+    priced = [(changed.price, _fix(trials, changed, resolution, matter)) for changed, resolution in found.fixes]
+    priced += [(SPLIT, fix) for fix in _splits(trials, found_cores, matter)]
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=_named(shown),
+        fixes=_named(fix for _, fix in sorted(priced, key=lambda row: row[0])),
         attempts=tuple(found.attempts),
         limited=clock.limited,
     )
@@ -60,13 +63,8 @@ def _matter(contradictions: Iterable[Contradiction]) -> list[str]:
     names: dict[str, None] = {}
     for one in contradictions:
         for statement in one.statements:
-            match statement:
-                case Needs() | Lacks():
-                    names[statement.subject.partition("[")[0]] = None
-                case Asks():
-                    pass
-                case _:
-                    continue
+            if isinstance(statement, (Needs, Lacks)):
+                names[statement.subject.partition("[")[0]] = None
         if one.closing is not None:
             names[one.closing.subject] = None
     return list(names)

@@ -18,13 +18,16 @@ from itertools import islice
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.corrections import Corrections
-from resolver.explain.trial import Trials
+from resolver.explain.offers import Offers
+from resolver.explain.prices import Prices, risky
+from resolver.explain.proposals import Proposals
+from resolver.explain.trial import Failure, Trials
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Outcome
 from resolver.model.resolution import Resolution
-from resolver.model.statement import Lack, Statement
+from resolver.model.statement import Statement
 from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Lacking, Line
+from resolver.solve.ground import Component, Ground, Line
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
@@ -40,7 +43,7 @@ _TRIES = 3  # releases that are locked for one set and one direction, until one 
 
 @dataclass
 class Found:
-    """What a search for fixes came to. `limited` where its bounds ended it."""
+    """What a search for fixes came to."""
 
     fixes: list[tuple[Changed, Resolution]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
@@ -48,123 +51,127 @@ class Found:
 
 def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) -> Found:
     """Fixes in the order of their price, and what was tried in vain."""
-    found = Found()
-    changes = Changes(clauses, trials)
-    seen: set[str] = set()
-    if any(_hangs_on_python(ground) for core in cores for ground in core):
-        _try_each(changes.other_pythons(), trials, found)
-    for core in cores:
-        _try_each(changes.builds(core), trials, found)
-    with Corrections() as corrections:
+    return _Search(clauses, trials).run(cores)
+
+
+class _Search:
+    def __init__(self, clauses: Clauses, trials: Trials) -> None:
+        self._clauses = clauses
+        self._trials = trials
+        own_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
+        self._prices = Prices(clauses, trials.problem, own_cutoff=own_cutoff)
+        self._offers = Offers(clauses, trials.problem)
+        self._changes = Changes(clauses, trials, self._prices, self._offers)
+        self._found = Found()
+        self._seen: set[str] = set()
+
+    def run(self, cores: Sequence[Sequence[Ground]]) -> Found:
+        proposals = Proposals(self._clauses, self._trials, self._changes)
+        for several in (proposals.names(cores), proposals.pythons(cores), proposals.glibcs(cores)):
+            self._try_each(several)
         for core in cores:
-            if not _demand(corrections, changes, core):
-                return found
+            self._try_each(proposals.builds(core))
+        with Corrections() as corrections:
+            if all(self._demand(corrections, core) for core in cores):
+                self._correct(corrections)
+        return self._found
+
+    def _try_each(self, several: Iterator[Changed]) -> None:
+        """Changes of what can be used at all: each is locked until one holds."""
+        for changed in islice(several, _EACH):
+            if self._trials.clock.expired() or any(changed.text == other.text for other, _ in self._found.fixes):
+                return
+            if self._lock(changed, self._found.attempts) is None:
+                return
+
+    def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
+        """Lock a changed stack: a fix, or one more attempt, and why it is none."""
+        answer = self._trials.lock(changed.text)
+        if isinstance(answer, Resolution):
+            self._found.fixes.append((changed, answer))
+            return None
+        tried.append(_attempt(changed, answer))
+        return answer
+
+    def _correct(self, corrections: Corrections) -> None:
+        """Try the cheapest sets of changes that meet every demand, one after the other."""
+        clauses = self._clauses
         for _ in range(_SETS):
-            if _enough(found) or trials.clock.expired():
-                break
+            if self._enough() or self._trials.clock.expired():
+                return
             wanted = corrections.cheapest()
             if wanted is None:
-                break
-            clauses.relaxed = frozenset(other for ground in wanted for other in changes.same(ground))
+                return
+            clauses.relaxed = frozenset(other for ground in wanted for other in self._prices.same(ground))
             try:
                 if not clauses.satisfiable():
-                    if not _demand(corrections, changes, clauses.minimal()):
-                        break
+                    if not self._demand(corrections, clauses.minimal()):
+                        return
                     continue
-                if not changes.keeps_a_line(wanted):
+                if not self._prices.keeps_a_line(wanted):
                     corrections.refuse(wanted)
                     continue
-                given, proof = _try(clauses, changes, trials, wanted, found, seen)
+                proof, failed = self._try(wanted)
             finally:
                 clauses.relaxed = frozenset()
-            if len(found.fixes) >= _WHOLE:
+            if len(self._found.fixes) >= _WHOLE:
                 corrections.keep_lines()
-            if proof is None or not _demand(corrections, changes, proof, given):
-                corrections.refuse(wanted)
-    return found
+            if proof is None or not self._demand(corrections, proof, _free(wanted)):
+                corrections.refuse(wanted, exactly=failed)
 
+    def _enough(self) -> bool:
+        against = sum(1 for changed, _ in self._found.fixes if changed.risky)
+        return len(self._found.fixes) >= _FIXES or against >= _RISKY
 
-def _try_each(several: Iterator[Changed], trials: Trials, found: Found) -> None:
-    """Changes of what can be used at all, of which the clauses know nothing: each is locked until one holds."""
-    for changed in islice(several, _EACH):
-        if trials.clock.expired() or any(changed.text == other.text for other, _ in found.fixes):
-            return
-        answer = trials.lock(changed.text)
-        if isinstance(answer, Resolution):
-            found.fixes.append((changed, answer))
-            return
-        found.attempts.append(_attempt(changed, answer))
+    def _demand(self, corrections: Corrections, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
+        """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
+        changing = dict.fromkeys(self._prices.same(ground)[0] for ground in core)
+        prices = {ground: price for ground in changing if (price := self._prices.of(ground)) is not None}
+        if prices:
+            corrections.demand(prices, given)
+        return bool(prices)
 
+    def _try(self, wanted: Sequence[Ground]) -> tuple[list[Ground] | None, bool]:
+        """Lock what a set of changes may come to.
 
-def _hangs_on_python(ground: Ground) -> bool:
-    return ground == Component("python") or (isinstance(ground, Lacking) and ground.lack is Lack.FILE)
-
-
-def _enough(found: Found) -> bool:
-    against = sum(1 for changed, _ in found.fixes if changed.risky)
-    return len(found.fixes) >= _FIXES or against >= _RISKY
-
-
-def _demand(corrections: Corrections, changes: Changes, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
-    """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-    changing = dict.fromkeys(changes.same(ground)[0] for ground in core)
-    prices = {ground: price for ground in changing if (price := changes.price(ground)) is not None}
-    if prices:
-        corrections.demand(prices, given)
-    return bool(prices)
-
-
-def _try(
-    clauses: Clauses, changes: Changes, trials: Trials, wanted: Sequence[Ground], found: Found, seen: set[str]
-) -> tuple[list[Ground], list[Ground] | None]:
-    """Lock what a set of changes may come to.
-
-    Where that proves that no release on offer helps, gives the grounds whose
-    releases were offered, and a core under which they clash.
-    """
-    tried: list[Attempt] = []
-    hit = False
-    for newest in (False,) if any(map(changes.risky, wanted)) else (False, True):
-        for choice in islice(_choices(clauses, changes, wanted, newest=newest), _TRIES):
-            changed = changes.apply(wanted, choice)
-            if changed.text in seen or trials.clock.expired():
-                hit = True
-                break
-            seen.add(changed.text)
-            answer = trials.lock(changed.text)
-            if isinstance(answer, Resolution):
-                found.fixes.append((changed, answer))
-                hit = True
-                break
-            tried.append(_attempt(changed, answer))
-            if isinstance(answer, Refutation):
-                clauses.learn(answer.engine.clauses)
-                answer.engine.clauses.close()
-    free = _free(wanted)
-    if not hit:
-        offered = [_any_of(clauses, changes, ground) for ground in free]
+        Where that proves that no release on offer helps, gives a core under which those offered clash.
+        The flag tells that it is not known whether the set helps: something else was in the way.
+        """
+        clauses = self._clauses
+        tried: list[Attempt] = []
+        hit = failed = False
+        for newest in (False,) if any(map(risky, wanted)) else (False, True):
+            for choice in islice(self._choices(wanted, newest=newest), _TRIES):
+                changed = self._changes.apply(wanted, choice)
+                if changed.text in self._seen or self._trials.clock.expired():
+                    hit = True
+                    break
+                self._seen.add(changed.text)
+                answer = self._lock(changed, tried)
+                if answer is None:
+                    hit = True
+                    break
+                if isinstance(answer, Refutation):
+                    clauses.learn(answer.engine.clauses)
+                else:
+                    failed = True
+        if hit:
+            return None, False
+        offered = [clauses.any_of(self._offers.candidates(ground, newest=True)) for ground in _free(wanted)]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
-            return free, clauses.minimal(offered)
-        found.attempts += tried[:1]
-    return free, None
+            return clauses.minimal(offered), False
+        self._found.attempts += tried[:1]
+        return None, failed
 
+    def _choices(self, wanted: Sequence[Ground], *, newest: bool) -> Iterator[dict[Ground, Candidate]]:
+        """Releases and values for what may change, in the order of preference, that what is known does not rule out.
 
-def _any_of(clauses: Clauses, changes: Changes, ground: Ground) -> int:
-    """A variable that stands for any of what a line or a component may become."""
-    return clauses.any_of(changes.candidates(ground, newest=True))
-
-
-def _choices(
-    clauses: Clauses, changes: Changes, wanted: Sequence[Ground], *, newest: bool
-) -> Iterator[dict[Ground, Candidate]]:
-    """Releases and values for what may change, in the order of preference, that what is known does not rule out.
-
-    What is learned while a choice is tried counts for the next. Those with the
-    fewest candidates are chosen first; after so many looks it is given up.
-    """
-    options = {ground: list(changes.candidates(ground, newest=newest)) for ground in _free(wanted)}
-    free = sorted(options, key=lambda ground: len(options[ground]))
-    yield from _complete(clauses, options, free, {}, iter(range(_LOOKS)))
+        What is learned while a choice is tried counts for the next. Those with the
+        fewest candidates are chosen first; after so many looks it is given up.
+        """
+        options = {ground: list(self._offers.candidates(ground, newest=newest)) for ground in _free(wanted)}
+        free = sorted(options, key=lambda ground: len(options[ground]))
+        yield from _complete(self._clauses, options, free, {}, iter(range(_LOOKS)))
 
 
 def _free(wanted: Sequence[Ground]) -> list[Ground]:
@@ -210,8 +217,12 @@ def _open(clauses: Clauses, candidate: Candidate) -> None:
                         clauses.open(other)
 
 
-def _attempt(changed: Changed, answer: Refutation | None) -> Attempt:
-    if answer is None:
-        return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED)
-    statements: dict[Statement, None] = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
-    return Attempt(changes=changed.changes, outcome=Outcome.CONFLICT, because=tuple(statements))
+def _attempt(changed: Changed, answer: Refutation | Failure) -> Attempt:
+    match answer:
+        case Failure(why=""):
+            return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED)
+        case Failure():
+            return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why)
+        case Refutation():
+            statements: dict[Statement, None] = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
+            return Attempt(changes=changed.changes, outcome=Outcome.CONFLICT, because=tuple(statements))

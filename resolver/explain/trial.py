@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from resolver.catalog.protocol import Catalog
@@ -75,6 +76,13 @@ class _Part(Clock):
         return late
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A changed stack could not be decided: within the limit, or for another reason, which `why` tells."""
+
+    why: str = ""
+
+
 class Trials:
     """Locks variants of one problem. `inputs` are the files that it was made from, `cutoff` what overrides theirs."""
 
@@ -104,23 +112,23 @@ class Trials:
         inputs = with_stack(self.inputs, document)
         return compile_problems(inputs, exclude_newer=self._cutoff)[self.at]
 
-    def lock(self, text: str) -> Resolution | Refutation | None:
-        """Solve a changed stack, its builds included; None where that is not decided, or fails for another reason."""
+    def lock(self, text: str) -> Resolution | Refutation | Failure:
+        """Solve a changed stack, its builds included."""
         try:
             problem = self.problem_of(text)
             universe = self._universe.variant(problem)
             lookahead = Lookahead(universe)
             lookahead.expect(universe.roots())
             clock = self.clock.within(self.clock.seconds * _TRIAL_SHARE)
-            answer: Resolution | Refutation | None
-            answer = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
-            if answer is None:
-                answer = prove(universe, clock.tick)
+            found = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
+            answer = found if found is not None else prove(universe, clock.tick)
             if isinstance(answer, Resolution):
                 solve_builds(answer, universe.catalog, tick=clock.tick)
             return answer
-        except (Expired, ResolverError):
-            return None
+        except Expired:
+            return Failure()
+        except ResolverError as error:
+            return Failure(error.message)
 
 
 def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequence[str]) -> Environment:
@@ -146,9 +154,11 @@ def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequen
 def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> Iterator[Warns]:
     wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
     for fact in applied(resolution):
-        pin = resolution.pin(fact.package)
-        if not isinstance(fact, Warns) or fact.package not in matter or pin is None:
+        if not isinstance(fact, Warns):
             continue
-        need = wished.get(pin.name)
-        if need is None or not pins(need.specifier) or not need.specifier.contains(pin.version, prereleases=True):
+        pin = resolution.pin(fact.package)
+        need = wished.get(fact.package)
+        as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
+        averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
+        if averted or (fact.package in matter and not as_wished):
             yield fact

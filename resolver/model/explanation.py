@@ -116,15 +116,20 @@ class Outcome(Enum):
 
     CONFLICT = "conflict"
     UNDECIDED = "undecided"  # the limit of time or search was reached
+    FAILED = "failed"  # something else was in the way, such as an index or a file that cannot be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Changes that were tried and gave no lock. `because` is a contradiction that they still meet."""
+    """Changes that were tried and gave no lock.
+
+    `because` is a contradiction that they still meet, `why` the message of what else was in the way.
+    """
 
     changes: tuple[Change, ...]
     outcome: Outcome
     because: tuple[Statement, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

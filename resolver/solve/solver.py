@@ -19,6 +19,7 @@ from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
+from resolver.solve.ground import Ground, Line
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Provider, Reporter
 from resolver.solve.universe import Universe
@@ -26,7 +27,6 @@ from resolver.solve.universe import Universe
 if TYPE_CHECKING:
     from resolver.solve.clauses import Clauses
     from resolver.solve.complete import CompleteEngine
-    from resolver.solve.ground import Ground
 
 _MAX_ROUNDS = 1_000  # four times what a stack of 200 projects takes; past it the complete engine decides
 
@@ -118,7 +118,10 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 
 
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
-    """A core that does not rest on a file which a fact could make usable; raises what is wrong with the file."""
+    """A core that does not rest on files which a fact could make usable, if there is one.
+
+    Raises what is wrong with such a file where nothing else is in the way.
+    """
     refused: dict[Ground, ResolverError] = {}
     for ground in clauses.known:
         for _, edge in clauses.edges.get(ground, ()):
@@ -127,6 +130,8 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
     if refused.keys().isdisjoint(core):
         return core
     rest = [ground for ground in clauses.known if ground not in refused]
-    if clauses.satisfiable(among=rest):
+    if not clauses.satisfiable(among=rest):
+        return tuple(clauses.minimal(among=rest))
+    if all(ground in refused or isinstance(ground, Line) for ground in core):
         raise next(refused[ground] for ground in core if ground in refused)
-    return tuple(clauses.minimal(among=rest))
+    return core

@@ -11,9 +11,10 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from resolver.model import text
-from resolver.model.fact import Collides, Excludes, Names
+from resolver.model.fact import Collides, Excludes, Names, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.release import Reason, SetAside
+from resolver.model.requirement import Requirement
 from resolver.model.statement import (
     Asks,
     Forbids,
@@ -178,13 +179,24 @@ class _Teller:
             newest=str(project.versions[0]) if project.versions else "",
             refusals=tuple(refusals),
             unreachable=tuple(project.unreachable),
-            meant=self._meant(project.name) if ground.lack is Lack.PROJECT else "",
+            meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
         )
 
-    def _meant(self, name: str) -> str:
-        """The project of a similar name that the facts speak of; empty where there is none."""
-        known = {str(fact.package) for fact in self._facts.values()} - {name}
-        return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.7)), "")
+
+def meant(clauses: Clauses, name: str) -> str:
+    """The project of a similar name that the facts or the stack speak of; empty where there is none."""
+    problem = clauses.universe.problem
+    needs: list[Need] = [ask.need for ask in problem.stack.asks]
+    for fact in problem.facts:
+        match fact:
+            case Requires():
+                needs += fact.needs
+            case Warns():
+                needs += fact.unless
+            case _:
+                pass
+    known = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
+    return next(iter(difflib.get_close_matches(name, sorted(known - {text.name(name)}), n=1, cutoff=0.7)), "")
 
 
 def _asked(origin: StackLine | BuildLine) -> Statement:

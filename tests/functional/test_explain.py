@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from tests.functional.conftest import Setup
 from tests.functional.sources import add_backend
 from tests.functional.workspace import Run, Workspace, tree
-from tests.loopback import LoopbackIndex, delayed
+from tests.loopback import LoopbackIndex, Response, delayed
 
 NAME = "linux-aarch64-py311-cann8.5.0-a2"
 ASCEND = """\
@@ -120,7 +121,7 @@ Ways out, each one solved and checked
      => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
 
 hint: make explain STACK=demo APPLY=A writes the changed stack beside the old one
-A lock from before stays as it was.
+No lock was changed.
 """
     )
     assert run.stderr == f"The report is in locks/demo/{NAME}: conflict.html, .md and .json.\n"
@@ -192,7 +193,7 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
     assert run.stdout.endswith(
         "The limit of time was reached: there may be more conflicts and more ways out.\n"
         "hint: --explain-seconds N gives it more time\n"
-        "A lock from before stays as it was.\n"
+        "No lock was changed.\n"
     )
     assert json.loads(clash.read("conflict.json"))["limited"] is True
 
@@ -238,7 +239,7 @@ def test_apply_writes_the_changed_stack_beside_the_old_one_and_shows_what_differ
     run = explain(clash, "--apply", "A")
     assert run.status == 0
     assert run.stdout.endswith("""\
-A lock from before stays as it was.
+No lock was changed.
 
 --- matrices/stacks/demo.toml
 +++ matrices/stacks/demo-a.toml
@@ -382,6 +383,75 @@ def test_a_project_that_no_index_has_hides_no_other_conflict(clash: Workspace) -
     assert any("the stack asks for trl[vllm]==0.28.0" in texts for texts in told)
     for fix in explained["fixes"]:
         assert ("drop", "nunpy", "") in changes(fix)
+
+
+def test_a_project_of_a_similar_name_is_a_way_out(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("vllm-ascend", "0.13.0")
+    index.add_wheel("vllm", "0.13.0")
+    workspace.facts("vllm-ascend", FACT)
+    workspace.stack("vlm-ascend==0.13.0", target=ASCEND.format(cann="8.5.0"))
+    run = explain(workspace, "--apply", "A")
+    assert "no index has a project `vlm-ascend`: did you mean `vllm-ascend`?" in run.stdout
+    assert "  A  ask for vllm-ascend==0.13.0 instead of vlm-ascend==0.13.0\n" in run.stdout
+    workspace.locked(stack="demo-a")
+
+
+def test_a_newer_glibc_is_a_way_out_and_the_nearest_comes_first(workspace: Workspace, index: LoopbackIndex) -> None:
+    for glibc in ("2_35", "2_31"):
+        index.add_wheel("demo", "1.0", tags=f"cp311-cp311-manylinux_{glibc}_aarch64")
+    index.add_wheel("demo", "1.0", tags="cp311-cp311-manylinux_2_17_x86_64")
+    workspace.stack("demo", target=ASCEND.format(cann="8.5.0"))
+    run = explain(workspace, "--apply", "A")
+    assert "  A  glibc 2.31 instead of 2.28\n" in run.stdout
+    assert '+glibc = "2.31"\n' in run.stdout
+    workspace.locked(stack="demo-a")
+
+
+def test_what_clashes_is_told_before_the_ways_out_are_known(clash: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("trl", "1.1.0", extras={"vllm": ["vllm>=0.10.2,<0.14.0", "slow"]})
+    index.add_wheel("slow", "1.0")
+    gate = threading.Event()
+
+    def held(response: Response) -> Response:
+        gate.wait(60)
+        return response
+
+    index.fault("/simple/pypi/slow/", held)
+    process = clash.start("explain", "demo")
+    try:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(3)]
+        assert said[2] == "Why: these 4 cannot hold together, any 3 of them can\n"
+    finally:
+        gate.set()
+        rest, _ = process.communicate(timeout=60)
+    assert "Ways out, each one solved and checked\n" in rest
+    assert "/simple/pypi/slow/" in [request.path for request in index.requests]
+
+
+def test_what_is_in_the_way_of_a_way_out_is_told(clash: Workspace, index: LoopbackIndex) -> None:
+    index.add_archive("broken", "1.0", static=False)
+    stack(clash, CLASH.replace('"numpy<2"', '"broken"'))
+    run = explain(clash, "--json")
+    told = {attempt["text"] for attempt in run.json["attempts"]}
+    assert any(text.startswith("it could not be locked: `broken-1.0.tar.gz` has no static metadata") for text in told)
+    assert not any("within the limit" in text for text in told)
+    for fix in run.json["fixes"]:
+        assert ("drop", "broken", "") in changes(fix)
+
+
+def test_releases_that_cannot_be_read_do_not_hide_a_conflict(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "2.0", requires=["numpy<2"])
+    index.add_archive("demo", "1.0", static=False)
+    index.add_wheel("numpy", "1.26.4")
+    index.add_wheel("numpy", "2.1.0")
+    workspace.stack("demo", "numpy>=2")
+    run = explain(workspace, "--json")
+    assert run.status == 1, run
+    told = {row["text"] for one in run.json["contradictions"] for row in one["statements"]}
+    assert "demo 2.0 needs numpy<2" in told
+    assert any(text.startswith("demo 1.0 cannot be used: `demo-1.0.tar.gz` has no static metadata") for text in told)
+    assert any(("version", "numpy>=2", "numpy==1.26.4") in changes(fix) for fix in run.json["fixes"])
 
 
 def test_a_cutoff_of_the_stack_can_be_lifted(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -12,7 +12,7 @@ import tomli
 import tomli_w
 from hypothesis import example, given, reject, settings
 
-from resolver.explain.contradictions import cores
+from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.explain import explain
 from resolver.explain.smallest import smallest
 from resolver.explain.trial import Clock
@@ -51,7 +51,9 @@ class Case:
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        return explain(self.refutation, self.inputs, Clock(_SECONDS), fixes=False).contradictions
+        clauses = self.refutation.engine.clauses
+        found = list(cores(clauses, lambda: False)) or [self.refutation.core]
+        return tuple(contradiction(clauses, core) for core in found)
 
     @property
     def values(self) -> Mapping[str, Sequence[str]]:
@@ -381,7 +383,8 @@ def undone(fix: Fix, change: Change, text: str = "") -> str:
         case ChangeKind.VERSION | ChangeKind.EXTRA:
             requires[requires.index(change.after)] = change.before
         case ChangeKind.COMPONENT:
-            table = raw["target"] if change.subject == "python" else raw["target"]["system"]
+            own = change.subject in ("python", "glibc")
+            table = raw["target"] if own else raw["target"]["system"]
             assert table[change.subject] == change.after
             table[change.subject] = change.before
         case ChangeKind.RELAX:

@@ -57,12 +57,16 @@ def requires_sentence(environment: Environment, language: Language) -> str:
 
 def outcome_sentence(attempt: Attempt, language: Language) -> str:
     """Why an attempt gave no lock."""
-    if attempt.outcome is Outcome.UNDECIDED:
-        return words.UNDECIDED(language)
-    if not attempt.because:
-        return words.NO_SOLUTION(language)
-    told = [explanation_sentence(statement, language) for statement in attempt.because]
-    return words.STILL(language, statements=words.SEMICOLON(language).join(told))
+    match attempt.outcome:
+        case Outcome.UNDECIDED:
+            return words.UNDECIDED(language)
+        case Outcome.FAILED:
+            return words.FAILED(language, why=attempt.why)
+        case Outcome.CONFLICT if not attempt.because:
+            return words.NO_SOLUTION(language)
+        case Outcome.CONFLICT:
+            told = [explanation_sentence(statement, language) for statement in attempt.because]
+            return words.STILL(language, statements=words.SEMICOLON(language).join(told))
 
 
 def stack_argument(problem: Problem) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
+from resolver.model.problem import Problem
 from resolver.model.statement import Statement
 from resolver.render.explanation import words
 from resolver.render.explanation.changes import (
@@ -35,7 +36,20 @@ _ATTEMPTS = 10
 
 def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
     """The page for a terminal of `width` columns: plain text that ends with a line break."""
-    return "\n".join(_lines(explanation, language, width)) + "\n"
+    why = why_text(explanation.problem, explanation.contradictions, language, width)
+    return f"{why}\n{ways_text(explanation, language, width)}"
+
+
+def why_text(
+    problem: Problem, contradictions: Sequence[Contradiction], language: Language = "en", width: int = WIDTH
+) -> str:
+    """The first part of the page, which is known first: what has no solution, and why."""
+    return "\n".join(_why(problem, contradictions, language, width)) + "\n"
+
+
+def ways_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
+    """The second part of the page: the ways out."""
+    return "\n".join(_ways(explanation, language, width)) + "\n"
 
 
 def contradictions_lines(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
@@ -83,28 +97,24 @@ def statement_lines(statements: Sequence[Statement], language: Language, width: 
             yield from paragraph(detail, width, "        ", "          ")
 
 
-def _lines(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
-    problem = explanation.problem
+def _why(problem: Problem, contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
     target = target_line(problem, language)
     yield from paragraph(words.NO_ENVIRONMENT(language, stack=problem.stack.name, target=target), width, "")
     yield ""
-    yield from _why(explanation, language, width)
-    yield ""
-    yield from _ways_out(explanation, language, width)
-    if explanation.limited:
-        yield from paragraph(words.LIMITED(language), width, "")
-        yield words.MORE_TIME(language)
-    yield words.OLD_LOCK(language)
-
-
-def _why(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
-    contradictions = explanation.contradictions
     if not contradictions:
         yield from paragraph(words.NO_CONTRADICTION(language), width, "")
         return
     heading = words.WHY(language, claim=overall_claim(contradictions, language))
     yield from paragraph(heading, width, "")
     yield from contradictions_lines(contradictions, language, width)
+
+
+def _ways(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
+    yield from _ways_out(explanation, language, width)
+    if explanation.limited:
+        yield from paragraph(words.LIMITED(language), width, "")
+        yield words.MORE_TIME(language)
+    yield words.OLD_LOCK(language)
 
 
 def _row(number: int, statement: Statement, language: Language) -> Row:

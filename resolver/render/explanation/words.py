@@ -387,6 +387,7 @@ TRIED_MORE = Counted(
 STILL = Words("still: {statements}", "仍有冲突：{statements}")
 NO_SOLUTION = Words("no solution", "无解")
 UNDECIDED = Words("not decided within the limit", "在限制内未能得出结论")
+FAILED = Words("it could not be locked: {why}", "无法锁定：{why}")
 PROJECTS = Counted(
     Words("{count} project: {pins}", "共 {count} 个项目：{pins}"),
     Words("{count} projects: {pins}", "共 {count} 个项目：{pins}"),
@@ -413,6 +414,10 @@ MAY_HAVE_NEWER = Words(
 )
 UNTRIED = Words("Another release could not be tried: {why}", "无法尝试其他版本：{why}")
 SOLVABLE = Words("{stack} has a solution for {target}: nothing clashes.", "{stack} 在 {target} 上有解，没有冲突。")
+NOT_WRITTEN = Words(
+    "{stack} has a solution for {target}. It was not written: a stack's targets are locked together.",
+    "{stack} 在 {target} 上有解，但未写入：同一软件栈的所有目标一起锁定。",
+)
 SEE_PACKAGE = Words(
     "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
 )
@@ -420,7 +425,7 @@ WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {p
 REPORT_IN = Words(
     "The report is in {folder}: conflict.html, .md and .json.", "报告位于 {folder}：conflict.html、.md 与 .json。"
 )
-OLD_LOCK = Words("A lock from before stays as it was.", "已有的锁文件保持不变。")
+OLD_LOCK = Words("No lock was changed.", "没有改动任何锁文件。")
 
 # --- headings and labels of Markdown and HTML
 

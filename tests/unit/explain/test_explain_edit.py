@@ -114,3 +114,14 @@ def test_one_more_table_at_the_end() -> None:
     assert first.text == STACK + '\n[[relax]]\nfact = "vllm-1"\nreason = "we tried"\n'
     second = first.with_table("relax", {**row, "fact": "vllm-2"})
     assert [one["fact"] for one in tomli.loads(second.text)["relax"]] == ["vllm-1", "vllm-2"]
+
+
+def test_a_key_that_was_not_there_comes_after_the_others_of_its_table() -> None:
+    changed = StackText(STACK).with_value(("target", "glibc"), "2.31").text
+    assert changed == STACK.replace('platform = "linux-aarch64"\n', 'platform = "linux-aarch64"\nglibc = "2.31"\n')
+
+
+def test_a_key_that_was_not_there_in_one_of_several_tables() -> None:
+    text = STACK.replace("[target]", "[[target]]") + '\n[[target]]\nplatform = "linux-x86_64"\npython = "3.10"\n'
+    changed = StackText(text).with_value(("target", 1, "glibc"), "2.31").text
+    assert changed == text + 'glibc = "2.31"\n'

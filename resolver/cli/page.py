@@ -1,0 +1,37 @@
+"""The page of a conflict on a terminal, written part by part as it becomes known."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from resolver.cli.progress import Progress
+from resolver.model.explanation import Contradiction, Explanation
+from resolver.model.problem import Problem
+from resolver.render.explanation.text import ways_text, why_text
+from resolver.render.explanation.words import Language
+
+
+class Page:
+    """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart."""
+
+    def __init__(self, out: TextIO | None, language: Language, progress: Progress) -> None:
+        self._out = out
+        self._language = language
+        self._progress = progress
+        self._begun = False
+
+    def why(self, problem: Problem, contradictions: tuple[Contradiction, ...]) -> None:
+        """The first part: it is there long before the ways out are."""
+        self.write(("\n" if self._begun else "") + why_text(problem, contradictions, self._language) + "\n")
+
+    def ways(self, explanation: Explanation) -> None:
+        """The second part."""
+        self.write(ways_text(explanation, self._language))
+
+    def write(self, text: str) -> None:
+        """Text between the pages, or of another answer."""
+        if self._out is not None:
+            self._progress.clear()
+            self._out.write(text)
+            self._out.flush()
+            self._begun = True

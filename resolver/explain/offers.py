@@ -1,0 +1,115 @@
+"""What a line or a component may become, in the order of preference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packaging.specifiers import SpecifierSet
+
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.component import ComponentRequirement
+from resolver.model.fact import Fact, Requires, Warns
+from resolver.model.origin import BuildLine, StackLine
+from resolver.model.package import Kind, Package
+from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
+from resolver.solve.admits import names_prerelease
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Component, Ground, Line
+from resolver.solve.project import Project
+
+
+class Offers:
+    """The releases and values on offer for the wishes of one problem."""
+
+    def __init__(self, clauses: Clauses, problem: Problem) -> None:
+        self._clauses = clauses
+        self._problem = problem
+        self._needs = {ask.origin: ask.need for ask in problem.stack.asks}
+        self._about: dict[str, list[Fact]] = {}
+        self._unsure: dict[Candidate, bool] = {}
+        for fact in problem.facts:
+            self._about.setdefault(fact.package, []).append(fact)
+
+    def candidates(self, ground: Ground, *, newest: bool) -> Iterator[Candidate]:
+        """What a line or a component may become, the nearest to the wish first, or the newest."""
+        if isinstance(ground, Component):
+            yield from self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
+            return
+        assert isinstance(ground, Line)  # noqa: S101  nothing else has candidates
+        need = self._need(ground.origin)
+        package = Package(need.name)
+        self._clauses.introduce(package)
+        wish = need.specifier
+        releases = [
+            one
+            for one in self._clauses.packages[package]
+            if isinstance(one.chosen, Release)
+            and not one.chosen.yanked
+            and not wish.contains(one.version, prereleases=True)
+        ]
+        stable = [one for one in releases if not one.version.is_prerelease]
+        if newest or not names_prerelease(wish):
+            releases = stable or releases
+        if newest:
+            releases.sort(key=_position)  # not what the lock before had
+        else:
+            at = _wished(wish, self._clauses.universe.project(need.name))
+            releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
+        # last comes what there is something to say against, and what the tables of its project leave out
+        yield from sorted(releases, key=self.is_unsure)
+
+    def steps(self, origin: StackLine | BuildLine, candidate: Candidate) -> int:
+        """How many releases newer than a line's wish a candidate is; negative where it is older."""
+        need = self._need(origin)
+        return _wished(need.specifier, self._clauses.universe.project(need.name)) - _position(candidate)
+
+    def is_unsure(self, candidate: Candidate) -> bool:
+        """Whether there is something to say against a release, or the tables of its project leave it out."""
+        known = self._unsure.get(candidate)
+        if known is None:
+            release = isinstance(candidate.chosen, Release)
+            known = self._unsure[candidate] = release and (self._has_faults(candidate) or self._is_unlisted(candidate))
+        return known
+
+    def _has_faults(self, candidate: Candidate) -> bool:
+        """Whether a warning speaks of a release that nothing about the target makes needless."""
+        system = self._problem.target.system
+        for fact in self._about.get(candidate.package.name, ()):
+            if isinstance(fact, Warns) and not fact.extra and fact.speaks_of(candidate.version):
+                stated = [need for need in fact.unless if isinstance(need, ComponentRequirement)]
+                if not any(need.component not in system or need.allows(system[need.component]) for need in stated):
+                    return True
+        return False
+
+    def _is_unlisted(self, candidate: Candidate) -> bool:
+        """Whether facts say which CANN the project's releases need, but not for this one."""
+        stated = [
+            fact
+            for fact in self._about.get(candidate.package.name, ())
+            if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs)
+        ]
+        return bool(stated) and not any(fact.speaks_of(candidate.version) for fact in stated)
+
+    def _need(self, origin: StackLine | BuildLine) -> Requirement:
+        need = self._needs[origin]
+        assert isinstance(need, Requirement)  # noqa: S101  lines about components have no candidates
+        return need
+
+
+def _wished(wish: SpecifierSet, project: Project) -> int:
+    """Where a wish stands among the releases."""
+    mask = project.mask(wish)
+    if mask:
+        return next(project.positions(mask))
+    bounds = [text.version(one.version.removesuffix(".*")) for one in wish]
+    highest = max((bound for bound in bounds if bound is not None), default=None)
+    if highest is None:
+        return 0
+    return sum(1 for version in project.versions if version > highest)
+
+
+def _position(candidate: Candidate) -> int:
+    assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases stand in an order
+    return candidate.chosen.position

@@ -1,0 +1,99 @@
+"""What a change costs: fewest and smallest first, and what goes against a fact last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from resolver.model import text
+from resolver.model.fact import Builds, Excludes, Names, Requires, Strength
+from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
+from resolver.model.statement import Lack, Source
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
+
+UNSURE = 200  # for a release with known faults, or that the tables of its project leave out
+RENAME = 50  # of a project that no index has to one of a similar name
+ADD = 120  # a fact that is there, but that the stack leaves out
+SPLIT = 400  # two environments: dearer than three other versions, cheaper than to go without a line
+OVERRIDE = 900
+_VERSION = 100
+_EXTRA = 130
+_CUTOFF = 170
+_PRERELEASES = 180
+_DROP = 600
+_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # another machine is the dearest
+_RELAX = {Strength.OBSERVED: 500, Strength.DOCUMENTED: 600, Strength.VENDOR: 700}
+
+
+class Prices:
+    """What it costs to change the grounds of one problem. `own_cutoff`: its stack has one, which can be changed."""
+
+    def __init__(self, clauses: Clauses, problem: Problem, *, own_cutoff: bool) -> None:
+        self._clauses = clauses
+        self._asks = problem.stack.asks
+        self._facts = {fact.id: fact for fact in problem.facts}
+        self._own_cutoff = own_cutoff
+        self._places = {ask.origin: at for at, ask in reversed(list(enumerate(problem.stack.asks)))}
+
+    def of(self, ground: Ground) -> int | None:
+        """What changing a ground costs; None where the user cannot change it."""
+        match ground:
+            case Line(origin, aspect) if origin in self._places:
+                return self._of_line(self._places[origin], aspect)
+            case Component():
+                return _COMPONENT.get(ground.name)
+            case Said() if ground.source is Source.METADATA:
+                return OVERRIDE
+            case Said() | Taken() if ground.fact in self._facts:
+                fact = self._facts[ground.fact]
+                if isinstance(fact, Builds):
+                    return OVERRIDE  # what the archive itself says of its requirements
+                return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
+            case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
+                return _CUTOFF
+            case Lacking() if ground.lack is Lack.PRERELEASE:
+                return _PRERELEASES
+            case _:
+                return None
+
+    def _of_line(self, place: int, aspect: str) -> int | None:
+        later = len(self._asks) - place  # of two equal changes the later line's is cheaper
+        if aspect == "version":
+            # a line about a component: the component itself may change
+            return later + _VERSION if isinstance(self._asks[place].need, Requirement) else None
+        if aspect:
+            return later + _EXTRA
+        return later + _DROP if len(self._asks) > 1 else None
+
+    def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:
+        """Whether a set of changes leaves anything to lock."""
+        return sum(map(drops, wanted)) < len(self._places)
+
+    def same(self, ground: Ground) -> list[Ground]:
+        """The grounds that change together with one: a `replaces` fact takes out all that is said of a project."""
+        if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
+            return [one for one in self._clauses.known if isinstance(one, Lacking) and one.lack is Lack.CUTOFF]
+        if not self.is_override(ground):
+            return [ground]
+        key = (ground.package.name, text.requirement(ground.text).name)
+        return [
+            other
+            for other in self._clauses.known
+            if self.is_override(other) and other.package.name == key[0] and text.requirement(other.text).name == key[1]
+        ]
+
+    def is_override(self, ground: Ground) -> TypeGuard[Said]:
+        """Whether a ground changes by a fact that replaces what upstream says."""
+        return isinstance(ground, Said) and self.of(ground) == OVERRIDE
+
+
+def risky(ground: Ground) -> bool:
+    """Whether changing a ground goes against a fact, or against what upstream says of its package."""
+    return isinstance(ground, (Said, Taken))
+
+
+def drops(ground: Ground) -> bool:
+    """Whether changing a ground leaves its line out."""
+    return isinstance(ground, Line) and not ground.aspect
