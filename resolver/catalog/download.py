@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
+from resolver.catalog.wire import Response
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
-
-if TYPE_CHECKING:
-    import httpx
 
 ARCHIVE_LIMIT: Final = 2 << 30
 WHEEL_LIMIT: Final = 8 << 30
@@ -48,13 +46,13 @@ class Downloads:
     async def fetch(self, file: File) -> Download:
         """Download a file and check what the page says of it; raises IndexFailure."""
 
-        async def consume(response: httpx.Response) -> Download:
+        async def consume(response: Response) -> Download:
             check_status(response.status_code, file)
             return await self.keep(response, file)
 
         return await self._client.request(file.url, consume, headers=PLAIN, long=True)
 
-    async def keep(self, response: httpx.Response, file: File) -> Download:
+    async def keep(self, response: Response, file: File) -> Download:
         """Write an answer's body to a file, and check what the page says of it; raises IndexFailure."""
         limit = WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
         limit = limit if file.size is None else min(limit, file.size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from resolver.catalog.archive import read_archive, read_member
 from resolver.catalog.download import PLAIN, Download, Downloads, check_status
@@ -15,12 +14,10 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.ranges import Ranges
 from resolver.catalog.stored import Hashed, Stored, metadata_key
 from resolver.catalog.wheel import METADATA_LIMIT
+from resolver.catalog.wire import Response
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure
 from resolver.model.release import Archive, File, Metadata
-
-if TYPE_CHECKING:
-    import httpx
 
 
 class Files:
@@ -115,7 +112,7 @@ class Files:
         conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
         headers = PLAIN | {field: value for field, value in conditions.items() if value}
 
-        async def consume(response: httpx.Response) -> Hashed:
+        async def consume(response: Response) -> Hashed:
             if response.status_code == 304 and known is not None:
                 return known
             check_status(response.status_code, file)

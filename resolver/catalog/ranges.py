@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from resolver.catalog.download import PLAIN, Download, Downloads, check_status
 from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, MissingSpanError, Sparse, read_metadata
+from resolver.catalog.wire import Response
 from resolver.errors import IndexFailure
 from resolver.model.release import File
-
-if TYPE_CHECKING:
-    import httpx
 
 # Holds the list of members and METADATA of nine wheels in ten, as METADATA comes last but for the list.
 _TAIL: Final = 64 << 10
@@ -91,7 +89,7 @@ class Ranges:
     async def _fetch(self, file: File, span: str) -> _Part | Download:
         """A part, or the whole file from a server that does not know ranges; raises _DistrustError for neither."""
 
-        async def consume(response: httpx.Response) -> _Part | Download:
+        async def consume(response: Response) -> _Part | Download:
             if response.status_code == 200:
                 return await self._downloads.keep(response, file)
             if response.status_code != 206:

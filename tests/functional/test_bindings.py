@@ -136,7 +136,7 @@ def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, inde
     workspace.stack("torch-npu")
     run = workspace.locked()
     assert run.stderr == (
-        "warning: Index `vendor` cannot be reached. All connection attempts failed (2 tries). "
+        "warning: Index `vendor` cannot be reached. [Errno 111] Connection refused (2 tries). "
         "Its projects are looked up on the next index bound to them.\n"
     )
     assert f"1 warning: - {PASSED_OVER} Next:" in " ".join(run.stdout.split())
@@ -153,7 +153,7 @@ def test_fail_is_status_3(workspace: Workspace, index: LoopbackIndex, take: str)
     assert run.stderr == (
         "error: Index `vendor` cannot be reached.\n"
         "  at <server>/simple/torch-npu/\n"
-        "  All connection attempts failed (4 tries).\n"
+        "  [Errno 111] Connection refused (4 tries).\n"
         "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
     )
     assert (run.status, run.stdout) == (3, "")

@@ -1,4 +1,4 @@
-"""Requests: redirects, credentials, certificates, proxies, HTTP/2."""
+"""Requests: redirects, credentials, certificates, proxies, connections."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeVar
 
-import h2.config
-import h2.connection
-import h2.events
 import pytest
 
 from resolver.catalog.address import read_root
 from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.wire import CONNECTIONS
 from resolver.errors import IndexFailure, InputError
 
 T = TypeVar("T")
@@ -47,10 +46,15 @@ class Server:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.answers: dict[str, Answer] = {}
         self.seen: list[tuple[str, Mapping[str, str]]] = []
+        self.connections = 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                outer.connections += 1
+                super().setup()
 
             def do_GET(self) -> None:
                 outer.seen.append((self.path, {key.lower(): value for key, value in self.headers.items()}))
@@ -163,8 +167,6 @@ def test_a_body_beyond_the_limit(server: Server) -> None:
 
 def test_a_server_says_when_to_come_again(server: Server) -> None:
     server.answers = {"/a": (429, {"Retry-After": "0.3"}, b"")}
-    import time
-
     begin = time.monotonic()
     failure(Unreachable, lambda: get(f"{server.url}/a", patience=Patience(tries=2, pause=0.01)))
     assert 0.3 <= time.monotonic() - begin < 5
@@ -256,7 +258,9 @@ def test_everything_else_goes_through_the_proxy(server: Server, monkeypatch: pyt
         monkeypatch.setenv("HTTPS_PROXY", server.url)
     pip = PipConfig(index_url="", proxy=server.url if by_pip else "")
     message = failure(Unreachable, lambda: get("https://index.example/simple/", pip))
-    assert message.startswith("index.example cannot be reached.\n  at https://index.example/simple/\n  501 ")
+    assert message.startswith(
+        "index.example cannot be reached.\n  at https://index.example/simple/\n  Tunnel connection failed: 501 "
+    )
 
 
 def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +270,7 @@ def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in str(caught.value)
 
 
-# --- certificates and HTTP/2
+# --- certificates and connections
 
 
 @pytest.fixture(scope="module")
@@ -325,38 +329,39 @@ def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
         assert caught.value.where == str(path)
 
 
-def test_many_requests_share_one_connection_over_http2(certificate: tuple[Path, Path]) -> None:
-    connections: list[asyncio.Future[None]] = []
+def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:
+    with serving(server_context(certificate)) as server:
+        server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {"/same": (304, {}, b"")}
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        ended = asyncio.get_running_loop().create_future()
-        connections.append(ended)
-        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
-        connection.initiate_connection()
-        while True:
-            writer.write(connection.data_to_send())
-            data = await reader.read(65536)
-            if not data:
-                break
-            for event in connection.receive_data(data):
-                if isinstance(event, h2.events.RequestReceived):
-                    connection.send_headers(event.stream_id, [(":status", "200"), ("content-length", "4")])
-                    connection.send_data(event.stream_id, b"here", end_stream=True)
-        writer.close()
-        with suppress(ConnectionError, ssl.SSLError):
-            await writer.wait_closed()
-        ended.set_result(None)
+        async def run() -> list[Reply]:
+            client = Client(PipConfig(index_url="", cert=str(certificate[0])), Meter())
+            try:
+                names = [str(n) for n in range(200)] + ["same"] * 50
+                return await asyncio.gather(*(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names))
+            finally:
+                await client.close()
 
-    async def run() -> list[Reply]:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=server_context(certificate, "h2"))
-        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        client = Client(PipConfig(index_url="", cert=str(certificate[0])), Meter())
-        try:
-            return await asyncio.gather(*(client.get(f"{url}/{n}", headers={}, limit=9) for n in range(50)))
-        finally:
-            await client.close()
-            await asyncio.wait_for(asyncio.gather(*connections), 10)
-            server.close()
+        replies = asyncio.run(run())
+    assert [reply.body for reply in replies] == [b"here"] * 200 + [b""] * 50
+    assert server.connections <= CONNECTIONS
 
-    assert [reply.body for reply in asyncio.run(run())] == [b"here"] * 50
-    assert len(connections) == 1
+
+def test_what_is_broken_off_ends_at_once() -> None:
+    """A read that would last for its whole time limit does not keep a run from ending."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
+
+        async def run() -> float:
+            client = Client(PipConfig(index_url="", timeout=60), Meter())
+            task = asyncio.ensure_future(client.get(url, headers={}, limit=9))
+            connection, _ = await asyncio.to_thread(silent.accept)
+            with connection:
+                begin = time.monotonic()
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await client.close()
+                return time.monotonic() - begin
+
+        assert asyncio.run(run()) < 5

@@ -1,0 +1,71 @@
+"""Blocking calls from an event loop, in threads that nobody waits for at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_Job = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
+
+
+class Threads:
+    """At most so many threads, begun as they are needed.
+
+    Those of `concurrent.futures` are waited for when the interpreter ends: a
+    run that is broken off would hang until a dead host's time is up.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._begun = 0
+        self._busy = 0
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """What a call returns or raises."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._busy += 1
+        if self._busy > self._begun and self._begun < self._most:
+            self._begun += 1
+            threading.Thread(target=self._work, name=f"ascend-lock-{self._begun}", daemon=True).start()
+        self._jobs.put((loop, future, call))
+        try:
+            return await future
+        finally:
+            self._busy -= 1
+
+    def close(self) -> None:
+        """Let the threads end when they have done what they are at."""
+        for _ in range(self._begun):
+            self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            loop, future, call = job
+            if future.cancelled():
+                continue
+            result: Any = None
+            failure: BaseException | None = None
+            try:
+                result = call()
+            except BaseException as error:
+                failure = error
+            with suppress(RuntimeError):  # the loop is closed: nobody wants to know any more
+                loop.call_soon_threadsafe(_settle, future, result, failure)
+            del job, loop, future, call, result, failure
+
+
+def _settle(future: asyncio.Future[Any], result: Any, failure: BaseException | None) -> None:
+    if future.done():
+        return
+    if failure is not None:
+        future.set_exception(failure)
+    else:
+        future.set_result(result)

@@ -1,0 +1,208 @@
+"""One request and its answer, by urllib3: connections, proxies, what an exception means.
+
+HTTP/1.1 over some connections, read in threads, costs a quarter of the CPU time of
+HTTP/2 in Python (benchmarks/FINDINGS.md), and no more wall time.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from resolver.catalog.address import is_loopback, without_credentials
+from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.threads import Threads
+from resolver.catalog.tls import trust
+from resolver.errors import InputError
+
+if TYPE_CHECKING:
+    import urllib3
+
+T = TypeVar("T")
+
+CONNECTIONS: Final = 16  # with more than some 24 at once a resolver was seen to drop questions for a host's name
+_CHUNK: Final = 256 << 10
+
+
+class WireError(Exception):
+    """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known."""
+
+    def __init__(self, why: str, *, certificate: bool = False, unknown_name: bool = False) -> None:
+        super().__init__(why)
+        self.certificate = certificate
+        self.unknown_name = unknown_name
+
+
+class Response:
+    """An answer whose body is still to be read; `aclose` must be awaited."""
+
+    def __init__(self, wire: Wire, raw: urllib3.BaseHTTPResponse, url: str) -> None:
+        self._wire = wire
+        self._raw = raw
+        self.url = url
+        self.status_code = raw.status
+        self.reason_phrase = raw.reason or ""
+        self.headers: Mapping[str, str] = raw.headers  # compares names without case
+
+    async def read(self, limit: int) -> bytes | None:
+        """The whole body, decompressed; None where it is longer than `limit` bytes. Raises WireError."""
+
+        def read() -> bytes | None:
+            chunks = []
+            size = 0
+            while chunk := self._raw.read(min(_CHUNK, limit + 1 - size), decode_content=True):
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > limit:
+                    return None
+            return b"".join(chunks)
+
+        return await self._wire.run(read)
+
+    async def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """The body piece by piece, decompressed; raises WireError."""
+        while chunk := await self._wire.run(lambda: self._raw.read(_CHUNK, decode_content=True)):
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Let go of the connection: for further use where all was read."""
+        self._wire.let_go(self._raw)
+
+
+class Wire:
+    """Connections, each to be used again. Lives on an event loop; `close` ends what still runs."""
+
+    def __init__(self, pip: PipConfig) -> None:
+        import urllib3
+
+        self._timeout = pip.timeout
+        self._context = trust(pip, os.environ)
+        self._threads = Threads(CONNECTIONS)
+        self._open: dict[int, urllib3.BaseHTTPResponse] = {}
+        self._direct = urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=self._context)
+        self._proxies = {"all": pip.proxy} if pip.proxy else getproxies()
+        self._by_pip = bool(pip.proxy)
+        self._through: dict[str, urllib3.PoolManager] = {}
+        for scheme in ("http", "https", "all"):
+            if self._proxies.get(scheme):
+                self._proxy(self._proxies[scheme])  # one that cannot be used is told at once
+
+    async def send(self, url: str, headers: Mapping[str, str], connect: float) -> Response:
+        """Send a GET; raises WireError, and ValueError for what is no address."""
+        import urllib3
+
+        manager = self._manager(url)
+        timeout = urllib3.Timeout(connect=connect, read=self._timeout)
+
+        def send() -> urllib3.BaseHTTPResponse:
+            raw = manager.urlopen(
+                "GET", url, headers=headers, redirect=False, retries=False, timeout=timeout, preload_content=False
+            )
+            self._open[id(raw)] = raw
+            return raw
+
+        return Response(self, await self.run(send), url)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """A blocking call in a thread; raises WireError for all that urllib3 does."""
+        import urllib3
+
+        try:
+            return await self._threads.run(call)
+        except urllib3.exceptions.LocationValueError as error:
+            raise ValueError(str(error)) from None
+        except (urllib3.exceptions.HTTPError, OSError, ssl.SSLError) as error:
+            raise _explained(error) from None
+
+    def let_go(self, raw: urllib3.BaseHTTPResponse) -> None:
+        """Put a connection back, or close it where not all was read."""
+        self._open.pop(id(raw), None)
+        if raw.length_remaining == 0:
+            raw.drain_conn()
+        elif raw.connection is not None:
+            raw.close()
+
+    def close(self) -> None:
+        """Close all connections. What waits for one of them fails."""
+        for raw in list(self._open.values()):
+            with suppress(Exception):  # it may be at its end just now
+                raw.shutdown()
+        self._threads.close()
+        for manager in (self._direct, *self._through.values()):
+            manager.clear()
+
+    def _manager(self, url: str) -> urllib3.PoolManager:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        # What is asked over plain http must not leave this machine, not even to a proxy.
+        if is_loopback(host) or (not self._by_pip and proxy_bypass(host)):
+            return self._direct
+        address = self._proxies.get(parts.scheme) or self._proxies.get("all")
+        return self._proxy(address) if address else self._direct
+
+    def _proxy(self, address: str) -> urllib3.PoolManager:
+        if address not in self._through:
+            self._through[address] = self._open_proxy(address if "://" in address else f"http://{address}")
+        return self._through[address]
+
+    def _open_proxy(self, address: str) -> urllib3.PoolManager:
+        import urllib3
+
+        try:
+            if address.lower().startswith("socks"):
+                from urllib3.contrib.socks import SOCKSProxyManager
+
+                return SOCKSProxyManager(address, maxsize=CONNECTIONS, ssl_context=self._context)
+            parts = urlsplit(address)
+            given = f"{parts.username or ''}:{parts.password or ''}" if parts.username else ""
+            headers = urllib3.make_headers(proxy_basic_auth=unquote(given)) if given else None
+            return urllib3.ProxyManager(
+                without_credentials(address),
+                maxsize=CONNECTIONS,
+                proxy_headers=headers,
+                ssl_context=self._context,
+                proxy_ssl_context=self._context,
+            )
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise InputError(
+                "The proxy settings cannot be used.",
+                where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
+                why=without_credentials(str(error)),
+            ) from None
+
+
+def _explained(error: Exception) -> WireError:
+    """What lies at the bottom of an exception, for people."""
+    import urllib3.exceptions as known
+
+    cause = _root(error)
+    match error:
+        case known.ConnectTimeoutError() if not isinstance(error, known.NewConnectionError):
+            return WireError("No connection within the time limit")
+        case known.ReadTimeoutError() | TimeoutError():
+            return WireError("It stopped answering")
+        case _ if isinstance(cause, known.IncompleteRead):
+            return WireError(f"It closed the connection after {cause.partial} bytes, {cause.expected} before the end")
+        case _:
+            why = without_credentials(str(cause)) or type(cause).__name__
+            return WireError(
+                why,
+                certificate="CERTIFICATE_VERIFY_FAILED" in why,
+                unknown_name=isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME,
+            )
+
+
+def _root(error: BaseException) -> BaseException:
+    """The exception that others were made from: urllib3 keeps it as an argument, or as a cause."""
+    while True:
+        inner = next((one for one in reversed(error.args) if isinstance(one, BaseException)), None)
+        inner = inner or error.__cause__ or (error.__context__ if not error.__suppress_context__ else None)
+        if inner is None or inner is error:
+            return error
+        error = inner
