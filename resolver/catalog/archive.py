@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from resolver.catalog import pyproject
 from resolver.catalog.guarded import Guarded, TooLargeError
@@ -18,6 +19,12 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive
 
+_Wanted = Callable[[str, int], bool]  # name below the top folder, size
+
+_STATIC = ("PKG-INFO", "pyproject.toml")
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt|requirements/[\w.-]+\.txt")
+_TEXT_LIMIT: Final = 1 << 20
+_MOST_TEXTS: Final = 64
 _MEMBER_LIMIT: Final = 8 << 20
 _MOST_MEMBERS: Final = 200_000
 _UNPACKED_LIMIT: Final = 8 << 30
@@ -28,12 +35,38 @@ _HEADER_LIMIT: Final = 16 << 20  # for a tar's extended headers, and a zip's lis
 _NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python", "provides-extra": "Provides-Extra"}
 
 
-def read_archive(path: Path, release: Release, where: str) -> Archive:
-    """What PKG-INFO and pyproject.toml say without running anything; `where` is the address for a failure.
+class Contents(NamedTuple):
+    """What was read of a source archive in one pass: what is static, and the texts of its requirements files."""
+
+    archive: Archive
+    texts: Mapping[str, str]
+
+
+def read_archive(path: Path, release: Release, where: str) -> Contents:
+    """Read without running anything; `where` is the address for a failure.
 
     Raises UnusableFile where the archive cannot be read, IndexFailure where it is of another release.
     """
-    found = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
+    kept: set[str] = set()
+
+    def wanted(name: str, size: int) -> bool:
+        if name in _STATIC:
+            return True
+        if _REQUIREMENTS.fullmatch(name) is None or size > _TEXT_LIMIT or len(kept) >= _MOST_TEXTS:
+            return False
+        kept.add(name)
+        return True
+
+    found = _read_members(path, release, wanted)
+    texts = {}
+    for name in kept & found.keys():
+        with suppress(UnicodeDecodeError):  # told when it is asked for
+            texts[name] = found[name].decode("utf-8-sig")
+    return Contents(_read_static(found, release, where), texts)
+
+
+def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Archive:
+    """What PKG-INFO and pyproject.toml say."""
     project = pyproject.read(found["pyproject.toml"], release) if "pyproject.toml" in found else None
     build_requires = project.build_requires if project else None
     if "PKG-INFO" not in found:
@@ -61,7 +94,7 @@ def read_archive(path: Path, release: Release, where: str) -> Archive:
 
 def read_member(path: Path, release: Release, member: str) -> str:
     """The text of one file below the archive's top folder; raises UnusableFile where there is none."""
-    found = _read_members(path, release, (member,))
+    found = _read_members(path, release, lambda name, _: name == member)
     if member not in found:
         raise UnusableFile(f"{release.filename} has no file {member}")
     try:
@@ -70,9 +103,8 @@ def read_member(path: Path, release: Release, member: str) -> str:
         raise UnusableFile(f"{member} in {release.filename} is not UTF-8") from None
 
 
-def _read_members(path: Path, release: Release, wanted: Iterable[str]) -> dict[str, bytes]:
-    """The files of these names in the top folder. The last of several with one name counts, as when unpacked."""
-    wanted = frozenset(wanted)
+def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, bytes]:
+    """The wanted files below the top folder. The last of several with one name counts, as when unpacked."""
     found: dict[str, dict[str, bytes]] = {}
     with _explained(release):
         for top, rest, content in _members(path, release, wanted):
@@ -109,14 +141,14 @@ def _explained(release: Release) -> Iterator[None]:
         raise UnusableFile(f"{release.filename} is no readable archive: {error}") from None
 
 
-def _members(path: Path, release: Release, wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:
+def _members(path: Path, release: Release, wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
     """Top folder, name below it, and content of each regular file that is wanted."""
     reader = _zip_members if release.filename.endswith(".zip") else _tar_members
     with path.open("rb") as file:
         yield from reader(file, wanted)
 
 
-def _tar_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:
+def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
     import gzip
 
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
@@ -127,7 +159,7 @@ def _tar_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str,
                 archive.members.clear()  # tarfile would keep all 200,000
                 count = _count(count)
                 top, rest = _split(info.name)
-                if rest in wanted and info.isreg():
+                if info.isreg() and wanted(rest, info.size):
                     _check_size(rest, info.size)
                     content = archive.extractfile(info)
                     if content is not None:
@@ -137,14 +169,14 @@ def _tar_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str,
             pass
 
 
-def _zip_members(file: IO[bytes], wanted: frozenset[str]) -> Iterator[tuple[str, str, bytes]]:
+def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
     source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
     with zipfile.ZipFile(source) as archive:
         for count, info in enumerate(archive.infolist()):
             _count(count)
             top, rest = _split(info.filename)
             mode = info.external_attr >> 16
-            if rest in wanted and not info.is_dir() and not stat.S_ISLNK(mode):
+            if not info.is_dir() and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
                 _check_size(rest, info.file_size)
                 with archive.open(info) as member:
                     content = member.read(_MEMBER_LIMIT + 1)

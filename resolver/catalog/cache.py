@@ -123,8 +123,8 @@ class Cache:
 
     def _sweep(self, folder: str) -> None:
         """Make the folder of unfinished entries; remove those that processes left behind when killed."""
-        self._swept = True
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+        self._swept = True
         oldest = time.time() - _STALE
         with os.scandir(folder) as entries:
             for entry in entries:

@@ -88,10 +88,12 @@ class Files:
             return known
         download = await self._download(file)
         try:
-            archive = await asyncio.to_thread(read_archive, download.path, release, file.url)
+            archive, texts = await asyncio.to_thread(read_archive, download.path, release, file.url)
         except UnusableFile as error:
             self._stored.put("archive", file.sha256, str(error))
             raise
+        for path, text in texts.items() if file.sha256 else ():
+            self._stored.put("member", f"{file.sha256}/{path}", text)
         self._stored.put("archive", file.sha256, archive)
         return archive
 

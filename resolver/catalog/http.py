@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 from resolver.catalog.address import Origin, Root, is_allowed, origin, without_credentials
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.threads import Threads
 from resolver.catalog.wire import CONNECTIONS, Response, Wire, WireError
 from resolver.errors import IndexFailure, InputError
 
@@ -23,6 +24,7 @@ T = TypeVar("T")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS: Final = 10
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
+_ASIDE: Final = 2  # a page of 5 MB takes 50 MB while it is parsed
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _HEADERS: Final = {"User-Agent": "ascend-lock", "Accept-Encoding": "gzip, deflate"}
 
@@ -76,12 +78,18 @@ class Client:
         self._auth: dict[Origin, str] = {}
         self._netrc = _read_netrc()
         self._wire = Wire(pip)
+        self._aside = Threads(_ASIDE)
         # Files are long, so they must not keep pages from being asked for.
         self._few = {long: asyncio.Semaphore(CONNECTIONS // 2 if long else CONNECTIONS) for long in (False, True)}
 
     async def close(self) -> None:
         """Close all connections."""
         self._wire.close()
+        self._aside.close()
+
+    async def aside(self, call: Callable[[], T]) -> T:
+        """What a call returns or raises; it does not keep the event loop from its work."""
+        return await self._aside.run(call)
 
     def remember(self, root: Root) -> None:
         """Send the credentials of an index to its own origin, and nowhere else."""

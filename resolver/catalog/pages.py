@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from packaging.utils import NormalizedName
 
 from resolver.catalog import simple
 from resolver.catalog.address import Root
-from resolver.catalog.http import BRIEF, Client, Patience, Unreachable
+from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.shelf import Record, Shelf, parsed_key
+from resolver.catalog.wire import CONNECTIONS
 from resolver.errors import IndexFailure
 from resolver.model.release import Page
 
@@ -28,6 +30,7 @@ class Pages:
         self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
+        self._few = asyncio.Semaphore(CONNECTIONS)  # no more bodies than these are held in memory
 
     async def lookup(self, client: Client, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project; raises IndexFailure and InputError."""
@@ -81,6 +84,12 @@ class Pages:
     async def _fetch(
         self, client: Client, root: Root, name: str, project: NormalizedName, patience: Patience | None
     ) -> Page | None:
+        async with self._few:
+            return await self._ask_root(client, root, name, project, patience)
+
+    async def _ask_root(
+        self, client: Client, root: Root, name: str, project: NormalizedName, patience: Patience | None
+    ) -> Page | None:
         client.remember(root)
         stored = self._shelf.record(root, project, name)
         headers = {"Accept": simple.ACCEPT}
@@ -103,6 +112,17 @@ class Pages:
             return None
         if reply.status != 200:
             raise _bad_status(reply.status, name, project, reply.url)
+        return await client.aside(partial(self._read, reply, stored, root, project, name))
+
+    def _read(
+        self,
+        reply: Reply,
+        stored: tuple[Record, Page | None] | None,
+        root: Root,
+        project: NormalizedName,
+        name: str,
+    ) -> Page:
+        """The page that was sent: parsed, unless it was before."""
         content_type = reply.headers.get("content-type", "")
         parsed = parsed_key(reply.body, content_type, project, reply.url)
         validators = reply.headers.get("etag", ""), reply.headers.get("last-modified", "")
@@ -113,10 +133,11 @@ class Pages:
             if stored[0] == new:
                 return page
         else:
-            page = self._shelf.parsed(parsed, project, name)
-            if page is None:
+            known = self._shelf.parsed(parsed, project, name)
+            if known is None:
                 read = simple.parse(reply.body, content_type, project=project, index=name, url=reply.url)
-                page = self._shelf.keep_parsed(parsed, read)
+                known = self._shelf.keep_parsed(parsed, read)
+            page = known
         self._shelf.keep(root, project, new)
         return page
 

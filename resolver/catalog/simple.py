@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from resolver.catalog import html
 from resolver.catalog.address import Base
-from resolver.catalog.filename import archive_version, is_readable, starts_with_project, wheel_parts
+from resolver.catalog.filename import archive_version, is_readable, starts_with_project, wheel_release
 from resolver.catalog.hashes import read_sha256
 from resolver.errors import IndexFailure
 from resolver.model import text
@@ -98,11 +98,11 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
             aside.append(SetAside(ascii(filename[:255])[1:-1], Reason.NAME))
             continue
         if filename.endswith(".whl"):
-            parts = wheel_parts(filename)
-            if parts is None:
+            wheel = wheel_release(filename)
+            if wheel is None:
                 aside.append(SetAside(filename, Reason.NAME))
                 continue
-            distribution, version = parts[0], parts[1]
+            distribution, version = wheel
             if distribution not in ours:
                 ours[distribution] = text.name(distribution) == project
             if not ours[distribution]:

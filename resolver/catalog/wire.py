@@ -83,7 +83,7 @@ class Wire:
 
         self._timeout = pip.timeout
         self._context = trust(pip, os.environ)
-        self._threads = Threads(CONNECTIONS)
+        self.threads = Threads(CONNECTIONS)
         self._open: dict[int, urllib3.BaseHTTPResponse] = {}
         self._direct = urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=self._context)
         self._proxies = {"all": pip.proxy} if pip.proxy else getproxies()
@@ -114,7 +114,7 @@ class Wire:
         import urllib3
 
         try:
-            return await self._threads.run(call)
+            return await self.threads.run(call)
         except urllib3.exceptions.LocationValueError as error:
             raise ValueError(str(error)) from None
         except (urllib3.exceptions.HTTPError, OSError, ssl.SSLError) as error:
@@ -133,7 +133,7 @@ class Wire:
         for raw in list(self._open.values()):
             with suppress(Exception):  # it may be at its end just now
                 raw.shutdown()
-        self._threads.close()
+        self.threads.close()
         for manager in (self._direct, *self._through.values()):
             manager.clear()
 

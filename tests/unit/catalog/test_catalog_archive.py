@@ -27,19 +27,20 @@ OLD = "Metadata-Version: 1.0\nName: demo\nVersion: 1.0\n"
 NEW = "Metadata-Version: 2.2\nName: demo\nVersion: 1.0\nRequires-Dist: numpy\n"
 
 
-def tar(path: Path, members: Mapping[str, str | tarfile.TarInfo]) -> Path:
+def tar(path: Path, members: Mapping[str, str | bytes | tarfile.TarInfo]) -> Path:
     with tarfile.open(path, "w:gz") as archive:
         for name, content in members.items():
             if isinstance(content, tarfile.TarInfo):
                 archive.addfile(content)
             else:
+                content = content.encode() if isinstance(content, str) else content
                 info = tarfile.TarInfo(name)
-                info.size = len(content.encode())
-                archive.addfile(info, io.BytesIO(content.encode()))
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
     return path
 
 
-def zipped(path: Path, members: Mapping[str, str]) -> Path:
+def zipped(path: Path, members: Mapping[str, str | bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
@@ -54,8 +55,8 @@ def path(tmp_path: Path) -> Path:
 def read(path: Path, members: dict[str, str]) -> Archive:
     """The same archive as .tar.gz and as .zip gives the same."""
     placed = {f"demo-1.0/{name}": content for name, content in members.items()}
-    first = read_archive(tar(path, placed), TAR, URL)
-    second = read_archive(zipped(path, placed), ZIP, URL)
+    first = read_archive(tar(path, placed), TAR, URL).archive
+    second = read_archive(zipped(path, placed), ZIP, URL).archive
     assert first == second
     return first
 
@@ -117,7 +118,7 @@ def test_archives_without_static_metadata(
     path: Path, members: dict[str, str], build_requires: tuple[str, ...] | None, why: str
 ) -> None:
     placed = {f"demo-1.0/{name}": content for name, content in {"setup.py": "", **members}.items()}
-    assert read_archive(tar(path, placed), TAR, URL) == Archive(None, build_requires, why)
+    assert read_archive(tar(path, placed), TAR, URL).archive == Archive(None, build_requires, why)
 
 
 def test_a_static_project_table(path: Path) -> None:
@@ -306,3 +307,25 @@ def test_a_member_that_ends_beyond_all_measure(path: Path) -> None:
         file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
     with pytest.raises(UnusableFile, match="it goes on beyond 8589934592 bytes"):
         read_archive(path, TAR, URL)
+
+
+def test_requirements_files_are_read_on_the_way(path: Path) -> None:
+    members: dict[str, str | bytes] = {
+        "demo-1.0/PKG-INFO": NEW,
+        "demo-1.0/requirements.txt": "a\n",
+        "demo-1.0/requirements/common.txt": "b\n",
+        "demo-1.0/requirements/deep/er.txt": "c\n",
+        "demo-1.0/requirements-bad.txt": b"\xff",
+        "demo-1.0/requirements-huge.txt": "d" * ((1 << 20) + 1),
+        "demo-1.0/setup.py": "e",
+    }
+    for make, release in ((tar, TAR), (zipped, ZIP)):
+        archive = make(path, members)
+        texts = read_archive(archive, release, URL).texts
+        assert texts == {"requirements.txt": "a\n", "requirements/common.txt": "b\n"}
+        assert read_member(archive, release, "requirements-huge.txt").startswith("dd")
+
+
+def test_no_more_requirements_files_are_kept_than_an_honest_archive_has(path: Path) -> None:
+    members = {f"demo-1.0/requirements/{number}.txt": "a" for number in range(1000)}
+    assert len(read_archive(tar(path, members), TAR, URL).texts) == 64
