@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
+from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
@@ -19,55 +19,51 @@ from resolver.model.problem import Problem
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshots:
-    """The snapshots that ship beside `matrices`."""
-
-    matrices: Path
-
-    def path(self, stack: str) -> Path:
-        """Where the snapshot of a stack is, or would be."""
-        return self.matrices.parent / "snapshots" / f"{stack}.snapshot"
+def snapshot_path(stack: str, matrices: Path) -> Path:
+    """Where the snapshot of a stack is, or would be: beside `matrices`."""
+    return matrices.parent / "snapshots" / f"{stack}.snapshot"
 
 
-def with_catalog(
-    problem: Problem,
-    snapshots: Snapshots,
-    ask: Callable[[Catalog], _Answer],
-    *,
-    offline: bool,
-    progress: Progress,
-) -> _Answer:
-    """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something."""
-    missing: IndexFailure | None = None
-    for catalog in _catalogs(problem, snapshots, offline=offline, progress=progress):
-        with closing(catalog):
-            try:
-                return ask(catalog)
-            except IndexFailure as error:
-                if not offline:
-                    raise
-                missing = error
-    assert missing is not None  # noqa: S101  there is always the cache
-    raise missing
+class Catalogs:
+    """Makes the catalogs of a run. They share one cache, one connection and what was read; `close` lets go of it."""
 
+    def __init__(self, matrices: Path, progress: Progress, *, offline: bool = False) -> None:
+        self._matrices = matrices
+        self._progress = progress
+        self._offline = offline
+        cache = Cache(default_folder(), progress.warn)
+        self._pool = Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching)
 
-def _catalogs(problem: Problem, snapshots: Snapshots, *, offline: bool, progress: Progress) -> Iterator[Catalog]:
-    platform = problem.target.platform
-    yield LiveCatalog(
-        problem.indexes,
-        platform,
-        Cache(default_folder(), progress.warn),
-        offline=offline,
-        warn=progress.warn,
-        progress=progress.fetching,
-        purpose=f"{problem.stack.name}/{problem.target.name}",
-    )
-    path = snapshots.path(problem.stack.name)
-    if offline and not problem.indexes.own and path.exists():
-        from resolver.catalog.snapshot import Snapshot, SnapshotCatalog
+    def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
+        """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something."""
+        missing: IndexFailure | None = None
+        for catalog in self._of(problem):
+            with closing(catalog):
+                try:
+                    return ask(catalog)
+                except IndexFailure as error:
+                    if not self._offline:
+                        raise
+                    missing = error
+        assert missing is not None  # noqa: S101  there is always the cache
+        raise missing
 
-        snapshot = Snapshot.read(path)
-        progress.clear()
-        sys.stderr.write(f"offline: using the snapshot of {snapshot.date.isoformat()} ({path})\n")
-        yield SnapshotCatalog(snapshot, platform)
+    def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
+        """The catalog of the problem's indexes."""
+        pool = self._pool
+        return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, purpose=purpose, pool=pool)
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        self._pool.close()
+
+    def _of(self, problem: Problem) -> Iterator[Catalog]:
+        yield self.live(problem, purpose=f"{problem.stack.name}/{problem.target.name}")
+        path = snapshot_path(problem.stack.name, self._matrices)
+        if self._offline and not problem.indexes.own and path.exists():
+            from resolver.catalog.snapshot import Snapshot, SnapshotCatalog
+
+            snapshot = Snapshot.read(path)
+            self._progress.clear()
+            sys.stderr.write(f"offline: using the snapshot of {snapshot.date.isoformat()} ({path})\n")
+            yield SnapshotCatalog(snapshot, problem.target.platform)

@@ -20,13 +20,18 @@ class Progress:
         self._last = 0.0
         self._drawn = False
         self._label = ""
+        self._place = ""
         self._counters = ""
         self._traffic = ""
         self._warned: set[str] = set()
 
+    def place(self, text: str) -> None:
+        """Say which part of a larger whole is worked on, before every label from now on."""
+        self._place = text
+
     def label(self, text: str) -> None:
         """Begin a new part of the work."""
-        self._label = text
+        self._label = self._place + text
         self._draw(force=True)
 
     def solving(self, rounds: int, packages: int) -> None:
