@@ -8,8 +8,7 @@ imports no HTTP client.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
@@ -113,10 +112,6 @@ class LiveCatalog:
         if self._offline and (known := self._stored.hashed(file)) is not None:
             return known.fill(file)
         return self._ask(f"the sha256 of {file.filename}").sha256(file)
-
-    def save(self, files: Sequence[File], folder: Path) -> None:
-        """Download files into a folder under their own names; raises IndexFailure where one is not as hashed."""
-        self._go_online().save(files, folder)
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.connection import Connection
-from resolver.catalog.download import Downloads
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter
 from resolver.catalog.pages import Pages
@@ -20,8 +17,6 @@ from resolver.catalog.protocol import Follow, Lookup
 from resolver.catalog.shelf import Shelf
 from resolver.catalog.worker import Once
 from resolver.model.release import Archive, File, Metadata
-
-_SAVES: Final = 4
 
 _Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
 
@@ -40,7 +35,6 @@ class Network:
         self._connection = connection
         self._worker = connection.worker
         self._files = connection.files
-        self._meter = meter
         self._pages = Pages(shelf, connection.pages, meter, warn)
         self._release = release
         self._once = Once()
@@ -67,10 +61,6 @@ class Network:
     def sha256(self, file: File) -> File:
         """The file with sha256 and size."""
         return self._worker.wait(self._files.sha256(file))
-
-    def save(self, files: Sequence[File], folder: Path) -> None:
-        """Download files into a folder under their own names, several at once, each checked by its hash."""
-        self._worker.wait(self._save(files, folder))
 
     def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """Begin to look ahead, and do not wait."""
@@ -101,24 +91,6 @@ class Network:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
         self._worker.wait(stop())
-
-    async def _save(self, files: Sequence[File], folder: Path) -> None:
-        downloads = Downloads(self._connection.client, self._meter, folder)
-        few = asyncio.Semaphore(_SAVES)
-
-        async def one(file: File) -> None:
-            async with few:
-                download = await downloads.fetch(file)
-                download.path.replace(folder / file.filename)
-
-        tasks = [asyncio.ensure_future(one(file)) for file in files]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            downloads.close()
 
     async def _lookup(self, project: NormalizedName) -> Lookup:
         return await self._once.do(project, lambda: self._pages.lookup(self._connection.client, project))

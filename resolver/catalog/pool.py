@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from resolver.catalog.cache import Cache
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig, read_pip_config
 from resolver.catalog.stored import Stored
-from resolver.model.release import Metadata, Page
+from resolver.model.release import File, Metadata, Page
 
 if TYPE_CHECKING:
     from resolver.catalog.connection import Connection
+    from resolver.catalog.transfer import Copied
 
 
 class Pool:
@@ -60,6 +62,17 @@ class Pool:
 
                 self._connection = Connection(self.stored, self.pip, self.meter, self.warn)
             return self._connection
+
+    def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
+        """Download files into a folder under their own names, each checked by its hash; see `transfer`."""
+        from resolver.catalog.transfer import Transfer
+
+        connection = self.connection
+
+        async def save() -> None:
+            await Transfer(connection.client, self.meter, folder, tell).save(files)
+
+        connection.worker.wait(save())
 
     def close(self) -> None:
         """Let go of connections and threads."""

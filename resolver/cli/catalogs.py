@@ -25,14 +25,14 @@ def snapshot_path(stack: str, matrices: Path) -> Path:
 
 
 class Catalogs:
-    """Makes the catalogs of a run. They share one cache, one connection and what was read; `close` lets go of it."""
+    """Makes the catalogs of a run. They share `pool`: cache, connection and what was read; `close` lets go of it."""
 
     def __init__(self, matrices: Path, progress: Progress, *, offline: bool = False) -> None:
         self._matrices = matrices
         self._progress = progress
         self._offline = offline
         cache = Cache(default_folder(), progress.warn)
-        self._pool = Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching)
+        self.pool = Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching)
 
     def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
         """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something."""
@@ -50,12 +50,12 @@ class Catalogs:
 
     def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
         """The catalog of the problem's indexes."""
-        pool = self._pool
+        pool = self.pool
         return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, purpose=purpose, pool=pool)
 
     def close(self) -> None:
         """Let go of connections and threads."""
-        self._pool.close()
+        self.pool.close()
 
     def _of(self, problem: Problem) -> Iterator[Catalog]:
         yield self.live(problem, purpose=f"{problem.stack.name}/{problem.target.name}")

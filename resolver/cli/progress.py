@@ -5,11 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from resolver.catalog.meter import Traffic
 from resolver.errors import shown
+from resolver.render.text import count
+
+if TYPE_CHECKING:
+    from resolver.catalog.transfer import Copied
 
 _EVERY = 0.1  # seconds between two drawings
+_PACE = 5.0  # seconds that the rate of a transfer is taken over
 
 
 class Progress:
@@ -23,6 +29,7 @@ class Progress:
         self._place = ""
         self._counters = ""
         self._traffic = ""
+        self._pace: list[tuple[float, int]] = []
         self._warned: set[str] = set()
 
     def place(self, text: str) -> None:
@@ -44,6 +51,19 @@ class Progress:
         self._traffic = f"{traffic.requests} requests, {traffic.bytes / 1e6:.0f} MB"
         self._draw()
 
+    def copying(self, copied: Copied) -> None:
+        """Called by a transfer, from its thread."""
+        if not self._is_due():
+            return
+        now = time.monotonic()
+        self._pace = [*(pair for pair in self._pace if now - pair[0] < _PACE), (now, copied.bytes)]
+        since, before = self._pace[0]
+        rate = max(copied.bytes - before, 0) / max(now - since, _EVERY)
+        total = "" if copied.total is None else f" of {copied.total / 1e6:.0f}"
+        self._counters = f"{copied.files} of {count(copied.of_files, 'file')}"
+        self._traffic = f"{copied.bytes / 1e6:.0f}{total} MB, {rate / 1e6:.1f} MB/s"
+        self._draw()
+
     def warn(self, text: str) -> None:
         """A warning, on a line of its own, on a terminal or not; the same one once."""
         if text in self._warned:
@@ -60,8 +80,11 @@ class Progress:
             sys.stderr.flush()
             self._drawn = False
 
+    def _is_due(self) -> bool:
+        return self._enabled and time.monotonic() - self._last >= _EVERY
+
     def _draw(self, *, force: bool = False) -> None:
-        if not self._enabled or (not force and time.monotonic() - self._last < _EVERY):
+        if not (self._enabled if force else self._is_due()):
             return
         self._last = time.monotonic()
         text = ": ".join(filter(None, [self._label, "; ".join(filter(None, [self._counters, self._traffic]))]))
