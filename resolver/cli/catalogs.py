@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
@@ -15,6 +15,9 @@ from resolver.catalog.protocol import Catalog
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
 from resolver.model.problem import Problem
+
+if TYPE_CHECKING:
+    from resolver.catalog.snapshot import Snapshot
 
 _Answer = TypeVar("_Answer")
 
@@ -31,6 +34,7 @@ class Catalogs:
         self._matrices = matrices
         self._progress = progress
         self._offline = offline
+        self._last: tuple[Path, Snapshot] | None = None
         cache = Cache(default_folder(), progress.warn)
         self.pool = Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching)
 
@@ -61,9 +65,16 @@ class Catalogs:
         yield self.live(problem, purpose=f"{problem.stack.name}/{problem.target.name}")
         path = snapshot_path(problem.stack.name, self._matrices)
         if self._offline and not problem.indexes.own and path.exists():
-            from resolver.catalog.snapshot import Snapshot, SnapshotCatalog
+            from resolver.catalog.snapshot import SnapshotCatalog
 
-            snapshot = Snapshot.read(path)
+            yield SnapshotCatalog(self._snapshot(path), problem.target.platform)
+
+    def _snapshot(self, path: Path) -> Snapshot:
+        """The snapshot of a stack, read once for all its targets; the user is told."""
+        if self._last is None or self._last[0] != path:
+            from resolver.catalog.snapshot import Snapshot
+
+            self._last = path, Snapshot.read(path)
             self._progress.clear()
-            sys.stderr.write(f"offline: using the snapshot of {snapshot.date.isoformat()} ({path})\n")
-            yield SnapshotCatalog(snapshot, problem.target.platform)
+            sys.stderr.write(f"offline: using the snapshot of {self._last[1].date.isoformat()} ({path})\n")
+        return self._last[1]

@@ -1,7 +1,7 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
-0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale;
-70 a mistake of ours; 130 interrupted.
+0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale, a bundle not whole;
+70 a mistake of ours; 130 interrupted. Of several stacks in one run the highest counts (`lock`).
 """
 
 from __future__ import annotations
