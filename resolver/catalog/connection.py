@@ -1,17 +1,14 @@
-"""The network side that catalogs share: one background thread, one HTTP client, pages and files read once."""
+"""The network side that catalogs share: one background thread, one HTTP client, pages asked for once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
 from resolver.catalog.download import Downloads
-from resolver.catalog.files import Files
 from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
-from resolver.catalog.stored import Stored
 from resolver.catalog.worker import Once, Worker
 
 # Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
@@ -23,23 +20,21 @@ class Connection:
 
     client: Client
     downloads: Downloads
-    files: Files
     pages: Once
     ahead: asyncio.Semaphore
 
-    def __init__(self, stored: Stored, pip: PipConfig, meter: Meter, warn: Callable[[str], None]) -> None:
+    def __init__(self, pip: PipConfig, meter: Meter) -> None:
         self.worker = Worker()
         try:
-            self.worker.wait(self._begin(stored, pip, meter, warn))
+            self.worker.wait(self._begin(pip, meter))
         except BaseException:
             self.worker.close(_nothing)
             raise
 
-    async def _begin(self, stored: Stored, pip: PipConfig, meter: Meter, warn: Callable[[str], None]) -> None:
+    async def _begin(self, pip: PipConfig, meter: Meter) -> None:
         self.client = Client(pip, meter)
         self.downloads = Downloads(self.client, meter)
-        self.files = Files(stored, self.client, self.downloads, warn)
-        self.pages = Once()
+        self.pages = Once(again=True)  # what failed for one stack may be there for the next
         self.ahead = asyncio.Semaphore(_AHEAD)
 
     def close(self) -> None:

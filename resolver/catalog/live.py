@@ -155,7 +155,7 @@ class LiveCatalog:
                 from resolver.catalog.network import Network
 
                 self._network = Network(
-                    self._shelf, self._pool.connection, self._pool.meter, self._pool.warn, self._release
+                    self._shelf, self._pool.connection, self._stored, self._pool.meter, self._pool.warn, self._release
                 )
                 self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
             return self._network

@@ -10,11 +10,13 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.connection import Connection
+from resolver.catalog.files import Files
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter
 from resolver.catalog.pages import Pages
 from resolver.catalog.protocol import Follow, Lookup
 from resolver.catalog.shelf import Shelf
+from resolver.catalog.stored import Stored
 from resolver.catalog.worker import Once
 from resolver.model.release import Archive, File, Metadata
 
@@ -28,13 +30,14 @@ class Network:
         self,
         shelf: Shelf,
         connection: Connection,
+        stored: Stored,
         meter: Meter,
         warn: Callable[[str], None],
         release: Callable[[File], Release],
     ) -> None:
         self._connection = connection
         self._worker = connection.worker
-        self._files = connection.files
+        self._files = Files(stored, connection.client, connection.downloads, warn)
         self._pages = Pages(shelf, connection.pages, meter, warn)
         self._release = release
         self._once = Once()

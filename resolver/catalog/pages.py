@@ -70,7 +70,7 @@ class Pages:
             patience = BRIEF if lenient or at + 1 < len(roots) else None
             fetch = partial(self._fetch, client, root, name, project, patience)
             try:
-                return await self._fetched.do((root, name, project, patience), fetch)
+                return await self._fetched.do((root, name, project), fetch)
             except Unreachable as error:
                 failure = error
         assert failure is not None, "an index has at least one root"  # noqa: S101

@@ -60,7 +60,7 @@ class Pool:
             if self._connection is None:
                 from resolver.catalog.connection import Connection
 
-                self._connection = Connection(self.stored, self.pip, self.meter, self.warn)
+                self._connection = Connection(self.pip, self.meter)
             return self._connection
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
