@@ -166,6 +166,8 @@ class Transfer:
         try:
             async for chunk in response.aiter_bytes():
                 if part.size + len(chunk) > limit:
+                    if part.mixed:
+                        return _End.NO_RANGE, ""
                     raise _WrongFile(
                         f"{file.filename} is larger than it should be.",
                         where=file.url,

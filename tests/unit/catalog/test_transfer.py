@@ -61,6 +61,11 @@ def other_bytes() -> Fault:
     return lambda answer: replace(answer, body=bytes(len(answer.body))) if answer.status == 206 else answer
 
 
+def more_bytes() -> Fault:
+    """The rest and something behind it, as a length that is right."""
+    return lambda answer: replace(answer, body=answer.body + b"more") if answer.status == 206 else answer
+
+
 def other_place() -> Fault:
     """A part from elsewhere."""
 
@@ -80,10 +85,11 @@ GOES_ON = f"bytes={len(CONTENT) // 2}-"
     [
         (None, ["", GOES_ON]),
         (other_bytes(), ["", GOES_ON, ""]),
+        (more_bytes(), ["", GOES_ON, ""]),
         (other_place(), ["", GOES_ON, ""]),
         (lambda answer: Response(416) if answer.status == 206 else answer, ["", GOES_ON, ""]),
     ],
-    ids=["good", "other bytes", "other place", "416"],
+    ids=["good", "other bytes", "more bytes", "other place", "416"],
 )
 def test_a_download_that_is_cut_goes_on(
     index: LoopbackIndex, tmp_path: Path, fault: Fault | None, asked: list[str], known: bool
