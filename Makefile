@@ -7,6 +7,8 @@ LOCK   := $(BIN)/ascend-lock
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
 STACK   ?=
+TARGET  ?=
+DIR     ?=
 PACKAGE ?=
 APPLY   ?=
 OFFLINE ?=
@@ -15,7 +17,7 @@ ARGS    ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain check-locks snapshot test test-live fuzz check format bench requirements clean
+.PHONY: help lock explain bundle check-locks snapshot test test-live fuzz check format bench requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -24,7 +26,7 @@ help: ## say what there is to do
 	@echo
 	@echo "For example: make lock STACK=verl-qwen3.5"
 
-lock: $(VENV)/.run ## lock a stack: STACK=name [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list the stacks
+lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
 ifeq ($(STACK),)
 	@echo "Which stack? make lock STACK=…"
 	@echo
@@ -40,6 +42,13 @@ ifeq ($(STACK),)
 	@$(LOCK) stacks
 else
 	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(OFFLINE),--offline) $(ARGS)
+endif
+
+bundle: $(VENV)/.run ## every file of a lock in one folder, for machines without network: STACK=name [TARGET=…] [DIR=…]
+ifeq ($(STACK),)
+	@echo "Which stack? make bundle STACK=… [TARGET=…] [DIR=…]"; exit 2
+else
+	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
 check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say
@@ -72,11 +81,12 @@ bench: $(VENV)/.dev ## pair this with uv on the same requirements
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 	@$(BIN)/python benchmarks/explain.py
 
-requirements: $(VENV)/.dev ## lock this project's own requirements again
+requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRADE=1]
+	@$(LOCK) lock self self-dev $(if $(UPGRADE),--upgrade)
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		--python-version 3.10 --extra build pyproject.toml -o requirements/run.txt
+		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build pyproject.toml -o requirements/run.txt
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		--python-version 3.10 --extra build --extra dev pyproject.toml -o requirements/dev.txt
+		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build --extra dev pyproject.toml -o requirements/dev.txt
 
 clean: ## remove .venv and what tools left behind
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build ./*.egg-info
@@ -88,12 +98,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 
 # What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply.
-$(VENV)/.run: $(BIN)/python requirements/run.txt pyproject.toml
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r requirements/run.txt
+$(VENV)/.run: $(BIN)/python $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
+	@$(BIN)/python requirements/install.py self
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python requirements/dev.txt pyproject.toml
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r requirements/dev.txt
+$(VENV)/.dev: $(BIN)/python $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
+	@$(BIN)/python requirements/install.py self-dev
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@ $(VENV)/.run

@@ -40,6 +40,10 @@ class ResolverError(Exception):
         self.why = why
         self.hint = hint
 
+    def parts(self) -> dict[str, str]:
+        """The parts of the message by name, as `--json` tells them."""
+        return {"message": self.message, "where": self.where, "why": self.why, "hint": self.hint}
+
     def __str__(self) -> str:
         lines = [shown(self.message)]
         if self.where:

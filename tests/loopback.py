@@ -56,7 +56,8 @@ class Response:
     """An answer before it is sent.
 
     `declared` is a Content-Length that is not the body's. After `reset_after`
-    bytes of the body the connection is reset. `delay` is in seconds.
+    bytes of the body the connection is reset. `delay` is in seconds, and so is
+    `hold`, for which the connection stays open after the body.
     """
 
     status: int
@@ -65,6 +66,7 @@ class Response:
     declared: int | None = None
     reset_after: int | None = None
     delay: float = 0.0
+    hold: float = 0.0
 
 
 Fault = Callable[[Response], Response]
@@ -519,6 +521,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
             return
         self.wfile.write(response.body)
+        if response.hold:
+            self.wfile.flush()
+            self.server.closing.wait(response.hold)
         if response.declared is not None:
             self.close_connection = True
 

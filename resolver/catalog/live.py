@@ -7,10 +7,8 @@ imports no HTTP client.
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
@@ -18,12 +16,13 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog.cache import Cache
 from resolver.catalog.metadata import Release
-from resolver.catalog.meter import Meter, Traffic
+from resolver.catalog.meter import Traffic
 from resolver.catalog.needed import Needed
-from resolver.catalog.pipconfig import PipConfig, read_pip_config
+from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Follow, Lookup
 from resolver.catalog.shelf import Shelf
-from resolver.catalog.stored import Stored, release_of
+from resolver.catalog.stored import release_of
 from resolver.errors import IndexFailure
 from resolver.model.index import Indexes
 from resolver.model.release import Archive, File, Metadata
@@ -41,6 +40,8 @@ class LiveCatalog:
     request and answer; both may be called from another thread. `pip` defaults
     to what pip on this machine is configured with. What a run with the same
     `purpose` needed the last time is asked for at once.
+
+    With a `pool` its cache and settings hold, and it is for who made it to close it.
     """
 
     def __init__(
@@ -54,23 +55,23 @@ class LiveCatalog:
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
         purpose: str = "",
+        pool: Pool | None = None,
     ) -> None:
-        self._offline = offline
-        self._needed = Needed(cache, purpose)
-        self._warn = warn
-        self._meter = Meter(progress)
-        self._pip = pip
-        self._stored = Stored(cache, self._meter)
-        self._shelf = Shelf(indexes, platform, cache, lambda: self._pip_config().index_url, self._meter)
+        self._alone = pool is None
+        self._pool = pool = pool or Pool(cache, offline=offline, warn=warn, progress=progress, pip=pip)
+        self._offline = pool.offline
+        self._stored = pool.stored
+        self._metadata = pool.metadata
+        self._needed = Needed(pool.cache, purpose)
+        self._shelf = Shelf(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.meter, pool.pages)
         self._lookups: dict[NormalizedName, Lookup] = {}
-        self._metadata: dict[tuple[str, str], Metadata] = {}
         self._network: Network | None = None
         self._lock = threading.Lock()
 
     @property
     def traffic(self) -> Traffic:
         """What was asked so far."""
-        return self._meter.traffic
+        return self._pool.meter.traffic
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """See `protocol.Catalog`."""
@@ -112,10 +113,6 @@ class LiveCatalog:
             return known.fill(file)
         return self._ask(f"the sha256 of {file.filename}").sha256(file)
 
-    def save(self, files: Sequence[File], folder: Path) -> None:
-        """Download files into a folder under their own names; raises IndexFailure where one is not as hashed."""
-        self._go_online().save(files, folder)
-
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""
         if not self._offline:
@@ -135,6 +132,8 @@ class LiveCatalog:
         if network is not None:
             self._needed.keep(list(self._lookups))
             network.close()
+        if self._alone:
+            self._pool.close()
 
     def __enter__(self) -> LiveCatalog:
         return self
@@ -156,15 +155,10 @@ class LiveCatalog:
                 from resolver.catalog.network import Network
 
                 self._network = Network(
-                    self._shelf, self._stored, self._pip_config(), self._meter, self._warn, self._release
+                    self._shelf, self._pool.connection, self._stored, self._pool.meter, self._pool.warn, self._release
                 )
                 self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
             return self._network
-
-    def _pip_config(self) -> PipConfig:
-        if self._pip is None:
-            self._pip = read_pip_config(os.environ)
-        return self._pip
 
     def _release(self, file: File) -> Release:
         return release_of(file, self._lookups.__contains__)

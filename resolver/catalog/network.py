@@ -1,32 +1,24 @@
-"""The part of the live catalog that runs on the background thread: look-ups, files, look-ahead."""
+"""The part of a live catalog that runs on the background thread: look-ups, files, look-ahead."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog.download import Downloads
+from resolver.catalog.connection import Connection
 from resolver.catalog.files import Files
-from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter
 from resolver.catalog.pages import Pages
-from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.protocol import Follow, Lookup
 from resolver.catalog.shelf import Shelf
 from resolver.catalog.stored import Stored
-from resolver.catalog.worker import Once, Worker
+from resolver.catalog.worker import Once
 from resolver.model.release import Archive, File, Metadata
-
-# Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
-_AHEAD: Final = 32
-_SAVES: Final = 4
 
 _Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
 
@@ -37,31 +29,21 @@ class Network:
     def __init__(
         self,
         shelf: Shelf,
+        connection: Connection,
         stored: Stored,
-        pip: PipConfig,
         meter: Meter,
         warn: Callable[[str], None],
         release: Callable[[File], Release],
     ) -> None:
-        self._pages = Pages(shelf, meter, warn)
+        self._connection = connection
+        self._worker = connection.worker
+        self._files = Files(stored, connection.client, connection.downloads, warn)
+        self._pages = Pages(shelf, connection.pages, meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, bool]] = set()
         self._ahead_of: set[NormalizedName] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._worker = Worker()
-        try:
-            self._worker.wait(self._begin(stored, pip, meter, warn))
-        except BaseException:
-            self._worker.close(_nothing)
-            raise
-
-    async def _begin(self, stored: Stored, pip: PipConfig, meter: Meter, warn: Callable[[str], None]) -> None:
-        self._meter = meter
-        self._client = Client(pip, meter)
-        self._downloads = Downloads(self._client, meter)
-        self._files = Files(stored, self._client, self._downloads, warn)
-        self._ahead = asyncio.Semaphore(_AHEAD)
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
@@ -83,10 +65,6 @@ class Network:
         """The file with sha256 and size."""
         return self._worker.wait(self._files.sha256(file))
 
-    def save(self, files: Sequence[File], folder: Path) -> None:
-        """Download files into a folder under their own names, several at once, each checked by its hash."""
-        self._worker.wait(self._save(files, folder))
-
     def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """Begin to look ahead, and do not wait."""
         self._worker.tell(lambda: self._expect(wanted, follow))
@@ -96,7 +74,7 @@ class Network:
 
         async def read(file: File, release: Release) -> None:
             with contextlib.suppress(Exception):  # met again by who really asks
-                async with self._ahead:
+                async with self._connection.ahead:
                     await self._files.metadata(file, release)
 
         def begin() -> None:
@@ -108,34 +86,17 @@ class Network:
         self._worker.tell(begin)
 
     def close(self) -> None:
-        """Break everything off, close connections, remove downloaded files."""
+        """Break the look-ahead off; the connection is not closed."""
 
-        async def farewell() -> None:
-            await self._client.close()
-            self._downloads.close()
-
-        self._worker.close(farewell)
-
-    async def _save(self, files: Sequence[File], folder: Path) -> None:
-        downloads = Downloads(self._client, self._meter, folder)
-        few = asyncio.Semaphore(_SAVES)
-
-        async def one(file: File) -> None:
-            async with few:
-                download = await downloads.fetch(file)
-                download.path.replace(folder / file.filename)
-
-        tasks = [asyncio.ensure_future(one(file)) for file in files]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
+        async def stop() -> None:
+            for task in tuple(self._tasks):
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            downloads.close()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+        self._worker.wait(stop())
 
     async def _lookup(self, project: NormalizedName) -> Lookup:
-        return await self._once.do(project, lambda: self._pages.lookup(self._client, project))
+        return await self._once.do(project, lambda: self._pages.lookup(self._connection.client, project))
 
     def _expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """What the search asks for: once for each range, as a narrower one may lead to another release."""
@@ -161,7 +122,7 @@ class Network:
     async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
         """Page, likely file, its metadata, and what that asks for. A failure is met again by who really asks."""
         try:
-            async with self._ahead:
+            async with self._connection.ahead:
                 lookup = await self._lookup(project)
                 file = follow.pick(project, lookup, specifier) if follow else None
                 if file is None or follow is None:
@@ -175,7 +136,3 @@ class Network:
                 self._guess(follow.then(project, metadata), follow)
         except Exception:  # noqa: S110 -- a look-ahead never fails; its error stays in the future of what it asked
             pass
-
-
-async def _nothing() -> None:
-    return None

@@ -16,6 +16,7 @@ from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.shelf import Record, Shelf, parsed_key
 from resolver.catalog.wire import CONNECTIONS
+from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure
 from resolver.model.release import Page
 
@@ -23,10 +24,11 @@ _PAGE_LIMIT: Final = 256 << 20
 
 
 class Pages:
-    """Looks projects up. Lives on an event loop."""
+    """Looks projects up. Lives on an event loop. `fetched` are the pages that any catalog of the run asked for."""
 
-    def __init__(self, shelf: Shelf, meter: Meter, warn: Callable[[str], None]) -> None:
+    def __init__(self, shelf: Shelf, fetched: Once, meter: Meter, warn: Callable[[str], None]) -> None:
         self._shelf = shelf
+        self._fetched = fetched
         self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
@@ -68,8 +70,9 @@ class Pages:
         for at, root in enumerate(roots):
             # Where something else can answer instead, little time is spent on what does not.
             patience = BRIEF if lenient or at + 1 < len(roots) else None
+            fetch = partial(self._fetch, client, root, name, project, patience)
             try:
-                return await self._fetch(client, root, name, project, patience)
+                return await self._fetched.do((root, name, project), fetch)
             except Unreachable as error:
                 failure = error
         assert failure is not None, "an index has at least one root"  # noqa: S101

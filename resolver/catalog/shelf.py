@@ -35,16 +35,23 @@ _decode_record = msgspec.msgpack.Decoder(Record).decode
 
 
 class Shelf:
-    """The cached pages of a set of indexes. May be used from any thread."""
+    """The cached pages of a set of indexes. May be used from any thread. `pages` are those that were read already."""
 
     def __init__(
-        self, indexes: Indexes, platform: str, cache: Cache, pypi_url: Callable[[], str], meter: Meter
+        self,
+        indexes: Indexes,
+        platform: str,
+        cache: Cache,
+        pypi_url: Callable[[], str],
+        meter: Meter,
+        pages: dict[tuple[str, str], Page] | None = None,
     ) -> None:
         self._indexes = indexes
         self._platform = platform
         self._cache = cache
         self._pypi_url = pypi_url
         self._meter = meter
+        self._pages = {} if pages is None else pages
         self._roots: dict[str, tuple[Root, ...]] = {}
 
     def binding(self, project: NormalizedName) -> Binding:
@@ -110,8 +117,13 @@ class Shelf:
 
     def parsed(self, key: str, project: NormalizedName, name: str) -> Page | None:
         """The page of that key, as one of the index `name`."""
+        if (known := self._pages.get((key, name))) is not None:
+            return known
         content = self._cache.get("parsed", key)
-        return None if content is None else frozen.thaw(content, project, name, self._cache.part("files", key))
+        page = None if content is None else frozen.thaw(content, project, name, self._cache.part("files", key))
+        if page is not None:
+            self._pages[key, name] = page
+        return page
 
     def keep_parsed(self, key: str, page: Page) -> Page:
         """Store a page; the one returned takes less memory."""

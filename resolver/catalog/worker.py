@@ -56,9 +56,13 @@ class Worker:
 
 
 class Once:
-    """Work that is done once for each key, however many wait for it. Lives on one event loop."""
+    """Work that is done once for each key, however many wait for it. Lives on one event loop.
 
-    def __init__(self) -> None:
+    With `again` a failure is told to those who wait, and who asks later begins anew.
+    """
+
+    def __init__(self, *, again: bool = False) -> None:
+        self._again = again
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def do(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -67,6 +71,10 @@ class Once:
         if task is None:
             task = self._tasks[key] = asyncio.ensure_future(work())
             # A failure that nobody asks for stays in its task; asyncio would complain of it.
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            task.add_done_callback(lambda done: self._forget(key, failed=done.cancelled() or bool(done.exception())))
         # Shielded, as one of those who wait may be cancelled.
         return await asyncio.shield(task)
+
+    def _forget(self, key: Hashable, *, failed: bool) -> None:
+        if failed and self._again:
+            del self._tasks[key]

@@ -1,95 +1,145 @@
-"""`ascend-lock bundle STACK DIR`: every file of a lock in one folder, for machines without network."""
+"""`ascend-lock bundle STACK… DIR`: every file of locks in one folder, for machines without network."""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
-from packaging.utils import canonicalize_name
+import msgspec
 
-from resolver.catalog.cache import Cache, default_folder
-from resolver.catalog.live import LiveCatalog
 from resolver.cli import options
+from resolver.cli.bundling import alone, fetch, kept_texts, parts_of, refuse_unknown, wanted
 from resolver.cli.progress import Progress
-from resolver.errors import IndexFailure, StaleLock
-from resolver.lock import file as lock_file
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
-from resolver.model.lock import Lock
-from resolver.model.release import File
+from resolver.errors import InputError, StaleLock
+from resolver.lock import bundle
+from resolver.lock.bundle import Manifest
+from resolver.render.bundle import bundle_script
+from resolver.render.files import render
 from resolver.render.text import count
-
-_CHUNK = 1 << 20
 
 
 @click.command("bundle")
-@click.argument("stack")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True)
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
+@click.option("--check", "only_check", is_flag=True, help="Compare DIR with its manifest; ask no network.")
+@click.option("--prune", is_flag=True, help="Remove what no STACK named now needs, such as files of an earlier lock.")
 @options.matrices
 @options.locks
-def command(stack: str, folder: Path, matrices: Path | None, locks: Path) -> int:
-    """Download what STACK's locks name into FOLDER, each file checked by its hash. Files that are there stay."""
-    progress = Progress()
-    for problem in compile_problems(load(stack, matrices or options.default_matrices())):
-        lock = lock_file.read(locks / problem.stack.name / problem.target.name)
-        if lock is None:
-            raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=f"ascend-lock lock {stack}")
-        progress.label(f"bundling {problem.stack.name} for {problem.target.name}")
-        folder.mkdir(parents=True, exist_ok=True)
-        live = LiveCatalog(
-            problem.indexes,
-            problem.target.platform,
-            Cache(default_folder(), progress.warn),
-            warn=progress.warn,
-            progress=progress.fetching,
-        )
-        with closing(live):
-            missing = [file for file in _files(lock, live) if not _is_there(folder / file.filename, file.sha256)]
-            live.save(missing, folder)
-        progress.clear()
-        total = len(lock.pin) + len(lock.build_pin)
-        sys.stdout.write(
-            f"{folder} holds the {count(total, 'file')} of {stack} for {lock.target.name} "
-            f"({len(missing)} downloaded now)\nNext: copy it and the lock's folder to the target, "
-            f"then install.sh --wheelhouse {folder.name}\n"
-        )
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+def command(
+    names: tuple[str, ...],
+    targets: tuple[str, ...],
+    only_check: bool,
+    prune: bool,
+    matrices: Path | None,
+    locks: Path,
+    as_json: bool,
+) -> int:
+    """Fetch what the locks of each STACK name into DIR, each file checked by its hash.
+
+    Files that are there stay, and what was broken off is gone on with. DIR/install.sh then installs with no network.
+    """
+    *stacks, last = names
+    folder = Path(last)
+    if only_check:
+        if stacks or targets or prune:
+            raise InputError("--check takes the folder of a bundle and nothing else", where="--check")
+        return _check(folder, as_json=as_json)
+    if not stacks:
+        raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle STACK {last}")
+    matrices = matrices or options.default_matrices()
+    parts = [part for stack in dict.fromkeys(stacks) for part in parts_of(stack, matrices, locks, targets)]
+    refuse_unknown(targets, parts)
+    progress = Progress(enabled=False if as_json else None)
+    _make(folder)
+    with alone(folder):
+        old = bundle.read(folder)
+        served, entries = bundle.merged(None if prune else old, *wanted(parts))
+        fetched = fetch(parts, entries, folder, matrices, progress)
+        entries = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in entries]
+        texts = {
+            f"{part.served.folder}/{name}": text for part in parts for name, text in render(part.lock).items()
+        } | bundle_script(served)
+        texts |= kept_texts(folder, old, {lock.folder for lock in served} - {part.served.folder for part in parts})
+        left = bundle.left_over(folder, old, {*(row.path for row in entries), *texts})
+        manifest = bundle.write(folder, served, entries, texts, () if prune else left)
+        if prune:
+            _remove(left, folder)
+    progress.clear()
+    _tell(folder, manifest, fetched, left, pruned=prune, as_json=as_json)
     return 0
 
 
-def _files(lock: Lock, catalog: LiveCatalog) -> Iterator[File]:
-    """The file of each pin that pip takes, as the index names it now."""
-    seen: set[str] = set()
-    for pin in (*lock.pin, *lock.build_pin):
-        wanted = pin.file[0]
-        if wanted.name in seen:
-            continue
-        seen.add(wanted.name)
-        offered = [
-            file
-            for page in catalog.lookup(canonicalize_name(pin.name)).pages
-            if page.index == pin.index
-            for files in page.releases.values()
-            for file in files
-            if file.filename == wanted.name and file.sha256 in ("", wanted.sha256)
-        ]
-        if not offered:
-            raise IndexFailure(
-                f"index `{pin.index}` no longer offers {wanted.name} with the hash of the lock",
-                hint="lock again, or ask the maintainers why the file changed",
-            )
-        yield File(filename=wanted.name, url=offered[0].url, sha256=wanted.sha256, size=offered[0].size)
-
-
-def _is_there(path: Path, sha256: str) -> bool:
-    digest = hashlib.sha256()
+def _make(folder: Path) -> None:
     try:
-        with path.open("rb") as handle:
-            while chunk := handle.read(_CHUNK):
-                digest.update(chunk)
-    except FileNotFoundError:
-        return False
-    return digest.hexdigest() == sha256
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError("the folder of the bundle cannot be made", where=str(folder), why=why) from None
+
+
+def _remove(names: Sequence[str], folder: Path) -> None:
+    for name in names:
+        path = folder / name
+        path.unlink(missing_ok=True)
+        for parent in path.parents:
+            if parent == folder:
+                break
+            with suppress(OSError):  # not empty
+                parent.rmdir()
+
+
+def _check(folder: Path, *, as_json: bool) -> int:
+    """Say what of a bundle is not as its manifest says."""
+    manifest = bundle.read(folder)
+    if manifest is None:
+        hint = "ascend-lock bundle STACK DIR makes one"
+        raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)
+    found = bundle.faults(folder, manifest)
+    left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
+    if as_json:
+        told = {"status": "damaged" if found else "whole", "faults": found, "not_in_manifest": left}
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    else:
+        for fault in found:
+            sys.stdout.write(f"{fault}\n")
+        for name in left:
+            sys.stdout.write(f"{name} belongs to no lock of the bundle\n")
+        size = sum(row.size for row in manifest.files)
+        whole = f"{count(len(manifest.files), 'file')} ({size / 1e6:.1f} MB), each as in {bundle.MANIFEST}"
+        sys.stdout.write(f"{folder} is damaged: {count(len(found), 'fault')}\n" if found else f"{folder}: {whole}\n")
+        if found:
+            stacks = " ".join(dict.fromkeys(lock.stack for lock in manifest.locks))
+            sys.stdout.write(f"hint: where there is a network: ascend-lock bundle {stacks} {folder}\n")
+    return StaleLock.exit_status if found else 0
+
+
+def _tell(
+    folder: Path, manifest: Manifest, fetched: Sequence[str], left: Sequence[str], *, pruned: bool, as_json: bool
+) -> None:
+    size = sum(row.size for row in manifest.files)
+    if as_json:
+        told = {
+            "status": "bundled",
+            "folder": str(folder),
+            "locks": [f"{lock.stack}/{lock.target}" for lock in manifest.locks],
+            "files": len(manifest.files),
+            "bytes": size,
+            "downloaded": list(fetched),
+            "pruned" if pruned else "left": list(left),
+        }
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        return
+    served = ", ".join(f"{lock.stack} for {lock.target}" for lock in manifest.locks)
+    sys.stdout.write(
+        f"{folder} holds the {count(len(manifest.files), 'file')} ({size / 1e6:.1f} MB) of {served}; "
+        f"{count(len(fetched), 'file')} downloaded now.\n"
+    )
+    if left:
+        did = "Removed, as no lock needs it" if pruned else "No lock needs this any more (--prune removes it)"
+        sys.stdout.write("".join(f"{did}: {name}\n" for name in left))
+    sys.stdout.write(f"Next: copy {folder} to the target, and run {folder.name}/install.sh there.\n")

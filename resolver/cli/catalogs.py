@@ -5,69 +5,76 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
+from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
 from resolver.model.problem import Problem
 
+if TYPE_CHECKING:
+    from resolver.catalog.snapshot import Snapshot
+
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshots:
-    """The snapshots that ship beside `matrices`."""
-
-    matrices: Path
-
-    def path(self, stack: str) -> Path:
-        """Where the snapshot of a stack is, or would be."""
-        return self.matrices.parent / "snapshots" / f"{stack}.snapshot"
+def snapshot_path(stack: str, matrices: Path) -> Path:
+    """Where the snapshot of a stack is, or would be: beside `matrices`."""
+    return matrices.parent / "snapshots" / f"{stack}.snapshot"
 
 
-def with_catalog(
-    problem: Problem,
-    snapshots: Snapshots,
-    ask: Callable[[Catalog], _Answer],
-    *,
-    offline: bool,
-    progress: Progress,
-) -> _Answer:
-    """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something."""
-    missing: IndexFailure | None = None
-    for catalog in _catalogs(problem, snapshots, offline=offline, progress=progress):
-        with closing(catalog):
-            try:
-                return ask(catalog)
-            except IndexFailure as error:
-                if not offline:
-                    raise
-                missing = error
-    assert missing is not None  # noqa: S101  there is always the cache
-    raise missing
+class Catalogs:
+    """Makes the catalogs of a run. They share `pool`: cache, connection and what was read; `close` lets go of it."""
 
+    def __init__(self, matrices: Path, progress: Progress, *, offline: bool = False) -> None:
+        self._matrices = matrices
+        self._progress = progress
+        self._offline = offline
+        self._last: tuple[Path, Snapshot] | None = None
+        cache = Cache(default_folder(), progress.warn)
+        self.pool = Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching)
 
-def _catalogs(problem: Problem, snapshots: Snapshots, *, offline: bool, progress: Progress) -> Iterator[Catalog]:
-    platform = problem.target.platform
-    yield LiveCatalog(
-        problem.indexes,
-        platform,
-        Cache(default_folder(), progress.warn),
-        offline=offline,
-        warn=progress.warn,
-        progress=progress.fetching,
-        purpose=f"{problem.stack.name}/{problem.target.name}",
-    )
-    path = snapshots.path(problem.stack.name)
-    if offline and not problem.indexes.own and path.exists():
-        from resolver.catalog.snapshot import Snapshot, SnapshotCatalog
+    def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
+        """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something."""
+        missing: IndexFailure | None = None
+        for catalog in self._of(problem):
+            with closing(catalog):
+                try:
+                    return ask(catalog)
+                except IndexFailure as error:
+                    if not self._offline:
+                        raise
+                    missing = error
+        assert missing is not None  # noqa: S101  there is always the cache
+        raise missing
 
-        snapshot = Snapshot.read(path)
-        progress.clear()
-        sys.stderr.write(f"offline: using the snapshot of {snapshot.date.isoformat()} ({path})\n")
-        yield SnapshotCatalog(snapshot, platform)
+    def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
+        """The catalog of the problem's indexes."""
+        pool = self.pool
+        return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, purpose=purpose, pool=pool)
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        self.pool.close()
+
+    def _of(self, problem: Problem) -> Iterator[Catalog]:
+        yield self.live(problem, purpose=f"{problem.stack.name}/{problem.target.name}")
+        path = snapshot_path(problem.stack.name, self._matrices)
+        if self._offline and not problem.indexes.own and path.exists():
+            from resolver.catalog.snapshot import SnapshotCatalog
+
+            yield SnapshotCatalog(self._snapshot(path), problem.target.platform)
+
+    def _snapshot(self, path: Path) -> Snapshot:
+        """The snapshot of a stack, read once for all its targets; the user is told."""
+        if self._last is None or self._last[0] != path:
+            from resolver.catalog.snapshot import Snapshot
+
+            self._last = path, Snapshot.read(path)
+            self._progress.clear()
+            sys.stderr.write(f"offline: using the snapshot of {self._last[1].date.isoformat()} ({path})\n")
+        return self._last[1]

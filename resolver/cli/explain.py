@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
-from resolver.cli.catalogs import Snapshots, with_catalog
+from resolver.cli.catalogs import Catalogs
 from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -77,29 +77,23 @@ def command(
     inputs = load(stack, matrices)
     wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
+    catalogs = Catalogs(matrices, progress, offline=offline)
     for problem in _targets(compile_problems(inputs, exclude_newer=exclude_newer), target):
         folder = locks / problem.stack.name / problem.target.name
         lock_folder.tidy(folder)
         previous = lock_file.read(folder)
         progress.label(f"solving {problem.stack.name} for {problem.target.name}")
         ask = partial(_explain, problem, inputs, exclude_newer, previous, wanted, explain_seconds, progress, page)
-        answer = with_catalog(problem, Snapshots(matrices), ask, offline=offline, progress=progress)
+        answer = catalogs.ask(problem, ask)
         if isinstance(answer, Explanation):
-            answer = for_every_target(
-                answer,
-                inputs,
-                exclude_newer,
-                explain_seconds,
-                Snapshots(matrices),
-                offline=offline,
-                progress=progress,
-            )
+            answer = for_every_target(answer, inputs, exclude_newer, explain_seconds, catalogs, progress)
             page.ways(answer)
         elif isinstance(answer, Why):
             page.write(why_text(answer, tongue))
         else:
             page.write(_solvable(problem, tongue))
         answers.append((folder, problem, answer))
+    catalogs.close()
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
     write_reports(conflicts, tongue)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from resolver.catalog.protocol import Catalog
-from resolver.cli.catalogs import Snapshots, with_catalog
+from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
@@ -54,9 +54,7 @@ def for_every_target(
     inputs: Inputs,
     cutoff: datetime | None,
     seconds: float,
-    snapshots: Snapshots,
-    *,
-    offline: bool,
+    catalogs: Catalogs,
     progress: Progress,
 ) -> Explanation:
     """The same with those fixes only that lock for the stack's other targets, too, within so many seconds more."""
@@ -70,9 +68,7 @@ def for_every_target(
         try:
             for own, problem in zip(problems, compile_problems(changed, exclude_newer=cutoff), strict=True):
                 ask = partial(_locks, problem, clock)  # the snapshot and the indexes are those of the stack itself
-                if own.target.name != explanation.problem.target.name and not with_catalog(
-                    own, snapshots, ask, offline=offline, progress=progress
-                ):
+                if own.target.name != explanation.problem.target.name and not catalogs.ask(own, ask):
                     return False
         except (Expired, ResolverError):
             return False

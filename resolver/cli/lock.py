@@ -1,84 +1,45 @@
-"""`ascend-lock lock STACK`."""
+"""`ascend-lock lock STACK…`."""
 
 from __future__ import annotations
 
 import datetime as dt
-import difflib
+import gc
 import json
 import sys
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import click
-from packaging.utils import NormalizedName, canonicalize_name
-from packaging.version import Version
+from packaging.utils import canonicalize_name
 
-from resolver.catalog.protocol import Catalog
 from resolver.cli import options
-from resolver.cli.catalogs import Snapshots, with_catalog
-from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.explaining import language_of
+from resolver.cli.failures import failure
+from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_stack
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.wishes import Wishes
 from resolver.errors import InputError
-from resolver.lock import build as lock_build
 from resolver.lock import diff
-from resolver.lock import file as lock_file
-from resolver.lock import folder as lock_folder
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import Inputs, load
-from resolver.model.conflict import Conflict
+from resolver.matrix.load import stack_names
 from resolver.model.explanation import Explanation
 from resolver.model.lock import Lock
-from resolver.model.problem import Problem
-from resolver.model.resolution import Resolution
 from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
-from resolver.render.explanation.sentences import explanation_sentence, target_line
 from resolver.render.explanation.words import Language
-from resolver.render.files import render
-from resolver.render.summary import lock_json, summary
-from resolver.solve.builds import solve_builds
-from resolver.solve.solver import decide
-from resolver.solve.universe import Universe
+from resolver.render.summary import Row, closing_line, lock_json, summary, table
+from resolver.render.text import count
 
+ALL = "all"
 _CONFLICT = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What to keep of the lock before."""
-
-    upgrade: bool
-    upgrade_packages: frozenset[NormalizedName]
-
-    def check(self, previous: Lock | None) -> None:
-        """Refuse to upgrade what the lock before does not have: most likely a slip of the pen."""
-        if previous is None:
-            return
-        known = {pin.name for pin in (*previous.pin, *previous.build_pin)}
-        for name in sorted(self.upgrade_packages - known):
-            close = difflib.get_close_matches(name, known, n=1)
-            raise InputError(
-                f"the lock has no `{name}` that could be upgraded",
-                where="--upgrade-package",
-                hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
-            )
-
-    def keep(self, previous: Lock | None) -> tuple[dict[NormalizedName, Version], dict[NormalizedName, Version]]:
-        """The pins to prefer: of the stack, and of the build environment."""
-        if previous is None or self.upgrade:
-            return {}, {}
-        kept = []
-        for pins in (previous.pin, previous.build_pin):
-            versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
-            kept.append({name: version for name, version in versions.items() if name not in self.upgrade_packages})
-        return kept[0], kept[1]
+_STATUSES = {0: "locked", _CONFLICT: "conflict"}
 
 
 @click.command("lock")
-@click.argument("stack")
+@click.argument("stacks", metavar="STACK...", nargs=-1, required=True)
 @click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
 @click.option("--upgrade", is_flag=True, help="Take the newest releases that fit, whatever the lock before says.")
 @click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
@@ -89,7 +50,7 @@ class Wishes:
 @options.locks
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
 def command(
-    stack: str,
+    stacks: tuple[str, ...],
     offline: bool,
     upgrade: bool,
     upgrade_packages: tuple[str, ...],
@@ -100,109 +61,174 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Lock STACK for each of its targets: a name in matrices/stacks, or a path to a .toml file."""
+    """Lock each STACK for all its targets: a name in matrices/stacks, a path to a .toml file, or `all`.
+
+    Where one stack or target fails, the others are locked all the same. The exit status is the highest of them; with
+    `all`, a target that had no lock but the report of a conflict, and has no solution still, counts as done.
+    """
     matrices = matrices or options.default_matrices()
+    every = ALL in stacks
+    names = _named(stacks, matrices)
     progress = Progress(enabled=False if as_json else None)
-    tongue = language_of(language)
-    page = Page(None if as_json else sys.stderr, tongue, progress)
-    inputs = load(stack, matrices)
-    problems = compile_problems(inputs, exclude_newer=exclude_newer)
-    wishes = Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages)))
-    snapshots = Snapshots(matrices)
-    answers: list[_Answer] = []
-    for problem in problems:
-        target = locks / problem.stack.name / problem.target.name
-        previous = _previous(target, upgrade=upgrade)
-        wishes.check(previous)
-        progress.label(f"locking {problem.stack.name} for {problem.target.name}")
-        answer = with_catalog(
-            problem,
-            snapshots,
-            partial(_lock, _Job(problem, inputs, exclude_newer, previous, wishes, explain_seconds), progress, page),
-            offline=offline,
-            progress=progress,
-        )
-        if isinstance(answer, Explanation):
-            answer = for_every_target(
-                answer, inputs, exclude_newer, explain_seconds, snapshots, offline=offline, progress=progress
-            )
-            page.ways(answer)
-        answers.append(_Answer(problem, previous, answer, target))
+    order = Order(
+        matrices=matrices,
+        locks=locks,
+        cutoff=exclude_newer,
+        wishes=Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
+        seconds=explain_seconds,
+        language=language_of(language),
+    )
+    # of a single stack what clashes is told as it becomes known, of several there is a table
+    page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress)
+    outcomes = _lock_all(names, order, progress, page, offline=offline)
     progress.clear()
-    return _finish(answers, tongue, as_json=as_json)
-
-
-def _previous(target: Path, *, upgrade: bool) -> Lock | None:
-    """The lock before; one that cannot be read is an error unless nothing of it is to be kept."""
-    lock_folder.tidy(target)
-    try:
-        return lock_file.read(target)
-    except InputError:
-        if upgrade:
-            return None
-        raise
-
-
-class _Job(NamedTuple):
-    problem: Problem
-    inputs: Inputs
-    cutoff: dt.datetime | None
-    previous: Lock | None
-    wishes: Wishes
-    seconds: float
-
-
-def _lock(job: _Job, progress: Progress, page: Page, catalog: Catalog) -> Lock | Explanation:
-    previous = job.previous
-    keep, keep_builds = job.wishes.keep(previous)
-    hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
-    answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
-    if not isinstance(answer, Resolution):
-        return explanation_of(answer, job.inputs, job.cutoff, job.seconds, progress, page)
-    builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-    if isinstance(builds, Conflict):
-        why = "; ".join(explanation_sentence(statement, "en") for statement in builds.statements)
-        return lock_build.build(answer, None, catalog, previous, unbuilt=why)
-    return lock_build.build(answer, builds, catalog, previous)
-
-
-class _Answer(NamedTuple):
-    problem: Problem
-    previous: Lock | None
-    found: Lock | Explanation
-    folder: Path
-
-
-def _finish(answers: list[_Answer], language: Language, *, as_json: bool) -> int:
-    """Write the locks of all targets, or the reports of those that have a conflict and no lock, and tell."""
-    conflicts = [answer.found for answer in answers if isinstance(answer.found, Explanation)]
-    reports = [(answer.folder, answer.found) for answer in answers if isinstance(answer.found, Explanation)]
-    locked = [(answer, answer.found) for answer in answers if isinstance(answer.found, Lock)]
-    files = {answer.folder: render(lock) for answer, lock in locked}
-    changed = {
-        folder: texts
-        for folder, texts in files.items()
-        if not lock_folder.current(texts, folder) or lock_folder.has_report(folder)
-    }
-    if conflicts:
-        write_reports(reports, language)
-    else:
-        lock_folder.replace(changed)
+    if len(outcomes) == 1 and isinstance(only := outcomes[0].found, Failure):
+        raise only.cause
+    status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)
     if as_json:
-        status = "conflict" if conflicts else "locked"
-        told = [explanation_json(conflict, language) for conflict in conflicts]
-        told += [lock_json(lock, answer.folder, written=not conflicts) for answer, lock in locked]
-        whole = told[0] if len(told) == 1 else {"status": status, "targets": told}
-        sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    elif conflicts:
-        for answer, _ in locked:
-            target = target_line(answer.problem, language)
-            sys.stderr.write(words.NOT_WRITTEN(language, stack=answer.problem.stack.name, target=target) + "\n")
-        for folder, _ in reports:
-            sys.stderr.write(words.REPORT_IN(language, folder=folder) + "\n")
+        sys.stdout.write(
+            json.dumps(_json(outcomes, status, order.language), indent=2, sort_keys=True, ensure_ascii=False)
+        )
+        sys.stdout.write("\n")
+    elif len(names) == 1:
+        _tell(outcomes, order.language)
     else:
-        for answer, lock in locked:
-            moved = answer.previous is None or not diff.same(answer.previous, lock)
-            written = answer.folder in changed
-            sys.stdout.write(summary(lock, answer.problem, answer.folder, written=written, moved=moved))
-    return _CONFLICT if conflicts else 0
+        _tell_many(outcomes, order.language)
+    return status
+
+
+def _named(stacks: Sequence[str], matrices: Path) -> list[str]:
+    """The stacks to lock, each once."""
+    if ALL not in stacks:
+        return list(dict.fromkeys(stacks))
+    known = stack_names(matrices)
+    if ALL in known:
+        raise InputError(
+            f"`{ALL}` stands for every stack, so no stack can have that name",
+            where=str(matrices / "stacks" / f"{ALL}.toml"),
+            hint="give the file another name",
+        )
+    if not known:
+        raise InputError("there are no stacks", where=str(matrices / "stacks"))
+    return list(dict.fromkeys([*known, *(stack for stack in stacks if stack != ALL)]))
+
+
+def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page, *, offline: bool) -> list[Outcome]:
+    """What comes of each target of each stack, in this order. One that fails keeps no other from being locked."""
+    prepared: list[tuple[str, list[Job] | Failure]] = []
+    for name in names:
+        try:
+            prepared.append((name, jobs_of(name, order)))
+        except Exception as error:
+            prepared.append((name, Failure(error, *failure(error))))
+    jobs = [job for _, found in prepared if not isinstance(found, Failure) for job in found]
+    order.wishes.check([job.previous for job in jobs if job.previous is not None])
+    outcomes: list[Outcome] = []
+    with closing(Catalogs(order.matrices, progress, offline=offline)) as catalogs:
+        for number, (name, found) in enumerate(prepared, 1):
+            progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
+            if isinstance(found, Failure):
+                outcomes.append(Outcome(stack=name, found=found))
+                continue
+            try:
+                outcomes += lock_stack(found, order, catalogs, progress, page)
+            except Exception as error:
+                outcomes.append(Outcome(stack=name, found=Failure(error, *failure(error))))
+            if number < len(prepared):
+                gc.collect()  # a solved stack leaves cycles, and nobody collects them in a short run
+    return outcomes
+
+
+def _status(outcome: Outcome) -> int:
+    match outcome.found:
+        case Lock():
+            return 0
+        case Explanation():
+            return _CONFLICT
+        case Failure(status=status):
+            return status
+
+
+def _is_known(outcome: Outcome) -> bool:
+    """Whether a target has no solution, as the report of its conflict said before."""
+    return isinstance(outcome.found, Explanation) and outcome.job is not None and outcome.job.known
+
+
+def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[str, Any]:
+    told = [_one_json(outcome, language) for outcome in outcomes]
+    return told[0] if len(told) == 1 else {"status": _STATUSES.get(status, "error"), "targets": told}
+
+
+def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
+    match outcome.found:
+        case Lock() as lock:
+            return lock_json(lock, _job(outcome).folder)
+        case Explanation() as explanation:
+            return explanation_json(explanation, language)
+        case Failure(told=told):
+            who = {"stack": outcome.stack, "target": outcome.target}
+            return {"status": "error", **who, **told.parts()}
+
+
+def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
+    """All about one stack; of several targets a table in the end."""
+    for outcome in outcomes:
+        match outcome.found:
+            case Lock() as lock:
+                job = _job(outcome)
+                moved = job.previous is None or not diff.same(job.previous, lock)
+                sys.stdout.write(summary(lock, job.problem, job.folder, written=outcome.written, moved=moved))
+            case Explanation() | Failure():
+                pass  # told already, or below
+    _tell_failures(outcomes, language)
+    if len(outcomes) > 1:
+        sys.stdout.write("\n" + table([_row(outcome) for outcome in outcomes]))
+
+
+def _tell_many(outcomes: Sequence[Outcome], language: Language) -> None:
+    """One table for several stacks, and what went wrong."""
+    _tell_failures(outcomes, language)
+    rows = [_row(outcome) for outcome in outcomes]
+    sys.stdout.write(table(rows) + closing_line(rows))
+
+
+def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
+    for outcome in outcomes:
+        match outcome.found:
+            case Explanation():
+                sys.stderr.write(words.REPORT_IN(language, folder=_job(outcome).folder) + "\n")
+            case Failure(told=told):
+                who = f"{outcome.stack} for {outcome.target}" if outcome.target else outcome.stack
+                sys.stderr.write(f"{who}: error: {told}\n")
+            case _:
+                pass
+    sys.stderr.flush()
+
+
+def _row(outcome: Outcome) -> Row:
+    stack, target, seconds = outcome.stack, outcome.target, outcome.seconds
+    match outcome.found:
+        case Lock() as lock:
+            warned = f", {count(len(lock.warnings), 'warning')}" if lock.warnings else ""
+            return Row(stack, target, seconds, _changes(outcome, lock), f"{_pins(lock)}{warned}", "locked")
+        case Explanation():
+            told = f"no solution{', as before' if _is_known(outcome) else ''}; report written"
+            return Row(stack, target, seconds, "-", told, "without a solution")
+        case Failure(told=error):
+            return Row(stack, target, seconds, "-", f"failed: {error.message}", "failed")
+
+
+def _pins(lock: Lock) -> str:
+    return f"locked, {count(len(lock.pin), 'pin')}"
+
+
+def _changes(outcome: Outcome, lock: Lock) -> str:
+    previous = _job(outcome).previous
+    if previous is not None and diff.same(previous, lock):
+        return "none"
+    return "first lock" if lock.first else count(len(lock.change), "pin") if lock.change else "none"
+
+
+def _job(outcome: Outcome) -> Job:
+    assert outcome.job is not None, "only what failed has none"  # noqa: S101
+    return outcome.job

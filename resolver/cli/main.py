@@ -1,7 +1,7 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
-0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale;
-70 a mistake of ours; 130 interrupted.
+0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale, a bundle not whole;
+70 a mistake of ours; 130 interrupted. Of several stacks in one run the highest counts (`lock`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 from resolver import __version__
+from resolver.cli.failures import failure
 from resolver.errors import InputError, ResolverError
 
 _INTERRUPTED = 130
-_BUG = 70  # EX_SOFTWARE of sysexits.h
 
 
 class _Group(click.Group):
@@ -60,46 +60,33 @@ def main() -> None:
     gc.disable()  # a short run makes much that lives to its end, and next to no garbage
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        status = _commands(standalone_mode=False)
-    except click.ClickException as error:
-        hint = "see `ascend-lock --help`"
-        _say(InputError(error.format_message(), hint=hint))
-        status = 2
-    except ResolverError as error:
-        _say(error)
-        status = error.exit_status
-    except (KeyboardInterrupt, click.Abort):
+        status = _status()
+    except KeyboardInterrupt:
         sys.stderr.write("interrupted; no lock was left half-written\n")
         status = _INTERRUPTED
-    except BrokenPipeError:
-        status = _INTERRUPTED
-    except OSError as error:
-        why = str(error.strerror or error)
-        _say(InputError("the operating system refused", where=str(error.filename or ""), why=why))
-        status = 2
-    except Exception as error:
-        if "keyboard interrupt" in str(error).lower():  # PySAT's own way to tell
-            sys.stderr.write("interrupted; no lock was left half-written\n")
-            os._exit(_INTERRUPTED)
-        if os.environ.get("ASCEND_LOCK_DEBUG"):
-            raise
-        _say(
-            InputError(
-                f"a mistake in ascend-lock itself: {type(error).__name__}: {error}",
-                hint="nothing was changed; set ASCEND_LOCK_DEBUG=1 to see where, and report it with the stack file",
-            )
-        )
-        status = _BUG
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status or 0)  # threads of a look-ahead need not be waited for
+    os._exit(status)  # threads of a look-ahead need not be waited for
+
+
+def _status() -> int:
+    """Run the command; what goes wrong is told."""
+    try:
+        return _commands(standalone_mode=False) or 0
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except BrokenPipeError:
+        return _INTERRUPTED
+    except Exception as error:
+        told, status = failure(error)
+        _say(told)
+        return status
 
 
 def _say(error: ResolverError) -> None:
     sys.stderr.write(f"error: {error}\n")
     if "--json" in sys.argv[1:]:
-        told = {"status": "error", "message": error.message, "where": error.where, "why": error.why, "hint": error.hint}
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        sys.stdout.write(json.dumps({"status": "error", **error.parts()}, indent=2) + "\n")
 
 
 def _terminate(_signal: int, _frame: object) -> None:

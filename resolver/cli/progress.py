@@ -5,11 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from resolver.catalog.meter import Traffic
 from resolver.errors import shown
+from resolver.render.text import count
+
+if TYPE_CHECKING:
+    from resolver.catalog.transfer import Copied
 
 _EVERY = 0.1  # seconds between two drawings
+_PACE = 5.0  # seconds that the rate of a transfer is taken over
 
 
 class Progress:
@@ -20,13 +26,19 @@ class Progress:
         self._last = 0.0
         self._drawn = False
         self._label = ""
+        self._place = ""
         self._counters = ""
         self._traffic = ""
+        self._pace: list[tuple[float, int]] = []
         self._warned: set[str] = set()
+
+    def place(self, text: str) -> None:
+        """Say which part of a larger whole is worked on, before every label from now on."""
+        self._place = text
 
     def label(self, text: str) -> None:
         """Begin a new part of the work."""
-        self._label = text
+        self._label = self._place + text
         self._draw(force=True)
 
     def solving(self, rounds: int, packages: int) -> None:
@@ -37,6 +49,19 @@ class Progress:
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
         self._traffic = f"{traffic.requests} requests, {traffic.bytes / 1e6:.0f} MB"
+        self._draw()
+
+    def copying(self, copied: Copied) -> None:
+        """Called by a transfer, from its thread."""
+        if not self._is_due():
+            return
+        now = time.monotonic()
+        self._pace = [*(pair for pair in self._pace if now - pair[0] < _PACE), (now, copied.bytes)]
+        since, before = self._pace[0]
+        rate = max(copied.bytes - before, 0) / max(now - since, _EVERY)
+        total = "" if copied.total is None else f" of {copied.total / 1e6:.0f}"
+        self._counters = f"{copied.files} of {count(copied.of_files, 'file')}"
+        self._traffic = f"{copied.bytes / 1e6:.0f}{total} MB, {rate / 1e6:.1f} MB/s"
         self._draw()
 
     def warn(self, text: str) -> None:
@@ -55,8 +80,11 @@ class Progress:
             sys.stderr.flush()
             self._drawn = False
 
+    def _is_due(self) -> bool:
+        return self._enabled and time.monotonic() - self._last >= _EVERY
+
     def _draw(self, *, force: bool = False) -> None:
-        if not self._enabled or (not force and time.monotonic() - self._last < _EVERY):
+        if not (self._enabled if force else self._is_due()):
             return
         self._last = time.monotonic()
         text = ": ".join(filter(None, [self._label, "; ".join(filter(None, [self._counters, self._traffic]))]))

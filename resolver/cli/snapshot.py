@@ -14,7 +14,7 @@ from resolver.catalog.live import LiveCatalog
 from resolver.catalog.recording import RecordingCatalog
 from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
-from resolver.cli.catalogs import Snapshots
+from resolver.cli.catalogs import snapshot_path
 from resolver.cli.explaining import explanation_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -58,7 +58,7 @@ def command(stack: str, matrices: Path | None) -> int:
         whole = recorded if whole is None else whole.merged(recorded)
     progress.clear()
     assert whole is not None  # noqa: S101  a stack has a target
-    path = Snapshots(matrices).path(problems[0].stack.name)
+    path = snapshot_path(problems[0].stack.name, matrices)
     path.parent.mkdir(parents=True, exist_ok=True)
     whole.write(path)
     sys.stdout.write(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.lookups)} projects\n")

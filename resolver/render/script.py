@@ -29,7 +29,7 @@ def script(lock: Lock) -> str:
     """The text of install.sh."""
     stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
     return (
-        _environment()
+        environment()
         .get_template("install.sh.j2")
         .render(
             lock=lock,
@@ -82,8 +82,9 @@ def _complaint(row: Override) -> str:
 
 
 @lru_cache(1)
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Where the templates of scripts are, with the filters that quote for bash."""
+    made = Environment(
         loader=PackageLoader("resolver.render"),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701  the output is bash; what is not ours passes through `sh` or `one_line`
@@ -91,6 +92,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["sh"] = lambda value: shlex.quote(str(value))
-    environment.filters["line"] = lambda value: one_line(str(value))
-    return environment
+    made.filters["sh"] = lambda value: shlex.quote(str(value))
+    made.filters["line"] = lambda value: one_line(str(value))
+    return made

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from resolver.errors import shown
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.render.text import count, one_line
@@ -14,13 +16,10 @@ _WIDTH = 100
 _CHANGES = 10
 
 
-def lock_json(lock: Lock, folder: Path, *, written: bool) -> dict[str, Any]:
-    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml.
-
-    The status of a target is "solved" where another one's conflict kept it from being written.
-    """
+def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
+    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml."""
     return {
-        "status": "locked" if written else "solved",
+        "status": "locked",
         "stack": lock.stack,
         "target": lock.target.name,
         "folder": str(folder),
@@ -64,3 +63,36 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool, moved:
         f"  install  {folder}/install.sh",
     ]
     return "\n".join(lines) + "\n"
+
+
+class Row(NamedTuple):
+    """What came of one target: a line of the table of several. `kind` is what it is counted as."""
+
+    stack: str
+    target: str
+    seconds: float
+    changes: str
+    outcome: str
+    kind: str
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A line for each target, the outcome last as it may be long."""
+    cells = [("stack", "target", "seconds", "changes", "outcome")]
+    cells += [
+        (shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome))
+        for row in rows
+    ]
+    widths = [max(len(row[column]) for row in cells) for column in range(4)]
+    return "".join(
+        f"{stack:<{widths[0]}}  {target:<{widths[1]}}  {seconds:>{widths[2]}}  {changes:<{widths[3]}}  {outcome}\n"
+        for stack, target, seconds, changes, outcome in cells
+    )
+
+
+def closing_line(rows: Sequence[Row]) -> str:
+    """How many of each kind."""
+    kinds = {kind: sum(row.kind == kind for row in rows) for kind in ("locked", "without a solution", "failed")}
+    told = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+    stacks, targets = len({row.stack for row in rows}), sum(bool(row.target) for row in rows)
+    return f"{count(stacks, 'stack')}, {count(targets, 'target')}: {told}\n"

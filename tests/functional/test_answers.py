@@ -274,15 +274,31 @@ def test_json_of_two_targets(workspace: Workspace, index: LoopbackIndex) -> None
     assert found == {"old": ("locked", {"demo": "1.0"}), "new": ("locked", {"demo": "2.0"})}
 
 
-def test_json_never_calls_locked_what_was_not_written(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_target_is_locked_although_another_one_conflicts(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("demo", "2.0", requires_python=">=3.11")
     workspace.stack("demo", target=TWO)
     run = workspace.lock("--json")
     assert (run.status, run.stderr) == (1, "")
     assert run.json["status"] == "conflict"
-    assert {one["target"]: one["status"] for one in run.json["targets"]} == {"old": "conflict", "new": "solved"}
-    reports = {"demo", "demo/old", *(f"demo/old/{name}" for name in REPORTS)}
-    assert tree(workspace.locks).keys() == reports
+    assert {one["target"]: one["status"] for one in run.json["targets"]} == {"old": "conflict", "new": "locked"}
+    assert {path.name for path in (workspace.locks / "demo/old").iterdir()} == REPORTS
+    assert (workspace.locks / "demo/new/lock.toml").exists()
+
+
+def test_each_of_several_targets_is_named(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "2.0", requires_python=">=3.11")
+    workspace.stack("demo", target=TWO)
+    run = workspace.lock()
+    assert run.status == 1
+    assert run.stderr.startswith("No environment satisfies demo for linux-aarch64, Python 3.10.\n")
+    assert run.stderr.endswith("The report is in locks/demo/old: conflict.html, .md and .json.\n")
+    assert run.stdout.startswith("Locked demo for linux-aarch64, Python 3.11: 1 distribution in 1 stage\n")
+    assert re.sub(r" \d+\.\d  ", " 0.0  ", run.stdout).endswith(
+        "\n"
+        "stack  target  seconds  changes     outcome\n"
+        "demo   old         0.0  -           no solution; report written\n"
+        "demo   new         0.0  first lock  locked, 1 pin\n"
+    )
 
 
 def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:

@@ -508,7 +508,7 @@ def test_each_target_is_told_as_json(two: Workspace) -> None:
 
 
 def test_a_fix_holds_for_every_target_of_the_stack(two: Workspace) -> None:
-    """Or it is not called one: a stack is locked for all its targets or for none."""
+    """Or it is not called one: what helps one target must not cost another its lock."""
     (old, _) = explain(two, "--json").json["targets"]
     for fix in old["fixes"]:
         for file in fix["files"]:

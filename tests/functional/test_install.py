@@ -102,22 +102,6 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     assert [line.rpartition(": ")[2] for line in lines(run.stdout, "stage")] == ["already there"] * 5
 
 
-def test_a_wheelhouse_needs_no_network_even_for_what_is_built(
-    workspace: Workspace, index: LoopbackIndex, python: Path
-) -> None:
-    wheelhouse = workspace.root / "wheel house"
-    wheelhouse.mkdir()
-    for built in (add_backend(index), add_source(index, "apart", "1.0"), index.add_wheel("base", "1.0")):
-        (wheelhouse / built.filename).write_bytes(built.content)
-    workspace.stack("apart", "base", target=HERE)
-    workspace.locked()
-    index.clear()
-    run = install(workspace, python, "--wheelhouse", "wheel house", PIP_INDEX_URL="http://127.0.0.1:9/simple/")
-    assert (run.status, run.stderr) == (0, "")
-    assert installed(python) == {"apart": "1.0", "base": "1.0"}
-    assert index.requests == []
-
-
 def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:

@@ -414,10 +414,6 @@ MAY_HAVE_NEWER = Words(
 )
 UNTRIED = Words("Another release could not be tried: {why}", "无法尝试其他版本：{why}")
 SOLVABLE = Words("{stack} has a solution for {target}: nothing clashes.", "{stack} 在 {target} 上有解，没有冲突。")
-NOT_WRITTEN = Words(
-    "{stack} has a solution for {target}. It was not written: a stack's targets are locked together.",
-    "{stack} 在 {target} 上有解，但未写入：同一软件栈的所有目标一起锁定。",
-)
 SEE_PACKAGE = Words(
     "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
 )

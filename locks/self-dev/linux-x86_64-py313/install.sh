@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Install self-dev for linux-x86_64-py313: ascend-lock itself, with what its tests, checks and benchmarks need
+#
+# Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
+#   1. checks the machine, Python, glibc, and says what is wrong
+#   2. installs in 1 stage, every file checked against its sha256
+#   3. checks what was installed
+# It can be run again after a failure: a stage whose distributions are all
+# there is passed over.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+    cat <<'EOF'
+usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
+
+  --dry-run             check the machine and say what would be done; change nothing
+  --wheelhouse DIR      take all files from DIR, use no network
+  --python PATH         the environment's Python (default: the active environment's)
+  --system              install into a Python that is not in a virtual environment
+  --skip-system-checks  warn instead of stopping where the machine is not the lock's
+EOF
+}
+
+say() { printf '%s\n' "$*"; }
+warn() { printf 'warning: %s\n' "$*" >&2; }
+fail() {
+    printf 'error: %s\n' "$1" >&2
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+    exit 1
+}
+
+dry_run=no
+wheelhouse=
+python=
+system=no
+strict=yes
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dry-run) dry_run=yes ;;
+        --wheelhouse) wheelhouse=${2:?--wheelhouse needs a folder}; shift ;;
+        --python) python=${2:?--python needs a path}; shift ;;
+        --system) system=yes ;;
+        --skip-system-checks) strict=no ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; fail "unknown option: $1" ;;
+    esac
+    shift
+done
+
+# --- 1. the machine
+
+mismatches=0
+mismatch() {
+    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$1" "${2-}"; fi
+    warn "$1"
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+    mismatches=$((mismatches + 1))
+}
+
+[ "$(uname -s)" = Linux ] || mismatch "this is $(uname -s), the lock is for Linux"
+[ "$(uname -m)" = x86_64 ] ||
+    mismatch "this machine is $(uname -m), the lock is for x86_64" "lock the stack for this machine's platform"
+
+if [ -z "$python" ]; then
+    if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
+    elif [ -n "${CONDA_PREFIX-}" ]; then python=$CONDA_PREFIX/bin/python
+    else python=$(command -v python3 || true); fi
+fi
+if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
+    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
+fi
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
+[ "$found" = 3.13 ] ||
+    fail "$python is Python $found, the lock is for 3.13" \
+        "make one: python3.13 -m venv env && . env/bin/activate"
+if [ "$system" = no ] && ! "$python" -c '
+import os, sys
+sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
+'; then
+    fail "$python is not in a virtual or conda environment" \
+        "make one: $python -m venv env && . env/bin/activate; or pass --system"
+fi
+"$python" -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+
+glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
+if [ -z "$glibc" ]; then
+    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28"
+elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
+    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
+fi
+if [ -n "$wheelhouse" ]; then
+    wheelhouse=$(cd "$wheelhouse" 2>/dev/null && pwd) || fail "there is no folder for --wheelhouse"
+fi
+say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}"
+
+# --- 2. the stages
+
+# settings of pip that would change what is installed
+unset PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
+    PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+
+sources=()
+if [ -n "$wheelhouse" ]; then
+    sources=(--no-index --find-links "$wheelhouse")
+fi
+
+# Which of a requirements file's distributions are not there in the pinned version
+missing() {
+    # -I: what stands in the current folder or on PYTHONPATH is not installed
+    "$python" -I - "$@" <<'EOF'
+import re, sys
+from importlib import metadata
+from pip._vendor.packaging.version import Version
+
+for path in sys.argv[1:]:
+    for line in open(path, encoding="utf-8"):
+        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)", line)
+        if pin:
+            try:
+                found = str(Version(metadata.version(pin[1])))
+            except Exception:  # not there, or left half-written by an interrupted install
+                found = None
+            if found != pin[2]:
+                print("%s %s (is %s)" % (pin[1], pin[2], found or "not there"))
+EOF
+}
+
+run() {
+    if [ "$dry_run" = no ]; then "$@"; return; fi
+    printf 'would run:'
+    printf ' %q' "$@"
+    printf '\n'
+}
+
+# CMake and other build tools look for Python by these variables before PATH
+build_in() { # environment, variables and command
+    local environment=$1
+    shift
+    run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+}
+
+stage() { # number, title, requirements file: true where something is to be done
+    local left
+    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    if [ -z "$left" ]; then
+        say "stage $1 of 1: $2: already there"
+        return 1
+    fi
+    say "stage $1 of 1: $2"
+}
+
+if stage 1 '48 distributions' stages/1.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+fi
+
+# --- 3. what was installed
+
+if [ "$dry_run" = yes ]; then
+    say "dry run: nothing was changed"
+    if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
+        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's"
+    fi
+    exit 0
+fi
+
+left=$(missing "$here/stages/1.txt") ||
+    fail "it could not be told what is installed" "its message is above"
+[ -z "$left" ] || fail "not as locked: $left" "run this again; if it stays so, start with a fresh environment"
+
+# pip check, without the complaints that the lock's facts expect
+# (without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge)
+complaints=$(env -u PYTHONPATH "$python" -m pip check 2>/dev/null | grep -Eiv '^No broken requirements found' || true)
+[ -z "$complaints" ] || fail "pip check complains: $complaints" \
+    "were there other distributions in this environment before? start with a fresh one"
+say 'self-dev is installed: 48 distributions, as locked'

@@ -1,0 +1,51 @@
+"""The network side that catalogs share: one background thread, one HTTP client, pages asked for once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from resolver.catalog.download import Downloads
+from resolver.catalog.http import Client
+from resolver.catalog.meter import Meter
+from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.worker import Once, Worker
+
+# Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
+_AHEAD: Final = 32
+
+
+class Connection:
+    """Begun when something first goes to the network. All but `worker` and `close` lives on the event loop."""
+
+    client: Client
+    downloads: Downloads
+    pages: Once
+    ahead: asyncio.Semaphore
+
+    def __init__(self, pip: PipConfig, meter: Meter) -> None:
+        self.worker = Worker()
+        try:
+            self.worker.wait(self._begin(pip, meter))
+        except BaseException:
+            self.worker.close(_nothing)
+            raise
+
+    async def _begin(self, pip: PipConfig, meter: Meter) -> None:
+        self.client = Client(pip, meter)
+        self.downloads = Downloads(self.client, meter)
+        self.pages = Once(again=True)  # what failed for one stack may be there for the next
+        self.ahead = asyncio.Semaphore(_AHEAD)
+
+    def close(self) -> None:
+        """Break everything off, close connections, remove downloaded files."""
+
+        async def farewell() -> None:
+            await self.client.close()
+            self.downloads.close()
+
+        self.worker.close(farewell)
+
+
+async def _nothing() -> None:
+    return None

@@ -1,0 +1,72 @@
+"""A file that is not whole yet: what was received so far, with its digest, beside where it will be."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Final
+
+from resolver.model.release import File
+
+ENDING: Final = ".part"
+_CHUNK: Final = 1 << 20
+
+
+def part_path(file: File, folder: Path) -> Path:
+    """The name of a part says which content it is of, so that no file is continued with another one's bytes."""
+    return folder / f"{file.filename}.{file.sha256[:16]}{ENDING}"
+
+
+class Part:
+    """What is there already is read once, for the digest. `mixed`: it comes from more than one answer."""
+
+    def __init__(self, file: File, folder: Path) -> None:
+        self._path = part_path(file, folder)
+        self._final = folder / file.filename
+        self._handle = self._path.open("a+b")
+        self._digest = hashlib.sha256()
+        self.size = 0
+        self._handle.seek(0)
+        while chunk := self._handle.read(_CHUNK):
+            self._digest.update(chunk)
+            self.size += len(chunk)
+        self.mixed = self.size > 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest of what is there."""
+        return self._digest.hexdigest()
+
+    def write(self, chunk: bytes) -> None:
+        """Append. A kill leaves all that was written."""
+        self._handle.write(chunk)
+        self._handle.flush()
+        self._digest.update(chunk)
+        self.size += len(chunk)
+
+    def restart(self) -> None:
+        """Forget what is there."""
+        self._handle.seek(0)
+        self._handle.truncate()
+        self._digest = hashlib.sha256()
+        self.size = 0
+        self.mixed = False
+
+    def finish(self) -> None:
+        """It is whole: give it its name."""
+        os.fsync(self._handle.fileno())
+        self._handle.close()
+        self._path.replace(self._final)
+
+    def remove(self) -> None:
+        """It is of no use."""
+        self._handle.close()
+        self._path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Keep it for the next time, if there is anything to keep."""
+        if not self._handle.closed:
+            self._handle.close()
+            if not self.size:
+                self._path.unlink(missing_ok=True)

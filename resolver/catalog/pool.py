@@ -1,0 +1,88 @@
+"""What the catalogs of one run share, so that a page or file that several stacks need is asked for and read once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.meter import Meter, Traffic
+from resolver.catalog.pipconfig import PipConfig, read_pip_config
+from resolver.catalog.stored import Stored
+from resolver.model.release import File, Metadata, Page
+
+if TYPE_CHECKING:
+    from resolver.catalog.connection import Connection
+    from resolver.catalog.transfer import Copied
+
+
+class Pool:
+    """A cache, one connection to the network, and what was read already. May be used from any thread.
+
+    The settings are those of `LiveCatalog`. `pages` are by the key of what was
+    parsed and the name of the index, `metadata` by address and sha256 of the file.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        *,
+        offline: bool = False,
+        warn: Callable[[str], None] = lambda _: None,
+        progress: Callable[[Traffic], None] | None = None,
+        pip: PipConfig | None = None,
+    ) -> None:
+        self.cache = cache
+        self.offline = offline
+        self.warn = warn
+        self.meter = Meter(progress)
+        self.stored = Stored(cache, self.meter)
+        self.pages: dict[tuple[str, str], Page] = {}
+        self.metadata: dict[tuple[str, str], Metadata] = {}
+        self._pip = pip
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def pip(self) -> PipConfig:
+        """What pip on this machine is configured with, read when first needed."""
+        if self._pip is None:
+            self._pip = read_pip_config(os.environ)
+        return self._pip
+
+    @property
+    def connection(self) -> Connection:
+        """The connection, begun when first needed: an offline or fully cached run imports no HTTP client."""
+        with self._lock:
+            if self._connection is None:
+                from resolver.catalog.connection import Connection
+
+                self._connection = Connection(self.pip, self.meter)
+            return self._connection
+
+    def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
+        """Download files into a folder under their own names, each checked by its hash; see `transfer`."""
+        from resolver.catalog.transfer import Transfer
+
+        connection = self.connection
+
+        async def save() -> None:
+            await Transfer(connection.client, self.meter, folder, tell).save(files)
+
+        connection.worker.wait(save())
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

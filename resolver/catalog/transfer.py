@@ -1,0 +1,245 @@
+"""Files from servers into a folder: several at once, each checked by its hash, going on where it was cut off.
+
+A file is written beside its name, ending in `.part`, and gets its name when its
+sha256 is that of the lock. What an interrupted run leaves is continued by a
+range request (RFC 9110, 14). Whether a server answers ranges rightly shows in
+the hash: one that does not is asked for the whole file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from resolver.catalog.address import Origin, origin
+from resolver.catalog.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status
+from resolver.catalog.http import Client, Unreachable
+from resolver.catalog.meter import Meter
+from resolver.catalog.part import Part, part_path
+from resolver.errors import IndexFailure, InputError
+from resolver.model.release import File
+
+if TYPE_CHECKING:
+    import httpx
+
+_AT_ONCE: Final = 8
+_OF_ONE_HOST: Final = 4
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+
+
+class Copied(NamedTuple):
+    """How far a transfer is. `total` is None where the size of a file is not known."""
+
+    files: int
+    of_files: int
+    bytes: int
+    total: int | None
+
+
+class _End(Enum):
+    WHOLE = auto()
+    CUT = auto()
+    NO_RANGE = auto()  # the server does not go on where it was asked to
+
+
+class Transfer:
+    """Saves files in one folder. Lives on an event loop. `tell` is told of each piece."""
+
+    def __init__(self, client: Client, meter: Meter, folder: Path, tell: Callable[[Copied], None]) -> None:
+        self._client = client
+        self._meter = meter
+        self._folder = folder
+        self._tell = tell
+        self._files = self._of_files = self._bytes = 0
+        self._total: int | None = None
+        self._few = asyncio.Semaphore(_AT_ONCE)
+        self._hosts: dict[Origin, asyncio.Semaphore] = {}
+
+    async def save(self, files: Sequence[File]) -> None:
+        """Save all that can be saved. Raises IndexFailure for those that cannot, InputError where the disk refuses."""
+        sizes = [file.size for file in files]
+        there = sum(_size(part_path(file, self._folder)) for file in files)
+        known = sum(size for size in sizes if size is not None)
+        self._require_room(known - there)
+        self._of_files = len(files)
+        self._total = known if None not in sizes else None
+        tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
+        try:
+            failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if failures:
+            raise _all_of(failures, len(files))
+
+    async def _attempt(self, file: File) -> IndexFailure | None:
+        host = self._hosts.setdefault(origin(file.url), asyncio.Semaphore(_OF_ONE_HOST))
+        async with host, self._few:
+            try:
+                await self._save(file)
+            except IndexFailure as failure:
+                return failure
+            except OSError as error:
+                raise InputError(
+                    f"{file.filename} cannot be stored",
+                    where=str(self._folder),
+                    why=error.strerror or str(error),
+                    hint="make room or name another folder; what was received so far is kept for the next run",
+                ) from None
+        self._files += 1
+        self._told(0)
+        return None
+
+    async def _save(self, file: File) -> None:
+        part = await asyncio.to_thread(Part, file, self._folder)
+        self._told(part.size)
+        idle = 0
+        with_ranges = True
+        try:
+            while True:
+                if not with_ranges:
+                    self._restart(part)
+                before = part.size
+                span = {"Range": f"bytes={part.size}-"} if part.size else {}
+                whole = part.size and part.size == file.size
+                end, why = (
+                    (_End.WHOLE, "")
+                    if whole
+                    else await self._client.request(
+                        file.url, partial(self._consume, file, part), headers=PLAIN | span, long=True
+                    )
+                )
+                match end:
+                    case _End.WHOLE if part.sha256 == file.sha256:
+                        await asyncio.to_thread(part.finish)
+                        return
+                    case _End.WHOLE if not part.mixed:
+                        raise _wrong(file, part)
+                    case _End.NO_RANGE if not with_ranges:
+                        raise IndexFailure(
+                            f"{file.filename} cannot be downloaded.",
+                            where=file.url,
+                            why="The server answers with a part of it where the whole was asked for.",
+                        )
+                    case _End.WHOLE | _End.NO_RANGE:
+                        with_ranges = False
+                        continue
+                    case _End.CUT:
+                        idle = 0 if with_ranges and part.size > before else idle + 1
+                if idle >= self._client.patience.tries:
+                    raise Unreachable(
+                        f"{file.filename} stops in the middle each time.",
+                        where=file.url,
+                        why=f"{why} after {part.size} bytes ({idle} tries).",
+                        hint="run it again: it goes on where it stopped",
+                    )
+                await asyncio.sleep(self._client.patience.pause * 3 ** max(idle - 1, 0))
+        except _WrongFile:
+            part.remove()
+            raise
+        finally:
+            part.close()
+
+    async def _consume(self, file: File, part: Part, response: httpx.Response) -> tuple[_End, str]:
+        """Write an answer's body; whether the file is whole then, or why not."""
+        import httpx
+
+        if response.status_code == 206:
+            if not _continues(response, file, part.size):
+                return _End.NO_RANGE, ""
+            part.mixed = part.size > 0
+        elif response.status_code == 416 and part.size:
+            return _End.NO_RANGE, ""
+        else:
+            check_status(response.status_code, file)
+            self._restart(part)
+        length = response.headers.get("content-length", "")
+        self._require_room(int(length) if length.isdecimal() else 0, file)
+        limit = file.size if file.size is not None else WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
+        try:
+            async for chunk in response.aiter_bytes():
+                if part.size + len(chunk) > limit:
+                    if part.mixed:
+                        return _End.NO_RANGE, ""
+                    raise _WrongFile(
+                        f"{file.filename} is larger than it should be.",
+                        where=file.url,
+                        why=f"It was broken off after {limit} bytes.",
+                    )
+                part.write(chunk)
+                self._meter.add(received=len(chunk))
+                self._told(len(chunk))
+        except httpx.TransportError as error:
+            return _End.CUT, str(error).rstrip(".") or type(error).__name__
+        if file.size is not None and part.size < file.size:
+            return _End.CUT, f"It ends although {file.size} bytes were announced"
+        return _End.WHOLE, ""
+
+    def _restart(self, part: Part) -> None:
+        self._told(-part.size)
+        part.restart()
+
+    def _told(self, more: int) -> None:
+        self._bytes += more
+        self._tell(Copied(self._files, self._of_files, self._bytes, self._total))
+
+    def _require_room(self, needed: int, file: File | None = None) -> None:
+        free = shutil.disk_usage(self._folder).free
+        if needed > free:
+            what = "the files" if file is None else file.filename
+            raise InputError(
+                f"there is not room enough for {what}",
+                where=str(self._folder),
+                why=f"{needed / 1e6:.1f} MB are still to come, {free / 1e6:.1f} MB are free.",
+                hint="make room or name another folder",
+            )
+
+
+class _WrongFile(IndexFailure):
+    """What a server gave is not the file of the lock."""
+
+
+def _wrong(file: File, part: Part) -> IndexFailure:
+    return _WrongFile(
+        f"{file.filename} is not the file of the lock; it was removed.",
+        where=file.url,
+        why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}.",
+        hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
+    )
+
+
+def _continues(response: httpx.Response, file: File, start: int) -> bool:
+    """Whether a 206 is the rest of the file from `start` on."""
+    match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
+    if match is None or response.headers.get("content-encoding", "identity") != "identity":
+        return False
+    first, last, total = map(int, match.groups())
+    return first == start and last == total - 1 and file.size in (None, total)
+
+
+def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
+    """One failure that names every file."""
+    first = failures[0]
+    if len(failures) == 1:
+        return first
+    others = "\n".join(f"{failure.message} {failure.why}" for failure in failures[1:])
+    return IndexFailure(
+        f"{len(failures)} of {of} files could not be fetched. {first.message}",
+        where=first.where,
+        why=first.why,
+        hint=f"{first.hint}\n{others}",
+    )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

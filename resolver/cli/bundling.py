@@ -1,0 +1,166 @@
+"""Gathering the files of locks for a bundle."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.progress import Progress
+from resolver.errors import IndexFailure, InputError, StaleLock
+from resolver.lock import bundle
+from resolver.lock import file as lock_file
+from resolver.lock.bundle import Entry, Manifest, Served
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load
+from resolver.model.lock import Lock, LockedPin
+from resolver.model.problem import Problem
+from resolver.model.release import File
+from resolver.render.text import count
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A lock that goes into the bundle."""
+
+    problem: Problem
+    lock: Lock
+
+    @property
+    def served(self) -> Served:
+        """The lock as the manifest names it."""
+        target = self.lock.target
+        python = ".".join(target.python.split(".")[:2])
+        folder = f"locks/{self.lock.stack}/{target.name}"
+        return Served(stack=self.lock.stack, target=target.name, platform=target.platform, python=python, folder=folder)
+
+    @property
+    def pins(self) -> tuple[LockedPin, ...]:
+        """What is installed, and what builds it."""
+        return (*self.lock.pin, *self.lock.build_pin)
+
+
+def parts_of(stack: str, matrices: Path, locks: Path, targets: Sequence[str]) -> Iterator[Part]:
+    """The stack's targets that are wanted, with their locks."""
+    for problem in compile_problems(load(stack, matrices)):
+        if targets and problem.target.name not in targets:
+            continue
+        lock = lock_file.read(locks / problem.stack.name / problem.target.name)
+        if lock is None:
+            raise StaleLock(
+                f"{stack} has no lock for {problem.target.name}",
+                hint=f"ascend-lock lock {stack}; or name the targets to bundle with --target",
+            )
+        yield Part(problem, lock)
+
+
+def refuse_unknown(targets: Sequence[str], parts: Sequence[Part]) -> None:
+    """InputError where a target that is wanted is none of any stack's."""
+    for name in targets:
+        if all(part.problem.target.name != name for part in parts):
+            raise InputError(f"no stack named here has a target `{name}`", where="--target")
+
+
+def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
+    """The locks, and the file of each pin that pip takes."""
+    rows = []
+    for part in parts:
+        for pin in part.pins:
+            file = pin.file[0]
+            if "/" in file.name or not bundle.is_inside(file.name) or file.name.startswith("."):
+                raise InputError(f"the lock of {part.lock.stack} names a file that cannot be one", why=file.name)
+            pins = (f"{pin.name}=={pin.version}",)
+            folder = part.served.folder
+            rows.append(Entry(path=file.name, sha256=file.sha256, size=0, index=pin.index, pins=pins, locks=(folder,)))
+    return [part.served for part in parts], rows
+
+
+def fetch(
+    parts: Sequence[Part], entries: Sequence[Entry], folder: Path, matrices: Path, progress: Progress
+) -> list[str]:
+    """Download what is not there; the names of what was. Files of locks that were bundled before are there."""
+    progress.label(f"comparing what {folder} has")
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        there = threads.map(lambda row: bundle.sha256_of(folder / row.path) == row.sha256, entries)
+        missing = {row.path: row for row, found in zip(entries, there, strict=True) if not found}
+    if not missing:
+        return []
+    progress.label(f"looking up {count(len(missing), 'file')}")
+    with closing(Catalogs(matrices, progress)) as catalogs:
+        files: dict[str, File] = {}
+        for part in parts:
+            files |= {file.filename: file for file in _offers(part, missing.keys() - files.keys(), catalogs)}
+        if lost := sorted(missing.keys() - files.keys()):
+            raise _damaged(folder / lost[0], missing[lost[0]].locks[0])
+        progress.label(f"bundling into {folder}")
+        catalogs.pool.save(list(files.values()), folder, progress.copying)
+    return sorted(files)
+
+
+def _offers(part: Part, names: set[str], catalogs: Catalogs) -> Iterator[File]:
+    """The files of these names that the lock needs, as the indexes name them now."""
+    pins = {pin.file[0].name: pin for pin in part.pins if pin.file[0].name in names}
+    with closing(catalogs.live(part.problem)) as catalog:
+        catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in pins.values())
+        for pin in pins.values():
+            wanted = pin.file[0]
+            offered = [
+                file
+                for page in catalog.lookup(canonicalize_name(pin.name)).pages
+                if page.index == pin.index
+                for files in page.releases.values()
+                for file in files
+                if file.filename == wanted.name and file.sha256 in ("", wanted.sha256)
+            ]
+            if not offered:
+                raise IndexFailure(
+                    f"index `{pin.index}` no longer offers {wanted.name} with the hash of the lock",
+                    hint="lock again, or ask the maintainers why the file changed",
+                )
+            yield msgspec.structs.replace(offered[0], sha256=wanted.sha256)
+
+
+def kept_texts(folder: Path, old: Manifest | None, locks: set[str]) -> dict[str, str]:
+    """What was written before for the locks that stay as they are."""
+    texts = {}
+    for row in old.texts if old else ():
+        lock = next((lock for lock in locks if row.path.startswith(f"{lock}/")), None)
+        if lock is None:
+            continue
+        if bundle.sha256_of(folder / row.path) != row.sha256:
+            raise _damaged(folder / row.path, lock)
+        texts[row.path] = (folder / row.path).read_text(encoding="utf-8")
+    return texts
+
+
+def _damaged(path: Path, lock: str) -> InputError:
+    return InputError(
+        f"`{path.name}` is not as it was bundled for {lock.removeprefix('locks/')}",
+        where=str(path),
+        hint="name that stack as well, or leave it out for good with --prune",
+    )
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One run at a time writes a bundle. The kernel lets go of the lock with the process."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError("another run is writing this bundle", where=str(folder), hint="wait for its end") from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,35 @@
+"""Any exception as a failure that a person can read, with its exit status."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from resolver.errors import InputError, ResolverError
+
+_BUG = 70  # EX_SOFTWARE of sysexits.h
+
+
+def failure(error: Exception) -> tuple[ResolverError, int]:
+    """What to tell of an exception, and the status. Raises KeyboardInterrupt where it stands for one.
+
+    With ASCEND_LOCK_DEBUG a mistake of ours is raised as it is.
+    """
+    match error:
+        case ResolverError():
+            return error, error.exit_status
+        case click.ClickException():
+            return InputError(error.format_message(), hint="see `ascend-lock --help`"), InputError.exit_status
+        case OSError():
+            why, where = str(error.strerror or error), str(error.filename or "")
+            return InputError("the operating system refused", where=where, why=why), InputError.exit_status
+    if "keyboard interrupt" in str(error).lower():  # PySAT's own way to tell
+        raise KeyboardInterrupt from None
+    if os.environ.get("ASCEND_LOCK_DEBUG"):
+        raise error
+    told = InputError(
+        f"a mistake in ascend-lock itself: {type(error).__name__}: {error}",
+        hint="nothing was changed; set ASCEND_LOCK_DEBUG=1 to see where, and report it with the stack file",
+    )
+    return told, _BUG

@@ -1,0 +1,171 @@
+"""Locking the targets of a stack: what `lock` does for each of its stacks."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from resolver.catalog.protocol import Catalog
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.explaining import explanation_of, for_every_target, write_reports
+from resolver.cli.failures import failure
+from resolver.cli.page import Page
+from resolver.cli.progress import Progress
+from resolver.cli.wishes import Wishes
+from resolver.errors import InputError, ResolverError
+from resolver.lock import build as lock_build
+from resolver.lock import file as lock_file
+from resolver.lock import folder as lock_folder
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import Inputs, load
+from resolver.model.conflict import Conflict
+from resolver.model.explanation import Explanation
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
+from resolver.model.resolution import Resolution
+from resolver.render.explanation.sentences import explanation_sentence
+from resolver.render.explanation.words import Language
+from resolver.render.files import render
+from resolver.solve.builds import solve_builds
+from resolver.solve.solver import decide
+from resolver.solve.universe import Universe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a run was told to do with each of its stacks."""
+
+    matrices: Path
+    locks: Path
+    cutoff: dt.datetime | None
+    wishes: Wishes
+    seconds: float
+    language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One target to be locked. `known` tells that it had no lock, and the report of its conflict is there."""
+
+    inputs: Inputs
+    problem: Problem
+    folder: Path
+    previous: Lock | None
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a target, or a whole stack, was neither locked nor explained."""
+
+    cause: Exception
+    told: ResolverError
+    status: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a target; of a whole stack, with no `job`, where its files could not be read.
+
+    `written` tells whether the folder of a lock changed.
+    """
+
+    stack: str
+    target: str = ""
+    job: Job | None = None
+    found: Lock | Explanation | Failure
+    seconds: float = 0.0
+    written: bool = False
+
+
+def jobs_of(stack: str, order: Order) -> list[Job]:
+    """The targets of a stack, and what is there of each. Raises ResolverError."""
+    inputs = load(stack, order.matrices)
+    jobs = []
+    for problem in compile_problems(inputs, exclude_newer=order.cutoff):
+        folder = order.locks / problem.stack.name / problem.target.name
+        previous = _previous(folder, upgrade=order.wishes.upgrade)
+        known = not (folder / lock_file.NAME).exists() and lock_folder.has_report(folder)
+        jobs.append(Job(inputs, problem, folder, previous, known))
+    return jobs
+
+
+def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
+    """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports."""
+    outcomes = []
+    for job in jobs:
+        problem = job.problem
+        progress.label(f"locking {problem.stack.name} for {problem.target.name}")
+        began = time.monotonic()
+        found = attempt(partial(_answer, job, order, catalogs, progress, page))
+        seconds = time.monotonic() - began
+        outcomes.append(
+            Outcome(stack=problem.stack.name, target=problem.target.name, job=job, found=found, seconds=seconds)
+        )
+    return _write(outcomes, order.language)
+
+
+def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Failure:
+    """What `work` gives, or why it failed."""
+    try:
+        return work()
+    except Exception as error:
+        return Failure(error, *failure(error))
+
+
+def _previous(folder: Path, *, upgrade: bool) -> Lock | None:
+    """The lock before; one that cannot be read is an error unless nothing of it is to be kept."""
+    lock_folder.tidy(folder)
+    try:
+        return lock_file.read(folder)
+    except InputError:
+        if upgrade:
+            return None
+        raise
+
+
+def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> Lock | Explanation:
+    answer = catalogs.ask(job.problem, partial(_lock, job, order, progress, page))
+    if isinstance(answer, Explanation):
+        answer = for_every_target(answer, job.inputs, order.cutoff, order.seconds, catalogs, progress)
+        page.ways(answer)
+    return answer
+
+
+def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catalog) -> Lock | Explanation:
+    previous = job.previous
+    keep, keep_builds = order.wishes.keep(previous)
+    hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
+    answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
+    if not isinstance(answer, Resolution):
+        return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
+    builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
+    if isinstance(builds, Conflict):
+        why = "; ".join(explanation_sentence(statement, "en") for statement in builds.statements)
+        return lock_build.build(answer, None, catalog, previous, unbuilt=why)
+    return lock_build.build(answer, builds, catalog, previous)
+
+
+def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
+    changed: dict[Path, dict[str, str]] = {}
+    reports: list[tuple[Path, Explanation]] = []
+    for outcome in outcomes:
+        if outcome.job is None:
+            continue
+        folder = outcome.job.folder
+        match outcome.found:
+            case Lock() as lock:
+                texts = render(lock)
+                if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
+                    changed[folder] = texts
+            case Explanation() as explanation:
+                reports.append((folder, explanation))
+    write_reports(reports, language)
+    lock_folder.replace(changed)
+    return [replace(outcome, written=outcome.job is not None and outcome.job.folder in changed) for outcome in outcomes]

@@ -1,0 +1,44 @@
+"""What to keep of the lock before: `--upgrade` and `--upgrade-package`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+
+from resolver.errors import InputError
+from resolver.model.lock import Lock
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """All pins may move, or those of these projects."""
+
+    upgrade: bool
+    upgrade_packages: frozenset[NormalizedName]
+
+    def check(self, previous: Sequence[Lock]) -> None:
+        """Refuse to upgrade what none of the locks before has: most likely a slip of the pen."""
+        if not previous:
+            return
+        known = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
+        for name in sorted(self.upgrade_packages - known):
+            close = difflib.get_close_matches(name, known, n=1)
+            raise InputError(
+                f"the lock has no `{name}` that could be upgraded",
+                where="--upgrade-package",
+                hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
+            )
+
+    def keep(self, previous: Lock | None) -> tuple[dict[NormalizedName, Version], dict[NormalizedName, Version]]:
+        """The pins to prefer: of the stack, and of the build environment."""
+        if previous is None or self.upgrade:
+            return {}, {}
+        kept = []
+        for pins in (previous.pin, previous.build_pin):
+            versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
+            kept.append({name: version for name, version in versions.items() if name not in self.upgrade_packages})
+        return kept[0], kept[1]

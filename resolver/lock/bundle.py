@@ -1,0 +1,197 @@
+"""A bundle: the files of locks in one folder, for machines without network, and the manifest that says what they are.
+
+<file>…                     what pip installs from, `install.sh --wheelhouse <folder>`
+locks/<stack>/<target>/…    the locks that it serves
+install.sh                  installs one of them from here
+bundle.json                 every file: sha256, size, the pins that need it
+SHA256SUMS                  the same for `sha256sum -c`, bundle.json included
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from resolver.errors import InputError
+
+MANIFEST = "bundle.json"
+SUMS = "SHA256SUMS"
+FORMAT = 1
+
+_CHUNK = 1 << 20
+_TEMPORARY = ".partial"
+_PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """A lock that the bundle serves, in `folder`; `platform` and `python` say for which machines."""
+
+    stack: str
+    target: str
+    platform: str
+    python: str
+    folder: str
+
+
+class Text(msgspec.Struct, frozen=True, kw_only=True):
+    """A file by its path in the bundle: as such, one that was written for it, of a lock's folder or its install.sh."""
+
+    path: str
+    sha256: str
+    size: int
+
+
+class Entry(Text, frozen=True, kw_only=True):
+    """A file that was fetched. `pins` need it ("numpy==1.26.4"), in the locks of these folders.
+
+    What is not an index's file (a source from git) lies in a folder of its own, and is a row like any other.
+    """
+
+    index: str = ""
+    pins: tuple[str, ...]
+    locks: tuple[str, ...]
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a bundle holds, sorted by path. `left` is what no lock of it needs any more."""
+
+    format: int
+    locks: tuple[Served, ...]
+    files: tuple[Entry, ...]
+    texts: tuple[Text, ...]
+    left: tuple[str, ...] = ()
+
+
+def read(folder: Path) -> Manifest | None:
+    """The manifest of a bundle; None where there is none. InputError where it cannot be read."""
+    path = folder / MANIFEST
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (msgspec.DecodeError, OSError) as error:
+        hint = "remove it and bundle again; files that are there are not fetched anew"
+        raise InputError("the bundle's manifest cannot be read", where=str(path), why=str(error), hint=hint) from None
+    if manifest.format != FORMAT:
+        raise InputError(f"the bundle has format {manifest.format}, this program reads {FORMAT}", where=str(path))
+    for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
+        if not is_inside(name):
+            raise InputError("the bundle's manifest names a file outside of it", where=str(path), why=name)
+    return manifest
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path leads to a file below the bundle's folder, by its text."""
+    parts = path.split("/")
+    return all(part not in ("", ".", "..") and "\0" not in part for part in parts)
+
+
+def merged(old: Manifest | None, locks: Iterable[Served], files: Iterable[Entry]) -> tuple[list[Served], list[Entry]]:
+    """These locks with their files, and the other locks that the old manifest has with theirs, sorted.
+
+    Raises InputError where two locks need different files of one name.
+    """
+    new = list({lock.folder: lock for lock in locks}.values())
+    ours = {lock.folder for lock in new}
+    kept = [lock for lock in old.locks if lock.folder not in ours] if old else []
+    stays = {lock.folder for lock in kept}
+    rows: dict[str, Entry] = {}
+    for row in (*files, *_limited(old.files if old else (), stays)):
+        other = rows.get(row.path)
+        if other is not None and other.sha256 != row.sha256:
+            raise InputError(
+                f"two locks need different files of the name {row.path}",
+                why=f"{other.locks[0]} has sha256 {other.sha256}, {row.locks[0]} has {row.sha256}.",
+                hint="bundle them into two folders",
+            )
+        if other is not None:
+            pins, needed = {*other.pins, *row.pins}, {*other.locks, *row.locks}
+            row = msgspec.structs.replace(other, pins=tuple(sorted(pins)), locks=tuple(sorted(needed)))
+        rows[row.path] = row
+    return sorted([*new, *kept], key=lambda lock: lock.folder), [rows[path] for path in sorted(rows)]
+
+
+def rows_of(manifest: Manifest) -> tuple[Text, ...]:
+    """Everything that the manifest names."""
+    return (*manifest.files, *manifest.texts)
+
+
+def _limited(files: Iterable[Entry], locks: set[str]) -> Iterator[Entry]:
+    for row in files:
+        if needed := tuple(sorted(locks.intersection(row.locks))):
+            yield msgspec.structs.replace(row, locks=needed)
+
+
+def write(
+    folder: Path, locks: Iterable[Served], files: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
+) -> Manifest:
+    """Write the texts, the manifest and the sums; each file whole or not at all, the manifest after what it names."""
+    for path, text in texts.items():
+        _write(folder / path, text)
+    told = [
+        Text(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
+        for path, text in sorted(texts.items())
+    ]
+    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=tuple(files), texts=tuple(told), left=tuple(left))
+    content = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n"
+    _write(folder / MANIFEST, content)
+    sums = {row.path: row.sha256 for row in rows_of(manifest)}
+    sums[MANIFEST] = hashlib.sha256(content.encode()).hexdigest()
+    _write(folder / SUMS, "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items())))
+    return manifest
+
+
+def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
+    """The paths of what earlier locks left: what the old manifest knows, parts of downloads, all below `locks`.
+
+    Anything else in the folder is somebody's own.
+    """
+    known = {*(row.path for row in rows_of(old)), *old.left} if old else set()
+    known |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
+    known |= {path.relative_to(folder).as_posix() for path in (folder / "locks").rglob("*")}
+    return sorted(path for path in known.difference(needed) if (folder / path).is_file())
+
+
+def faults(folder: Path, manifest: Manifest) -> list[str]:
+    """What is not as the manifest says, a sentence each."""
+    found = []
+    for row in rows_of(manifest):
+        path = folder / row.path
+        try:
+            size = path.stat().st_size
+        except OSError:
+            found.append(f"{row.path} is missing")
+            continue
+        if size != row.size:
+            found.append(f"{row.path} has {size} bytes, not {row.size}")
+        elif sha256_of(path) != row.sha256:
+            found.append(f"{row.path} has another content: its sha256 is not {row.sha256}")
+    return found
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file; empty where there is none."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as handle:
+            while chunk := handle.read(_CHUNK):
+                digest.update(chunk)
+    except (FileNotFoundError, IsADirectoryError):
+        return ""
+    return digest.hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + _TEMPORARY)
+    with fresh.open("w", encoding="utf-8", newline="\n") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+    fresh.chmod(0o755 if path.suffix == ".sh" else 0o644)
+    fresh.replace(path)

@@ -1,0 +1,13 @@
+"""The install.sh at the top of a bundle, which installs one of its locks from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resolver.lock.bundle import Served
+from resolver.render.script import FILE, environment
+
+
+def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
+    """Its text by its path."""
+    return {FILE: environment().get_template("bundle.sh.j2").render(locks=locks)}

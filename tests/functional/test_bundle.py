@@ -1,0 +1,246 @@
+"""A bundle is whole or says what it lacks, goes on where it was broken off, and installs with the network cut."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.builders import Built
+from tests.functional.machine import execute, installed, make_environment
+from tests.functional.sources import add_backend, add_source
+from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree
+from tests.loopback import LoopbackIndex, Response, altered, status
+
+BIG = {"base.py": "", "base_data.txt": random.Random(0).randbytes(300_000).hex()}
+
+
+@pytest.fixture
+def base(workspace: Workspace, index: LoopbackIndex) -> Built:
+    """A lock of one wheel of some size, and of a source archive with its build tool."""
+    built = index.add_wheel("base", "1.0", files=BIG)
+    workspace.stack("base", "apart", target=HERE)
+    add_backend(index)
+    add_source(index, "apart", "1.0")
+    workspace.locked()
+    index.clear()
+    return built
+
+
+FILES = {"apart-1.0.tar.gz", "base-1.0-py3-none-any.whl", "tinybuild-1.0-py3-none-any.whl"}
+WHEEL = "/files/*/base-*.whl"
+
+
+def bundle(workspace: Workspace, *arguments: str) -> Run:
+    return workspace.run("bundle", "demo", "out", *arguments)
+
+
+def distributions(workspace: Workspace) -> set[str]:
+    return {path.name for path in (workspace.root / "out").iterdir() if path.suffix in (".whl", ".gz", ".part")}
+
+
+def ranges(index: LoopbackIndex) -> list[str]:
+    """What each request for the wheel asked for."""
+    return [one.sent.get("range", "") for one in index.requests if "/base-" in one.path and one.path.endswith(".whl")]
+
+
+def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+    run = bundle(workspace)
+    assert (run.status, run.stderr) == (0, "")
+    assert "out holds the 3 files" in run.stdout
+    assert "of demo for here; 3 files downloaded now.\n" in run.stdout
+    assert distributions(workspace) == FILES
+    manifest = json.loads((workspace.root / "out" / "bundle.json").read_text())
+    assert manifest["locks"][0]["folder"] == "locks/demo/here"
+    rows = {row["path"]: row for row in manifest["files"]}
+    assert rows[base.filename] == {
+        "path": base.filename,
+        "sha256": base.sha256,
+        "size": len(base.content),
+        "index": "pypi",
+        "pins": ["base==1.0"],
+        "locks": ["locks/demo/here"],
+    }
+    assert tree(workspace.root / "out" / "locks") == tree(workspace.locks)
+    sums = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=workspace.root / "out", capture_output=True)
+    assert sums.returncode == 0, sums.stdout
+    before = tree(workspace.root / "out")
+    index.clear()
+    again = bundle(workspace)
+    assert "0 files downloaded now" in again.stdout
+    assert index.requests == [], "what is there is not asked for"
+    assert tree(workspace.root / "out") == before
+
+    assert workspace.run("bundle", "--check", "out").status == 0
+    wheel = workspace.root / "out" / base.filename
+    wheel.write_bytes(bytes([base.content[0] ^ 1]) + base.content[1:])
+    (workspace.root / "out" / "locks/demo/here/install.sh").unlink()
+    run = workspace.run("bundle", "--check", "out")
+    assert run.status == 4
+    assert run.stdout.splitlines() == [
+        f"{base.filename} has another content: its sha256 is not {base.sha256}",
+        "locks/demo/here/install.sh is missing",
+        "out is damaged: 2 faults",
+        "hint: where there is a network: ascend-lock bundle demo out",
+    ]
+    assert "1 file downloaded now" in bundle(workspace).stdout
+    assert tree(workspace.root / "out") == before
+
+
+# --- what goes wrong on the way (how a file is gone on with: tests/unit/catalog/test_transfer.py)
+
+
+def test_a_wrong_file_is_removed(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+    index.fault(WHEEL, altered(lambda body: body[:-1] + bytes([body[-1] ^ 1])))
+    run = bundle(workspace)
+    assert run.status == 3
+    lines = run.stderr.splitlines()
+    assert lines[0] == f"error: {base.filename} is not the file of the lock; it was removed."
+    assert lines[2].endswith(f"the lock says {base.sha256}.")
+    assert distributions(workspace) == FILES - {base.filename}
+
+
+def test_files_that_are_gone_are_all_named(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+    index.fault("/files/*", status(404))
+    run = bundle(workspace)
+    assert run.status == 3
+    assert run.stderr.startswith("error: 3 of 3 files could not be fetched.")
+    for name in FILES:
+        assert f"{name} cannot be downloaded." in run.stderr
+    assert distributions(workspace) == set()
+
+
+def test_room_is_looked_for_first(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+    workspace.forget()
+    told, huge = f'"size": {len(base.content)}'.encode(), b'"size": 100000000000000000'
+    index.fault("/simple/*/base/", altered(lambda body: body.replace(told, huge)))
+    run = bundle(workspace)
+    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: there is not room enough for the files")
+    assert "are still to come" in run.stderr
+    assert not [request for request in index.requests if request.path.startswith("/files/")]
+
+
+def test_a_killed_run_leaves_whole_files_and_parts_that_are_gone_on_with(
+    workspace: Workspace, index: LoopbackIndex, base: Built
+) -> None:
+
+    def stall(answer: Response) -> Response:
+        return replace(answer, body=answer.body[:200_000], declared=len(answer.body), hold=30.0)
+
+    index.fault(WHEEL, stall, times=1)
+    process = workspace.start("bundle", "demo", "out")
+    part = workspace.root / "out" / f"{base.filename}.{base.sha256[:16]}.part"
+    deadline = time.monotonic() + 20
+    while not (part.exists() and part.stat().st_size == 200_000) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    workspace.finish(process)
+    assert part.stat().st_size == 200_000
+    assert part.read_bytes() == base.content[:200_000]
+    index.clear()
+    assert bundle(workspace).status == 0
+    assert ranges(index) == ["bytes=200000-"]
+    assert distributions(workspace) == FILES
+
+
+# --- several locks, later locks
+
+
+def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
+    workspace: Workspace, index: LoopbackIndex, base: Built
+) -> None:
+    workspace.stack("base", name="other", target=HERE)
+    workspace.locked(stack="other")
+    run = workspace.run("bundle", "demo", "other", "out")
+    assert "of demo for here, other for here; 3 files downloaded now." in run.stdout
+    rows = {row["path"]: row for row in json.loads((workspace.root / "out" / "bundle.json").read_text())["files"]}
+    assert rows[base.filename]["locks"] == ["locks/demo/here", "locks/other/here"]
+
+    new = index.add_wheel("base", "2.0")
+    workspace.locked("--upgrade")
+    run = bundle(workspace)
+    assert "1 file downloaded now" in run.stdout
+    assert "--prune" not in run.stdout, "the other stack, which was bundled before, needs the old file"
+    workspace.locked("--upgrade", stack="other")
+    run = workspace.run("bundle", "other", "out")
+    told = f"No lock needs this any more (--prune removes it): {base.filename}\n"
+    assert told in run.stdout
+    assert told in bundle(workspace).stdout, "and again"
+    assert f"{base.filename} belongs to no lock of the bundle\n" in workspace.run("bundle", "--check", "out").stdout
+    (workspace.root / "out" / "mine.whl").write_bytes(b"")
+    run = bundle(workspace, "--prune")
+    assert f"Removed, as no lock needs it: {base.filename}\n" in run.stdout
+    assert distributions(workspace) == {new.filename, "apart-1.0.tar.gz", "tinybuild-1.0-py3-none-any.whl", "mine.whl"}
+    assert not (workspace.root / "out" / "locks" / "other").exists()
+    assert workspace.run("bundle", "--check", "out").status == 0
+
+
+def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> None:
+    assert "error: no stack named here has a target `moon`" in bundle(workspace, "--target", "moon").stderr
+    assert workspace.run("bundle", "out").stderr.endswith("hint: ascend-lock bundle STACK out\n")
+    assert "error: there is no bundle\n" in workspace.run("bundle", "--check", "out").stderr
+    shutil.rmtree(workspace.locks)
+    run = bundle(workspace)
+    assert (run.status, run.stderr.splitlines()[0]) == (4, "error: demo has no lock for here")
+    assert not (workspace.root / "out").exists()
+
+
+# --- the network cut
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+    """In a network namespace without routes; where none can be made, every address leads to a closed port."""
+    assert bundle(workspace).status == 0
+    moved = workspace.root / "a usb stick"
+    (workspace.root / "out").rename(moved)
+    python = make_environment(workspace.root / "env")
+    index.clear()
+    command = [str(moved / "install.sh"), "--python", str(python)]
+    cut = ["unshare", "--net", "--map-root-user"]
+    if subprocess.run([*cut, "true"], capture_output=True, check=False).returncode == 0:
+        reach = f"import socket; socket.create_connection(('127.0.0.1', {urlsplit(index.url).port}), 2)"
+        assert execute(workspace, [*cut, sys.executable, "-c", reach]).status != 0, "the index is out of reach"
+        command = [*cut, *command]
+    closed = "http://127.0.0.1:9"
+    proxies = {"HTTP_PROXY": closed, "HTTPS_PROXY": closed, "ALL_PROXY": closed, "NO_PROXY": ""}
+    run = execute(workspace, command, PIP_INDEX_URL=f"{closed}/simple/", **proxies)
+    assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"apart": "1.0", "base": "1.0"}
+    assert index.requests == []
+
+
+def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+    other = "linux-x86_64" if PLATFORM == "linux-aarch64" else "linux-aarch64"
+    workspace.stack("base", target=HERE.replace(PLATFORM, other).replace('"here"', '"there"'), name="other")
+    workspace.stack("base", target=HERE.replace('"here"', '"too"'), name="second")
+    for stack in ("other", "second"):
+        workspace.locked(stack=stack)
+    assert workspace.run("bundle", "demo", "other", "out").status == 0
+    script = str(workspace.root / "out" / "install.sh")
+    python = sys.executable
+    run = execute(workspace, [script, "--python", python, "--dry-run"])
+    assert run.status == 0, run.stderr
+    assert "--find-links <root>/out" in run.stdout
+    run = execute(workspace, [script, "other/there", "--python", python])
+    assert (run.status, run.stderr.splitlines()[0]) == (
+        1,
+        f"error: this machine is {PLATFORM.removeprefix('linux-')}, the lock is for {other.removeprefix('linux-')}",
+    )
+    assert workspace.run("bundle", "second", "out").status == 0
+    run = execute(workspace, [script, "--dry-run"])
+    assert run.status == 1
+    assert run.stderr.startswith("error: which lock? ./install.sh LOCK; this bundle has (with processor and Python)\n")
+    assert "demo/here" in run.stderr
+    assert execute(workspace, [script, "nothing"]).stderr.startswith("error: this bundle has no lock nothing\n")
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    assert execute(workspace, [str(shellcheck), script]).stdout == ""

@@ -1,0 +1,67 @@
+"""What this project itself is installed from: stacks that ask for what pyproject.toml says, a lock for each machine.
+
+That the locks are what the stacks say is part of `test_check_knows_stacks_that_have_no_lock_but_a_report`.
+"""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
+
+import pytest
+import tomli
+
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load
+from resolver.model.problem import Problem
+from tests.functional.workspace import REPOSITORY
+
+INSTALL: dict[str, Any] = runpy.run_path(str(REPOSITORY / "requirements" / "install.py"))
+PROJECT = tomli.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+ASKS = {
+    "self": [*PROJECT["dependencies"], *EXTRAS["build"]],
+    "self-dev": [*PROJECT["dependencies"], *EXTRAS["build"], *EXTRAS["dev"]],
+}
+
+
+def problems(stack: str) -> tuple[Problem, ...]:
+    return compile_problems(load(stack, REPOSITORY / "matrices"))
+
+
+@pytest.mark.parametrize("stack", sorted(ASKS))
+def test_the_stack_asks_for_what_the_project_needs(stack: str) -> None:
+    path = REPOSITORY / "matrices" / "stacks" / f"{stack}.toml"
+    assert tomli.loads(path.read_text(encoding="utf-8"))["stack"]["requires"] == ASKS[stack]
+
+
+@pytest.mark.parametrize("stack", sorted(ASKS))
+def test_each_target_is_what_a_machine_of_its_kind_installs_from(stack: str) -> None:
+    for problem in problems(stack):
+        target = problem.target
+        assert target.glibc == INSTALL["GLIBC"]
+        system, _, machine = target.platform.partition("-")
+        folder = INSTALL["lock_folder"](stack, system.title(), machine, ("glibc", "2.39"), target.python_line)
+        assert folder == REPOSITORY / "locks" / stack / target.name
+        told = [path.name for path in INSTALL["files"](stack, folder)]
+        assert told[-1] == "requirements.txt"
+        assert ("build-requirements.txt" in told) == (stack == "self-dev" and machine == "aarch64")
+        assert all(path.is_file() for path in INSTALL["files"](stack, folder))
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "libc", "python"),
+    [
+        ("Darwin", "arm64", ("", ""), (3, 12)),
+        ("Linux", "x86_64", ("glibc", "2.17"), (3, 12)),
+        ("Linux", "x86_64", ("", ""), (3, 12)),
+        ("Linux", "x86_64", ("glibc", "2.39"), (3, 99)),
+        ("Linux", "riscv64", ("glibc", "2.39"), (3, 12)),
+    ],
+    ids=["macOS", "an old glibc", "musl", "another Python", "another processor"],
+)
+def test_other_machines_have_the_files_for_any(
+    system: str, machine: str, libc: tuple[str, str], python: tuple[int, int]
+) -> None:
+    assert INSTALL["lock_folder"]("self", system, machine, libc, python) is None
+    assert INSTALL["files"]("self", None) == [REPOSITORY / "requirements" / "run.txt"]

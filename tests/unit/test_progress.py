@@ -1,0 +1,38 @@
+"""The line of a transfer: how much of what, and how fast."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.catalog.transfer import Copied
+from resolver.cli import progress
+from resolver.cli.progress import Progress
+
+
+def drawn(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err.removeprefix("\r\x1b[K")
+
+
+def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    now = 100.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    line = Progress(enabled=True)
+    line.place("2/3 ")
+    line.label("bundling into out")
+    assert drawn(capsys) == "2/3 bundling into out"
+    now += 1
+    line.copying(Copied(0, 2, 10_000_000, 40_000_000))
+    assert drawn(capsys).endswith("0 of 2 files; 10 of 40 MB, 0.0 MB/s")
+    line.copying(Copied(0, 2, 11_000_000, 40_000_000))
+    assert drawn(capsys) == "", "not so often"
+    now += 2
+    line.copying(Copied(1, 2, 30_000_000, None))
+    assert drawn(capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
+
+
+def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    line = Progress(enabled=False)
+    line.label("bundling")
+    line.copying(Copied(1, 2, 3, 4))
+    assert drawn(capsys) == ""
