@@ -11,6 +11,7 @@ from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import WrongRelease
 from resolver.lock import diff
+from resolver.lock.exports import exports
 from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model import text
@@ -94,6 +95,7 @@ def build(
             for fact in about
         ),
         override=tuple(_overrides(resolution, catalog)),
+        export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
         departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
         warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, unbuilt)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",

@@ -97,6 +97,11 @@ class NamesRow(FactRow, kw_only=True):
     index: Text = "pypi"
 
 
+class ExportsRow(FactRow, kw_only=True):
+    env: Annotated[dict[str, str], msgspec.Meta(min_length=1)]
+    optional: bool = False
+
+
 class FactFile(_Table, kw_only=True):
     """All facts about one project."""
 
@@ -110,6 +115,7 @@ class FactFile(_Table, kw_only=True):
     after: list[AfterRow] = []
     warns: list[WarnsRow] = []
     names: list[NamesRow] = []
+    exports: list[ExportsRow] = []
 
 
 # --- indexes.toml, and [[index]] / [[binding]] of a stack

@@ -97,6 +97,15 @@ class Override(_Row, kw_only=True, frozen=True):
     fact: str
 
 
+class LockedExport(_Row, kw_only=True, frozen=True):
+    """An environment variable of activate.sh, by the `facts` that ask for it; an `optional` one is only proposed."""
+
+    name: str
+    value: str
+    optional: bool = False
+    facts: tuple[str, ...]
+
+
 class Departed(_Row, kw_only=True, frozen=True):
     """Where the stack differs from its guide."""
 
@@ -128,6 +137,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     build_pin: tuple[LockedPin, ...] = ()
     fact: tuple[LockedFact, ...] = ()
     override: tuple[Override, ...] = ()
+    export: tuple[LockedExport, ...] = ()
     departs: tuple[Departed, ...] = ()
     warnings: tuple[str, ...] = ()
     exclude_newer: str = ""
@@ -135,6 +145,10 @@ class Lock(_Row, kw_only=True, frozen=True):
     import_env: dict[str, str] = {}
     change: tuple[Change, ...] = ()
     first: bool = False
+
+    def facts_of(self, row: LockedExport) -> tuple[LockedFact, ...]:
+        """The facts behind an environment variable, in the order of the files."""
+        return tuple(fact for fact in self.fact if fact.id in row.facts)
 
     def pins_of(self, stage: LockedStage) -> tuple[LockedPin, ...]:
         """The pins of a stage, sorted by name."""

@@ -53,6 +53,7 @@ def _lines(lock: Lock) -> Iterator[str]:
         yield "Installed by hash to build source archives, then thrown away."
         yield ""
         yield from _table(lock, lock.build_pin)
+    yield from _exports(lock)
     yield from _facts(lock)
     yield f"Inputs: sha256 {lock.inputs}"
 
@@ -119,6 +120,21 @@ def _why(pin: LockedPin) -> str:
     first = sorted(pin.why, key=lambda text: (not text.startswith("the stack"), "(fact " not in text, text))
     shown = "; ".join(markdown(text) for text in first[:3])
     return shown + (f"; and {len(first) - 3} more" if len(first) > 3 else "")
+
+
+def _exports(lock: Lock) -> Iterator[str]:
+    if lock.export:
+        yield "## Environment variables"
+        yield ""
+        yield "activate.sh sets them after CANN and the environment; an optional one stands there as a comment."
+        yield ""
+        yield "| variable | value | | why |"
+        yield "|---|---|---|---|"
+        for row in lock.export:
+            why = " ".join(fact.reason for fact in lock.facts_of(row))
+            kind = "optional" if row.optional else "set"
+            yield f"| {markdown(row.name)} | {markdown(row.value)} | {kind} | {markdown(why)} |"
+        yield ""
 
 
 def _facts(lock: Lock) -> Iterator[str]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from functools import lru_cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resolver.model.lock import Lock, LockedStage, Override
 from resolver.render.requirements import BUILD_FILE, pin_lines
+from resolver.render.template import environment
 from resolver.render.text import one_line
 
 FILE = "install.sh"
@@ -29,7 +27,7 @@ def script(lock: Lock) -> str:
     """The text of install.sh."""
     stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
     return (
-        _environment()
+        environment()
         .get_template("install.sh.j2")
         .render(
             lock=lock,
@@ -79,18 +77,3 @@ def _complaint(row: Override) -> str:
     package, name = (row_name.replace("-", "[-_.]") for row_name in (row.package, row.name))
     version = re.sub(r"([.+*?()^$|\[\]{}\\])", r"\\\1", row.version)
     return f"^{package} {version} (requires {name},|has requirement {name}[^a-z0-9._-])"
-
-
-@lru_cache(1)
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("resolver.render"),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  the output is bash; what is not ours passes through `sh` or `one_line`
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["sh"] = lambda value: shlex.quote(str(value))
-    environment.filters["line"] = lambda value: one_line(str(value))
-    return environment
