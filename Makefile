@@ -68,9 +68,9 @@ bench: $(VENV)/.dev ## pair this with uv on the same requirements
 
 requirements: $(VENV)/.dev ## lock this project's own requirements again
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		--python-version 3.10 --extra build pyproject.toml -o requirements/run.txt
+		--python-version 3.10 --extra build --extra sbom pyproject.toml -o requirements/run.txt
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		--python-version 3.10 --extra build --extra dev pyproject.toml -o requirements/dev.txt
+		--python-version 3.10 --extra build --extra sbom --extra dev pyproject.toml -o requirements/dev.txt
 
 clean: ## remove .venv and what tools left behind
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build ./*.egg-info

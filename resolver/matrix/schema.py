@@ -159,6 +159,25 @@ class SystemsFile(_Table, kw_only=True):
     component: dict[str, ComponentRow]
 
 
+# --- images.toml
+
+
+class ImageRow(_Table, kw_only=True):
+    """A base image with CANN, and what is in it."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z")]
+    cann: Text
+    soc: Text
+    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}\Z")]
+    glibc: Annotated[str, msgspec.Meta(pattern=r"^2\.\d{1,3}\Z")]
+    source: Text | None = None
+
+
+class ImagesFile(_Table, kw_only=True):
+    defaults: Defaults = msgspec.field(default_factory=Defaults)
+    image: list[ImageRow] = []
+
+
 # --- stacks/<stack>.toml
 
 
