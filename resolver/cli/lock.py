@@ -6,6 +6,7 @@ import datetime as dt
 import difflib
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, load
 from resolver.model.conflict import Conflict
 from resolver.model.explanation import Explanation
-from resolver.model.lock import Lock
+from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.render.explanation import words
@@ -39,7 +40,7 @@ from resolver.render.explanation.text import explanation_text
 from resolver.render.explanation.words import Language
 from resolver.render.files import render
 from resolver.render.summary import lock_json, summary
-from resolver.solve.builds import solve_builds
+from resolver.solve.builds import Kept, solve_builds
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
@@ -66,15 +67,17 @@ class Wishes:
                 hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
             )
 
-    def keep(self, previous: Lock | None) -> tuple[dict[NormalizedName, Version], dict[NormalizedName, Version]]:
-        """The pins to prefer: of the stack, and of the build environment."""
+    def keep(self, previous: Lock | None) -> tuple[Mapping[NormalizedName, Version], Kept]:
+        """The pins to prefer: of the stack, and of each environment of builds."""
         if previous is None or self.upgrade:
             return {}, {}
-        kept = []
-        for pins in (previous.pin, previous.build_pin):
-            versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
-            kept.append({name: version for name, version in versions.items() if name not in self.upgrade_packages})
-        return kept[0], kept[1]
+        groups = previous.environments()
+        builds = {tuple(map(canonicalize_name, pins[0].builds)): self._versions(pins) for pins in groups}
+        return self._versions(previous.pin), builds
+
+    def _versions(self, pins: Iterable[LockedPin]) -> dict[NormalizedName, Version]:
+        versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
+        return {name: version for name, version in versions.items() if name not in self.upgrade_packages}
 
 
 @click.command("lock")
@@ -157,10 +160,13 @@ def _lock(job: _Job, progress: Progress, catalog: Catalog) -> Lock | Explanation
     if not isinstance(answer, Resolution):
         return explanation_of(answer, job.inputs, job.cutoff, job.seconds, progress)
     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-    if isinstance(builds, Conflict):
-        why = "; ".join(explanation_sentence(statement, "en") for statement in builds.statements)
-        return lock_build.build(answer, None, catalog, previous, unbuilt=why)
-    return lock_build.build(answer, builds, catalog, previous)
+    return lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+
+
+def _told(answer: Resolution | Conflict) -> Resolution | str:
+    if isinstance(answer, Resolution):
+        return answer
+    return "; ".join(explanation_sentence(statement, "en") for statement in answer.statements)
 
 
 class _Answer(NamedTuple):

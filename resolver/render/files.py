@@ -13,7 +13,7 @@ def render(lock: Lock) -> dict[str, str]:
         file.NAME: file.dump(lock),
         requirements.FILE: requirements.requirements(lock),
         requirements.NO_DEPS_FILE: requirements.no_deps(lock),
-        requirements.BUILD_FILE: requirements.build_requirements(lock),
+        **requirements.build_requirements(lock),
         script.FILE: script.script(lock),
         activation.FILE: activation.activation(lock),
         report.FILE: report.report(lock),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from resolver.model.lock import Lock, LockedPin
 from resolver.render.text import count, markdown, one_line
@@ -47,12 +47,13 @@ def _lines(lock: Lock) -> Iterator[str]:
         if stage.because:
             yield ""
         yield from _table(lock, lock.pins_of(stage))
-    if lock.build_pin:
-        yield "## The environment apart"
+    for pins in lock.environments():
+        built_there = [markdown(name) for name in pins[0].builds]
+        yield f"## The environment apart{f' for {_and(built_there)}' if built_there else ''}"
         yield ""
         yield "Installed by hash to build source archives, then thrown away."
         yield ""
-        yield from _table(lock, lock.build_pin)
+        yield from _table(lock, pins)
     yield from _exports(lock)
     yield from _facts(lock)
     yield f"Inputs: sha256 {lock.inputs}"
@@ -114,6 +115,10 @@ def _table(lock: Lock, pins: tuple[LockedPin, ...]) -> Iterator[str]:
         index = f" {markdown(pin.index)} |" if several else ""
         yield f"| {markdown(name)} | {pin.version} | {_MODES[pin.mode]} |{index} {_why(pin)} |"
     yield ""
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _why(pin: LockedPin) -> str:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 
 from resolver.model.lock import Lock, LockedStage, Override
-from resolver.render.requirements import BUILD_FILE, pin_lines
+from resolver.render.requirements import build_file, pin_lines
 from resolver.render.template import environment
 from resolver.render.text import one_line
 
@@ -38,7 +38,6 @@ def script(lock: Lock) -> str:
             cann=lock.target.system.get("cann", ""),
             hdk=lock.target.system.get("hdk", ""),
             by_path=[pin.name for pin in lock.pin if pin.label],
-            build_file=BUILD_FILE if lock.build_pin else "",
             indexes=[index.url for index in lock.index if index.url],
             only_other_indexes=all(index.url for index in lock.index),
             excused=[_complaint(row) for row in lock.override],
@@ -52,6 +51,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "number": number,
         "title": stage.title,
         "mode": stage.mode,
+        "build_file": build_file(lock, stage.pins) if stage.mode == "built-apart" else "",
         "file": _stage_path(number),
         "because": [one_line(reason) for reason in stage.because],
         "builds": [

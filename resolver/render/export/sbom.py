@@ -38,19 +38,19 @@ def sbom(lock: Lock) -> str:
     addresses = {index.name: index.url for index in lock.index}
     facts = {fact.id: fact for fact in lock.fact}
     pins = {pin.name: _component(pin, addresses, facts) for pin in lock.pin}
-    tools = [_component(pin, addresses, facts, tool=True) for pin in lock.build_pin]
+    tools = {f"{pin.name} {pin.version}": _component(pin, addresses, facts, tool=True) for pin in lock.build_pin}
     system = list(_system(lock))
     root = _root(lock)
     bom = Bom(
         serial_number=uuid5(_NAMESPACE, hashlib.sha256(lock_file.dump(lock).encode()).hexdigest()),
-        components=[*pins.values(), *tools, *system],
+        components=[*pins.values(), *tools.values(), *system],
         dependencies=[
             Dependency(root.bom_ref, _dependencies([*(pins[name] for name in _asked(lock)), *system])),
             *(
                 Dependency(pins[pin.name].bom_ref, _dependencies(pins[name] for name in pin.needs if name in pins))
                 for pin in lock.pin
             ),
-            *(Dependency(one.bom_ref) for one in (*tools, *system)),
+            *(Dependency(one.bom_ref) for one in (*tools.values(), *system)),
         ],
     )
     bom.metadata.component = root
