@@ -18,7 +18,7 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
 
     A further file of a pin may be gone. Raises IndexFailure where the first one is, or has another hash.
     """
-    pins = tuple(pins)
+    pins = tuple(pin for pin in pins if pin.file)  # the others come from no index
     catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in pins)
     found: dict[str, File] = {}
     for pin in pins:

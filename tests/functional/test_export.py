@@ -208,6 +208,14 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
     assert root["ascend-lock:environment:QUIET"] == "it's $HOME"
 
 
+def test_without_the_library_of_sboms_it_is_told(locked: Workspace) -> None:
+    code = "import sys; sys.modules['cyclonedx'] = None; from resolver.cli import main; main()"
+    run = execute(locked, [sys.executable, "-c", code, "export", "demo", "--format", "sbom"])
+    assert (run.status, run.stdout) == (2, "")
+    assert run.stderr.startswith("error: an SBOM needs cyclonedx-python-lib\n")
+    assert run.stderr.endswith("hint: pip install 'ascend-lock[sbom]'\n")
+
+
 def test_another_lock_has_another_serial_number(locked: Workspace) -> None:
     first = export(locked, "sbom").json["serialNumber"]
     path = locked.folder() / "lock.toml"

@@ -66,7 +66,7 @@ def _tool(lock: Lock) -> dict[str, object]:
 
 
 def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Package:
-    if not pin.file:
+    if not pin.file:  # a source from elsewhere would stand here as `packages.vcs`
         raise InputError(
             f"pylock.toml cannot name {pin.name} {pin.version}: it has no file on an index",
             hint="install the lock with install.sh, or export the Containerfile",
