@@ -84,9 +84,10 @@ bench: $(VENV)/.dev ## pair this with uv on the same requirements
 requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRADE=1]
 	@$(LOCK) lock self self-dev $(if $(UPGRADE),--upgrade)
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build pyproject.toml -o requirements/run.txt
+		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build --extra sbom pyproject.toml -o requirements/run.txt
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build --extra dev pyproject.toml -o requirements/dev.txt
+		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build --extra sbom --extra dev pyproject.toml \
+		-o requirements/dev.txt
 
 clean: ## remove .venv and what tools left behind
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build ./*.egg-info

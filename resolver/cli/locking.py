@@ -146,10 +146,13 @@ def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catal
     if not isinstance(answer, Resolution):
         return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-    if isinstance(builds, Conflict):
-        why = "; ".join(explanation_sentence(statement, "en") for statement in builds.statements)
-        return lock_build.build(answer, None, catalog, previous, unbuilt=why)
-    return lock_build.build(answer, builds, catalog, previous)
+    return lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+
+
+def _told(answer: Resolution | Conflict) -> Resolution | str:
+    if isinstance(answer, Resolution):
+        return answer
+    return "; ".join(explanation_sentence(statement, "en") for statement in answer.statements)
 
 
 def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:

@@ -21,7 +21,6 @@ from resolver.cli.progress import Progress
 from resolver.lock import build as lock_build
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load
-from resolver.model.conflict import Conflict
 from resolver.model.resolution import Resolution
 from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
@@ -50,8 +49,8 @@ def command(stack: str, matrices: Path | None) -> int:
             answer = decide(Universe(problem, catalog), tick=progress.solving)
             if isinstance(answer, Resolution):
                 builds = solve_builds(answer, catalog, tick=progress.solving)
-                if not isinstance(builds, Conflict):
-                    lock_build.build(answer, builds, catalog)
+                told = [(one.archives, one.answer) for one in builds if isinstance(one.answer, Resolution)]
+                lock_build.build(answer, told, catalog)
             else:
                 explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
             recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.errors import InputError
-from resolver.model.lock import Lock
+from resolver.model.lock import Lock, LockedPin
+from resolver.solve.builds import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ class Wishes:
                 hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
             )
 
-    def keep(self, previous: Lock | None) -> tuple[dict[NormalizedName, Version], dict[NormalizedName, Version]]:
-        """The pins to prefer: of the stack, and of the build environment."""
+    def keep(self, previous: Lock | None) -> tuple[Mapping[NormalizedName, Version], Kept]:
+        """The pins to prefer: of the stack, and of each environment of builds."""
         if previous is None or self.upgrade:
             return {}, {}
-        kept = []
-        for pins in (previous.pin, previous.build_pin):
-            versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
-            kept.append({name: version for name, version in versions.items() if name not in self.upgrade_packages})
-        return kept[0], kept[1]
+        groups = previous.environments()
+        builds = {tuple(map(canonicalize_name, pins[0].builds)): self._versions(pins) for pins in groups}
+        return self._versions(previous.pin), builds
+
+    def _versions(self, pins: Iterable[LockedPin]) -> dict[NormalizedName, Version]:
+        versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
+        return {name: version for name, version in versions.items() if name not in self.upgrade_packages}

@@ -11,6 +11,7 @@ from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import WrongRelease
 from resolver.lock import diff
+from resolver.lock.exports import exports
 from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model import text
@@ -36,25 +37,24 @@ from resolver.model.resolution import Pin, Resolution
 
 def build(
     resolution: Resolution,
-    builds: Resolution | None,
+    builds: Sequence[tuple[Sequence[str], Resolution | str]],
     catalog: Catalog,
     previous: Lock | None = None,
-    *,
-    unbuilt: str = "",
 ) -> Lock:
-    """The lock of a resolution. `builds` is the environment of builds that have one apart.
+    """The lock of a resolution. `builds` are the environments apart: the archives of each (none: all), and its pins.
 
-    Where that environment has no solution `unbuilt` says why: the lock has it
-    as a warning, and install.sh builds with what is there already, downloading nothing.
+    Where one has no solution a text says why: the lock has it as a warning, and
+    install.sh builds with what is there already, downloading nothing.
 
     `previous` is the lock before; where nothing was decided anew, what it says
     of changes stays, so that locking again gives the same bytes.
     """
     problem = resolution.problem
-    every = (*resolution.pins, *(builds.pins if builds is not None else ()))
+    tools = [(archives, pin) for archives, one in builds if isinstance(one, Resolution) for pin in one.pins]
+    every = (*resolution.pins, *(pin for _, pin in tools))
     catalog.expect_metadata(other for pin in every for other in pin.release.others)
     pins = tuple(_pin(pin, catalog) for pin in resolution.pins)
-    build_pins = tuple(_pin(pin, catalog) for pin in builds.pins) if builds is not None else ()
+    build_pins = tuple(_pin(pin, catalog, archives) for archives, pin in tools)
     modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
     about = list(applied(resolution))
     indexes = sorted({pin.index for pin in (*pins, *build_pins)})
@@ -79,7 +79,11 @@ def build(
             LockedIndex(name=name, url="" if name == PYPI else read_root(problem.indexes.indexes[name].url, name).url)
             for name in indexes
         ),
-        stage=stages(modes, [fact for fact in about if isinstance(fact, facts.After)]),
+        stage=stages(
+            modes,
+            [fact for fact in about if isinstance(fact, facts.After)],
+            {name: at for at, (archives, _) in enumerate(builds) for name in archives},
+        ),
         pin=pins,
         build_pin=build_pins,
         fact=tuple(
@@ -94,8 +98,9 @@ def build(
             for fact in about
         ),
         override=tuple(_overrides(resolution, catalog)),
+        export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
         departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
-        warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, unbuilt)),
+        warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, builds)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
@@ -111,7 +116,7 @@ def _with_changes(lock: Lock, previous: Lock | None) -> Lock:
     return msgspec.structs.replace(lock, change=diff.changes(previous.pin, lock.pin))
 
 
-def _pin(pin: Pin, catalog: Catalog) -> LockedPin:
+def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
     release = pin.release
     mode: Mode = "wheels"
     env: dict[str, str] = {}
@@ -129,6 +134,7 @@ def _pin(pin: Pin, catalog: Catalog) -> LockedPin:
         env=env,
         label=release.builds.label if release.builds is not None else "",
         yanked=release.file.yanked,
+        builds=tuple(builds),
         why=tuple(sorted(dict.fromkeys(_why(origin) for origin in pin.because))),
         needs=tuple(pin.needs),
         file=tuple(files),
@@ -230,13 +236,15 @@ def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Cata
         yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
 
 
-def _unbuilt(pins: Sequence[LockedPin], why: str) -> Iterator[str]:
-    if why:
-        names = ", ".join(pin.name for pin in pins if pin.mode == "built-apart")
-        yield (
-            f"the tools that build {names} could not be locked ({why}); "
-            "install.sh builds with those that the environment has and downloads none"
-        )
+def _unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | str]]) -> Iterator[str]:
+    for archives, why in builds:
+        if isinstance(why, str):
+            apart = [pin.name for pin in pins if pin.mode == "built-apart"]
+            names = ", ".join(name for name in apart if not archives or name in archives)
+            yield (
+                f"the tools that build {names} could not be locked ({why}); "
+                "install.sh builds with those that the environment has and downloads none"
+            )
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:

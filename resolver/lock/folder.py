@@ -14,6 +14,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from resolver.errors import InputError
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _EXECUTABLE = (".sh",)
+_BUILD_FILE = re.compile(r"build-requirements(-\d+)?\.txt\Z")  # one for each environment of builds
 _REPORT = ("conflict.md", "conflict.html", "conflict.json")
 
 
@@ -160,9 +162,9 @@ def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
     if not folder.is_dir():
         return
     ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT, *map(_partial, _REPORT)}
-    ours |= {"requirements-no-deps.txt", "build-requirements.txt"}
+    ours |= {"requirements-no-deps.txt"}
     for path in folder.iterdir():
-        if path.name not in ours:
+        if path.name not in ours and not _BUILD_FILE.match(path.name):
             if path.is_dir() and not path.is_symlink():
                 shutil.copytree(path, fresh / path.name, symlinks=True)
             else:

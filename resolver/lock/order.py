@@ -17,11 +17,14 @@ from resolver.model.lock import LockedStage, Mode
 _REST = ""  # stands for all pins that no fact orders
 
 
-def stages(modes: Mapping[str, Mode], afters: Sequence[facts.After]) -> tuple[LockedStage, ...]:
+def stages(
+    modes: Mapping[str, Mode], afters: Sequence[facts.After], environments: Mapping[str, int] | None = None
+) -> tuple[LockedStage, ...]:
     """Stages for the pins of `modes` (name -> how it is installed), by the facts about them.
 
     What no fact orders is installed together, before any build that uses the
-    environment. Raises InputError where the facts form a cycle.
+    environment. What is built in different `environments` apart (name -> which) is not
+    built in one stage. Raises InputError where the facts form a cycle.
     """
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_node(_REST)
@@ -46,10 +49,13 @@ def stages(modes: Mapping[str, Mode], afters: Sequence[facts.After]) -> tuple[Lo
     for generation in nx.topological_generations(graph):
         names = sorted(name for node in generation for name in (rest if node == _REST else [node]))
         for mode in ("wheels", "built-apart", "built-here"):
-            group = tuple(name for name in names if modes[name] == mode)
-            if group:
+            alike: dict[int, list[str]] = {}
+            for name in names:
+                if modes[name] == mode:
+                    alike.setdefault((environments or {}).get(name, 0), []).append(name)
+            for _, group in sorted(alike.items()):
                 reasons = tuple(sorted({text for name in group for text in because.get(name, ())}))
-                found.append(LockedStage(title=_title(group, mode), mode=mode, pins=group, because=reasons))
+                found.append(LockedStage(title=_title(group, mode), mode=mode, pins=tuple(group), because=reasons))
     return tuple(found)
 
 

@@ -18,7 +18,10 @@ from resolver.model.component import COMPONENTS, ComponentRequirement
 from resolver.model.requirement import Requirement
 
 _Facts = Document[schema.FactFile]
-_KINDS = ("requires", "excludes", "replaces", "metadata", "builds", "collides", "after", "warns", "names")
+# What bash does not let be set, and what set_env.sh and an environment's activation extend: a fact would replace it.
+_READ_ONLY = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
+_EXTENDED = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
+_KINDS = ("requires", "excludes", "replaces", "metadata", "builds", "collides", "after", "warns", "names", "exports")
 
 
 def compile_facts(documents: Sequence[_Facts]) -> tuple[model.Fact, ...]:
@@ -170,6 +173,10 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
             )
         case schema.NamesRow():
             return model.Names(**common, index=row.index)
+        case schema.ExportsRow():
+            _settable(document, row.env, kind, number, "env")
+            env = parse_env(document, row.env, kind, number, "env")
+            return model.Exports(**common, env=env, optional=row.optional)
         case _:
             raise AssertionError(f"unknown kind of fact: {kind}")
 
@@ -194,6 +201,13 @@ def _sentence(document: _Facts, words: str, *path: str | int) -> str:
     if not words.strip():
         raise InputError("the fact has an empty reason", where=document.place(*path), hint="say why in a sentence")
     return " ".join(words.split())
+
+
+def _settable(document: _Facts, variables: dict[str, str], *path: str | int) -> None:
+    for key in variables:
+        why = "bash keeps it read-only" if key in _READ_ONLY else "CANN and the environment extend it, a fact cannot"
+        if key in _READ_ONLY or key in _EXTENDED:
+            raise InputError(f"`{key}` is not for a fact to set", where=document.place(*path, key), why=why)
 
 
 def _relative(document: _Facts, path_text: str, *path: str | int) -> None:

@@ -97,6 +97,11 @@ class NamesRow(FactRow, kw_only=True):
     index: Text = "pypi"
 
 
+class ExportsRow(FactRow, kw_only=True):
+    env: Annotated[dict[str, str], msgspec.Meta(min_length=1)]
+    optional: bool = False
+
+
 class FactFile(_Table, kw_only=True):
     """All facts about one project."""
 
@@ -110,6 +115,7 @@ class FactFile(_Table, kw_only=True):
     after: list[AfterRow] = []
     warns: list[WarnsRow] = []
     names: list[NamesRow] = []
+    exports: list[ExportsRow] = []
 
 
 # --- indexes.toml, and [[index]] / [[binding]] of a stack
@@ -151,6 +157,25 @@ class ComponentRow(_Table, kw_only=True):
 
 class SystemsFile(_Table, kw_only=True):
     component: dict[str, ComponentRow]
+
+
+# --- images.toml
+
+
+class ImageRow(_Table, kw_only=True):
+    """A base image with CANN, and what is in it."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z")]
+    cann: Text
+    soc: Text
+    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}\Z")]
+    glibc: Annotated[str, msgspec.Meta(pattern=r"^2\.\d{1,3}\Z")]
+    source: Text | None = None
+
+
+class ImagesFile(_Table, kw_only=True):
+    defaults: Defaults = msgspec.field(default_factory=Defaults)
+    image: list[ImageRow] = []
 
 
 # --- stacks/<stack>.toml

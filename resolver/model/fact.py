@@ -135,5 +135,16 @@ class Names(_Common):
     index: str
 
 
-Fact = Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exports(_Common):
+    """Environment variables that what is installed runs with, where `package` is in the lock.
+
+    An `optional` one is proposed and not set. The environment of a *build* belongs to `Builds`.
+    """
+
+    env: tuple[tuple[str, str], ...]
+    optional: bool
+
+
+Fact = Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names | Exports
 FactKind = TypeVar("FactKind", bound=Fact)

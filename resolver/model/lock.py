@@ -31,7 +31,8 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     `index` names the index that served it; `mode` how it is installed;
     `label` is what a source build adds to its version as a local part;
     `why` holds a sentence for each thing that asks for it; `needs` names
-    what it needs in turn.
+    what it needs in turn. Of a build tool `builds` names the archives that its
+    environment builds, where not all are built in one.
     """
 
     name: str
@@ -42,6 +43,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     env: dict[str, str] = {}
     label: str = ""
     yanked: str | None = None
+    builds: tuple[str, ...] = ()
     why: tuple[str, ...]
     needs: tuple[str, ...] = ()
     file: tuple[LockedFile, ...]
@@ -97,6 +99,15 @@ class Override(_Row, kw_only=True, frozen=True):
     fact: str
 
 
+class LockedExport(_Row, kw_only=True, frozen=True):
+    """An environment variable of activate.sh, by the `facts` that ask for it; an `optional` one is only proposed."""
+
+    name: str
+    value: str
+    optional: bool = False
+    facts: tuple[str, ...]
+
+
 class Departed(_Row, kw_only=True, frozen=True):
     """Where the stack differs from its guide."""
 
@@ -128,6 +139,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     build_pin: tuple[LockedPin, ...] = ()
     fact: tuple[LockedFact, ...] = ()
     override: tuple[Override, ...] = ()
+    export: tuple[LockedExport, ...] = ()
     departs: tuple[Departed, ...] = ()
     warnings: tuple[str, ...] = ()
     exclude_newer: str = ""
@@ -135,6 +147,15 @@ class Lock(_Row, kw_only=True, frozen=True):
     import_env: dict[str, str] = {}
     change: tuple[Change, ...] = ()
     first: bool = False
+
+    def environments(self) -> tuple[tuple[LockedPin, ...], ...]:
+        """The tools of each environment apart, in the order in which they stand here."""
+        groups = dict.fromkeys(pin.builds for pin in self.build_pin)
+        return tuple(tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups)
+
+    def facts_of(self, row: LockedExport) -> tuple[LockedFact, ...]:
+        """The facts behind an environment variable, in the order of the files."""
+        return tuple(fact for fact in self.fact if fact.id in row.facts)
 
     def pins_of(self, stage: LockedStage) -> tuple[LockedPin, ...]:
         """The pins of a stage, sorted by name."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from resolver.lock.bundle import Served
-from resolver.render.script import FILE, environment
+from resolver.render.script import FILE
+from resolver.render.template import environment
 
 
 def bundle_script(locks: Sequence[Served]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resolver.lock import file
 from resolver.model.lock import Lock
-from resolver.render import report, requirements, script
+from resolver.render import activation, report, requirements, script
 
 
 def render(lock: Lock) -> dict[str, str]:
@@ -13,8 +13,9 @@ def render(lock: Lock) -> dict[str, str]:
         file.NAME: file.dump(lock),
         requirements.FILE: requirements.requirements(lock),
         requirements.NO_DEPS_FILE: requirements.no_deps(lock),
-        requirements.BUILD_FILE: requirements.build_requirements(lock),
+        **requirements.build_requirements(lock),
         script.FILE: script.script(lock),
+        activation.FILE: activation.activation(lock),
         report.FILE: report.report(lock),
         **script.stage_files(lock),
     }

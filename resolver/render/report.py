@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from resolver.model.lock import Lock, LockedPin
 from resolver.render.text import count, markdown, one_line
@@ -47,12 +47,14 @@ def _lines(lock: Lock) -> Iterator[str]:
         if stage.because:
             yield ""
         yield from _table(lock, lock.pins_of(stage))
-    if lock.build_pin:
-        yield "## The environment apart"
+    for pins in lock.environments():
+        built_there = [markdown(name) for name in pins[0].builds]
+        yield f"## The environment apart{f' for {_and(built_there)}' if built_there else ''}"
         yield ""
         yield "Installed by hash to build source archives, then thrown away."
         yield ""
-        yield from _table(lock, lock.build_pin)
+        yield from _table(lock, pins)
+    yield from _exports(lock)
     yield from _facts(lock)
     yield f"Inputs: sha256 {lock.inputs}"
 
@@ -115,10 +117,29 @@ def _table(lock: Lock, pins: tuple[LockedPin, ...]) -> Iterator[str]:
     yield ""
 
 
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 def _why(pin: LockedPin) -> str:
     first = sorted(pin.why, key=lambda text: (not text.startswith("the stack"), "(fact " not in text, text))
     shown = "; ".join(markdown(text) for text in first[:3])
     return shown + (f"; and {len(first) - 3} more" if len(first) > 3 else "")
+
+
+def _exports(lock: Lock) -> Iterator[str]:
+    if lock.export:
+        yield "## Environment variables"
+        yield ""
+        yield "activate.sh sets them after CANN and the environment; an optional one stands there as a comment."
+        yield ""
+        yield "| variable | value | | why |"
+        yield "|---|---|---|---|"
+        for row in lock.export:
+            why = " ".join(fact.reason for fact in lock.facts_of(row))
+            kind = "optional" if row.optional else "set"
+            yield f"| {markdown(row.name)} | {markdown(row.value)} | {kind} | {markdown(why)} |"
+        yield ""
 
 
 def _facts(lock: Lock) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from resolver.model.lock import Lock, LockedPin
 from resolver.render.text import one_line
@@ -56,13 +56,22 @@ def no_deps(lock: Lock) -> str | None:
     return "\n".join([*lines, "", *pin_lines(pins), ""])
 
 
-def build_requirements(lock: Lock) -> str | None:
-    """The environment apart in which source archives are built; None where there are none."""
-    if not lock.build_pin:
-        return None
-    apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
-    lines = [*_title(lock), f"# What building {', '.join(apart)} needs, in an environment of its own (install.sh)."]
-    return "\n".join([*lines, "", *pin_lines(lock.build_pin), ""])
+def build_file(lock: Lock, names: Collection[str]) -> str:
+    """The file of the tools that build these projects together; empty where the lock has none."""
+    for number, pins in enumerate(lock.environments(), 1):
+        if not pins[0].builds or set(names) <= set(pins[0].builds):
+            return BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt")
+    return ""
+
+
+def build_requirements(lock: Lock) -> dict[str, str]:
+    """Each environment apart in which source archives are built, by its file's name."""
+    files = {}
+    for pins in lock.environments():
+        names = pins[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
+        title = f"# What building {', '.join(names)} needs, in an environment of its own (install.sh)."
+        files[build_file(lock, names)] = "\n".join([*_title(lock), title, "", *pin_lines(pins), ""])
+    return files
 
 
 def pin_lines(pins: Iterable[LockedPin], *, labelled: bool = False) -> list[str]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from functools import lru_cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resolver.model.lock import Lock, LockedStage, Override
-from resolver.render.requirements import BUILD_FILE, pin_lines
+from resolver.render.requirements import build_file, pin_lines
+from resolver.render.template import environment
 from resolver.render.text import one_line
 
 FILE = "install.sh"
@@ -40,7 +38,6 @@ def script(lock: Lock) -> str:
             cann=lock.target.system.get("cann", ""),
             hdk=lock.target.system.get("hdk", ""),
             by_path=[pin.name for pin in lock.pin if pin.label],
-            build_file=BUILD_FILE if lock.build_pin else "",
             indexes=[index.url for index in lock.index if index.url],
             only_other_indexes=all(index.url for index in lock.index),
             excused=[_complaint(row) for row in lock.override],
@@ -54,6 +51,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "number": number,
         "title": stage.title,
         "mode": stage.mode,
+        "build_file": build_file(lock, stage.pins) if stage.mode == "built-apart" else "",
         "file": _stage_path(number),
         "because": [one_line(reason) for reason in stage.because],
         "builds": [
@@ -79,19 +77,3 @@ def _complaint(row: Override) -> str:
     package, name = (row_name.replace("-", "[-_.]") for row_name in (row.package, row.name))
     version = re.sub(r"([.+*?()^$|\[\]{}\\])", r"\\\1", row.version)
     return f"^{package} {version} (requires {name},|has requirement {name}[^a-z0-9._-])"
-
-
-@lru_cache(1)
-def environment() -> Environment:
-    """Where the templates of scripts are, with the filters that quote for bash."""
-    made = Environment(
-        loader=PackageLoader("resolver.render"),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  the output is bash; what is not ours passes through `sh` or `one_line`
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    made.filters["sh"] = lambda value: shlex.quote(str(value))
-    made.filters["line"] = lambda value: one_line(str(value))
-    return made

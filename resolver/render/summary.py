@@ -61,6 +61,7 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool, moved:
         f"  read     {folder}/report.md",
         f"  try      {folder}/install.sh --dry-run   on the target, in a fresh environment",
         f"  install  {folder}/install.sh",
+        f"  use      . {folder}/activate.sh   in bash, with the environment active",
     ]
     return "\n".join(lines) + "\n"
 

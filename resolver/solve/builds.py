@@ -1,13 +1,15 @@
-"""The environment apart in which source archives are built: a small problem of its own.
+"""The environments apart in which source archives are built: small problems of their own.
 
 pip's hash mode does not cover what an isolated build downloads, so a lock pins
-that, too. All archives of a lock are built in one such environment.
+that, too. All archives of a lock are built in one such environment where their
+tools agree. Where they do not, archives share one as far as they can, by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
@@ -26,31 +28,65 @@ from resolver.model.resolution import Resolution
 from resolver.solve.needs import requirement_lines
 from resolver.solve.solver import Tick, solve
 
+Archives = tuple[NormalizedName, ...]
+Kept = Mapping[Archives, Mapping[NormalizedName, Version]]
+
+EVERY: Archives = ()  # stands for all archives of a lock, in one environment
+
+
+class Environment(NamedTuple):
+    """The archives that are built in one environment, EVERY where there is one alone, and what it holds."""
+
+    archives: Archives
+    answer: Resolution | Conflict
+
 
 def solve_builds(
     resolution: Resolution,
     catalog: Catalog,
     *,
-    preferred: Mapping[NormalizedName, Version] | None = None,
+    preferred: Kept | None = None,
     tick: Tick | None = None,
-) -> Resolution | Conflict | None:
-    """The build environment of a resolution's source archives; None where it needs none.
+) -> tuple[Environment, ...]:
+    """The environments in which a resolution's source archives are built; none where it needs none.
 
-    `preferred` releases are tried first, then those that the resolution itself pins.
-    Build tools must have wheels: they are not built in turn.
+    The releases that `preferred` has for an environment are tried first, then those that
+    the resolution itself pins. Build tools must have wheels: they are not built in turn.
     """
-    problem = build_problem(resolution, catalog)
-    if problem is None:
-        return None
+    archives = tuple(pin.name for pin in resolution.pins if _apart(pin.release))
     pinned = {pin.name: pin.version for pin in resolution.pins}
-    return solve(problem, catalog, preferred={**pinned, **(preferred or {})}, tick=tick)
+
+    def solved(names: Archives, known_as: Archives) -> Resolution | Conflict | None:
+        problem = build_problem(resolution, catalog, names)
+        if problem is None:
+            return None
+        kept = (preferred or {}).get(known_as, {})
+        return solve(problem, catalog, preferred={**pinned, **kept}, tick=tick)
+
+    together = solved(archives, EVERY)
+    if together is None:
+        return ()
+    if isinstance(together, Resolution) or len(archives) == 1:
+        return (Environment(EVERY, together),)
+    found: list[Environment] = []
+    for name in sorted(archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None):
+        for at, one in enumerate(found):
+            wider = (*one.archives, name)
+            answer = solved(wider, wider) if isinstance(one.answer, Resolution) else None
+            if isinstance(answer, Resolution):
+                found[at] = Environment(wider, answer)
+                break
+        else:
+            alone = solved((name,), (name,))
+            found += [Environment((name,), alone)] if alone is not None else []
+    return tuple(found)
 
 
-def build_problem(resolution: Resolution, catalog: Catalog) -> Problem | None:
-    """What the builds that have an environment apart ask for."""
+def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
+    """What the builds of these archives ask for; None where that is nothing."""
     asks: list[Ask] = []
     for pin in resolution.pins:
-        if not _apart(pin.release):
+        if pin.name not in archives:
             continue
         stated = [
             fact

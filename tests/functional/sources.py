@@ -8,7 +8,11 @@ from tests.loopback import LoopbackIndex
 # A PEP 517 backend. It notes what it was built with, so that a test can see which tools and variables there were.
 _BACKEND = '''
 """Packs the modules of a source tree into a wheel."""
-import base64, hashlib, json, os, pathlib, sys, zipfile
+import base64, hashlib, json, os, pathlib, subprocess, sys, zipfile
+
+def get_requires_for_build_wheel(config_settings=None):
+    asks = pathlib.Path("asks.txt")
+    return asks.read_text().splitlines() if asks.exists() else []
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     if os.environ.get("TINY_FAIL"):
@@ -19,7 +23,12 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     if label := os.environ.get("TINY_LABEL"):
         head = head.replace(f"\\nVersion: {version}", f"\\nVersion: {version}+{label}")
         version += f"+{label}"
-    note = {"prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
+    fetches = pathlib.Path("fetches.txt")
+    if fetches.exists():  # as some builds do on their own
+        for project in fetches.read_text().split():
+            command = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", "fetched", project]
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    note = {"tiny": TINY, "prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
     members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
     info = f"{name}-{version}.dist-info"
     members[f"{info}/METADATA"] = head + "\\n\\n"
@@ -35,12 +44,22 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 _PYPROJECT = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
 
 
-def add_backend(index: LoopbackIndex) -> Built:
+def add_backend(index: LoopbackIndex, version: str = "1.0") -> Built:
     """The backend as a wheel."""
-    return index.add_wheel("tinybuild", "1.0", files={"tinybuild.py": _BACKEND})
+    return index.add_wheel("tinybuild", version, files={"tinybuild.py": f'TINY = "{version}"\n{_BACKEND}'})
 
 
-def add_source(index: LoopbackIndex, name: str, version: str) -> Built:
-    """An archive that needs the backend; `requirements/run.txt` in it asks for nothing."""
-    members = {"pyproject.toml": _PYPROJECT, "requirements/run.txt": "# nothing\n"}
+def add_source(
+    index: LoopbackIndex, name: str, version: str, *, tool: str = "tinybuild", asks: str = "", fetches: str = ""
+) -> Built:
+    """An archive that needs the backend; `requirements/run.txt` in it asks for nothing.
+
+    `asks` is what its build asks for by the hook of PEP 517 alone, `fetches` what its build downloads with pip.
+    """
+    members = {
+        "pyproject.toml": _PYPROJECT.replace('["tinybuild"]', f'["{tool}"]'),
+        "requirements/run.txt": "# nothing\n",
+    }
+    members |= {"asks.txt": asks} if asks else {}
+    members |= {"fetches.txt": fetches} if fetches else {}
     return index.add_archive(name, version, members=members)

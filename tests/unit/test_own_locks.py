@@ -20,8 +20,8 @@ INSTALL: dict[str, Any] = runpy.run_path(str(REPOSITORY / "requirements" / "inst
 PROJECT = tomli.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 ASKS = {
-    "self": [*PROJECT["dependencies"], *EXTRAS["build"]],
-    "self-dev": [*PROJECT["dependencies"], *EXTRAS["build"], *EXTRAS["dev"]],
+    "self": [*PROJECT["dependencies"], *EXTRAS["build"], *EXTRAS["sbom"]],
+    "self-dev": [*PROJECT["dependencies"], *EXTRAS["build"], *EXTRAS["sbom"], *EXTRAS["dev"]],
 }
 
 

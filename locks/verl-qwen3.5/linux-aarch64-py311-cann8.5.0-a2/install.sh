@@ -159,6 +159,44 @@ build_in() { # environment, variables and command
     run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
+# What the backend of a source archive asks for beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
+# and is not there. Without isolation pip does not ask it; with isolation pip would download it, unpinned.
+asks_beyond='
+import contextlib, importlib, os, shutil, sys, tempfile
+from importlib import metadata
+from pip._vendor.packaging.requirements import Requirement
+try:
+    import tomllib
+except ModuleNotFoundError:
+    from pip._vendor import tomli as tomllib
+
+with tempfile.TemporaryDirectory() as folder:
+    shutil.unpack_archive(sys.argv[1], folder)
+    os.chdir(os.path.join(folder, *os.listdir(folder)))
+    system = {}
+    if os.path.exists("pyproject.toml"):
+        with open("pyproject.toml", "rb") as file:
+            system = tomllib.load(file).get("build-system", {})
+    sys.path[:0] = map(os.path.abspath, system.get("backend-path", []))
+    module, _, path = system.get("build-backend", "setuptools.build_meta:__legacy__").partition(":")
+    with contextlib.redirect_stdout(sys.stderr):
+        backend = importlib.import_module(module)
+        for name in filter(None, path.split(".")):
+            backend = getattr(backend, name)
+        asked = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])(None)
+    missing = []
+    for need in map(Requirement, asked):
+        if need.marker is None or need.marker.evaluate():
+            try:
+                there = need.specifier.contains(metadata.version(need.name), prereleases=True)
+            except metadata.PackageNotFoundError:
+                there = False
+            missing += [] if there else [str(need)]
+    os.chdir(os.sep)
+print(", ".join(missing), end="")
+'
+unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
+
 stage() { # number, title, requirements file: true where something is to be done
     local left
     left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
@@ -200,9 +238,20 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
     run "$work/env/bin/python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/build-requirements.txt"
     builder=$work/env
-    build_in "$builder" "$builder/bin/python" -m pip wheel --no-deps \
-        --no-build-isolation --no-binary :all: --no-cache-dir --require-hashes --wheel-dir "$work/wheels" \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt"
+    # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$builder/bin/python" -m pip download --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$work/archives" \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
+        fail "the source archives of stage 5 could not be fetched, or say what they are" "$unnamed_tool"
+    if [ "$dry_run" = no ]; then
+        for archive in "$work"/archives/*; do
+            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$builder/bin/python" -I -c "$asks_beyond" "$archive") ||
+                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool"
+            [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
+        done
+    fi
+    build_in "$builder" PIP_NO_INDEX=1 "$builder/bin/python" -m pip wheel --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$work/wheels" "$work"/archives/*
     if [ "$dry_run" = yes ]; then
         say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
     else
@@ -213,8 +262,8 @@ fi
 
 # vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:89)
 if stage 6 'vllm, built from source in this environment' stages/6.txt; then
-    build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 \
-        "$python" -m pip install --no-deps --no-build-isolation --no-cache-dir \
+    build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
+        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
 

@@ -117,12 +117,16 @@ unless = ["numpy<2"]
 reason = "seen"
 [[names]]
 reason = "another project"
+[[exports]]
+env = { B = "2", A = "1" }
+optional = true
+reason = "it runs better so"
 """
     (problem,) = compiled(tmp_path, fact_rows=rows)
     kinds = [facts.Requires, facts.Excludes, facts.Replaces, facts.Metadata, facts.Builds]
-    kinds += [facts.Collides, facts.After, facts.Warns, facts.Names]
+    kinds += [facts.Collides, facts.After, facts.Warns, facts.Names, facts.Exports]
     assert [type(fact) for fact in problem.facts] == kinds
-    requires, excludes, replaces, metadata, builds, collides, after, warns, names = problem.facts
+    requires, excludes, replaces, metadata, builds, collides, after, warns, names, exports = problem.facts
     assert (requires.id, requires.where) == ("verl-requires-1", "matrices/facts/verl.toml:6")
     assert (requires.reason, requires.strength) == ("so it is", facts.Strength.VENDOR)
     assert list(map(str, requires.versions)) == ["==1", "<4,>=3"]
@@ -140,6 +144,7 @@ reason = "another project"
         ["numpy<2"],
         "pypi",
     )
+    assert (exports.env, exports.optional) == ((("A", "1"), ("B", "2")), True)
 
 
 def test_the_chinese_of_a_fact(tmp_path: Path) -> None:

@@ -349,7 +349,7 @@ def fact(row: str) -> str:
             "unknown key `needs`\n"
             "  at matrices/facts/verl.toml:6: needs\n"
             "hint: known keys are defaults, requires, excludes, replaces, metadata, builds, collides, after, warns,"
-            " names",
+            " names, exports",
             id="unknown kind",
         ),
         pytest.param(

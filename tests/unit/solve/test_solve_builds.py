@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.model.conflict import Conflict
 from resolver.model.resolution import Resolution
 from resolver.render.explanation.sentences import explanation_sentence
-from resolver.solve.builds import build_problem, solve_builds
+from resolver.solve.builds import EVERY, build_problem, solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, problem, solved
 
@@ -20,14 +21,15 @@ def tools() -> DataCatalog:
 
 
 def built(catalog: DataCatalog, *asks: str, **more: object) -> dict[str, str]:
-    answer = solve_builds(solved(problem(*asks), catalog), catalog, **more)
+    ((archives, answer),) = solve_builds(solved(problem(*asks), catalog), catalog, **more)
+    assert archives == EVERY
     assert isinstance(answer, Resolution)
     return {pin.name: str(pin.version) for pin in answer.pins}
 
 
 def test_wheels_need_none() -> None:
     catalog = tools()
-    assert solve_builds(solved(problem("a"), catalog), catalog) is None
+    assert solve_builds(solved(problem("a"), catalog), catalog) == ()
 
 
 def test_what_archives_ask_for_is_pinned() -> None:
@@ -41,7 +43,7 @@ def test_what_archives_ask_for_is_pinned() -> None:
 def test_each_line_says_for_what_it_is() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["ninja"])
-    apart = build_problem(solved(problem("b"), catalog), catalog)
+    apart = build_problem(solved(problem("b"), catalog), catalog, ("b",))
     assert apart is not None
     assert [(str(ask.origin), ask.origin.where) for ask in apart.stack.asks] == [
         ("building b 1 needs ninja", "build-system.requires of b-1.tar.gz")
@@ -58,7 +60,7 @@ def test_a_build_without_isolation_has_no_environment_apart() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["setuptools"], members={"requirements.txt": ""})
     resolution = solved(problem("b", facts=[builds("b", "", isolation=False)]), catalog)
-    assert solve_builds(resolution, catalog) is None
+    assert solve_builds(resolution, catalog) == ()
     assert [pin.name for pin in resolution.pins] == ["b", "setuptools"]
 
 
@@ -66,7 +68,7 @@ def test_a_metadata_fact_may_state_them() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", None, build_requires=["nowhere"])
     resolution = solved(problem("b", facts=[metadata("b", "==1", build_requires=["ninja"])]), catalog)
-    answer = solve_builds(resolution, catalog)
+    ((_, answer),) = solve_builds(resolution, catalog)
     assert isinstance(answer, Resolution)
     assert [pin.name for pin in answer.pins] == ["ninja", "wheel"]
 
@@ -76,7 +78,7 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     catalog.add_archive("b", "1", build_requires=["tool"])
     catalog.add_archive("tool", "1")
     resolution = solved(problem("b"), catalog)
-    answer = solve_builds(resolution, catalog)
+    ((_, answer),) = solve_builds(resolution, catalog)
     assert isinstance(answer, Conflict)
     assert [explanation_sentence(statement, "en") for statement in answer.statements] == [
         "building b 1 needs tool",
@@ -90,6 +92,26 @@ def test_a_build_tool_may_have_a_wheel_in_an_older_release() -> None:
     catalog.add_archive("tool", "2")
     catalog.add_wheel("tool", "1")
     assert built(catalog, "b") == {"tool": "1"}
+
+
+def test_tools_that_contradict_each_other_have_environments_of_their_own() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools<80"])
+    catalog.add_archive("c", "1", build_requires=["setuptools>=80"])
+    catalog.add_archive("d", "1", build_requires=["setuptools", "ninja"])
+    catalog.add_archive("e", "1", build_requires=["nowhere"])
+    catalog.add_archive("f", "1", build_requires=["setuptools>=80"])
+    resolution = solved(problem("b", "c", "d", "e", "f"), catalog)
+    kept = {("c", "f"): {"setuptools": Version("81")}, EVERY: {"setuptools": Version("80")}}
+    catalog.add_wheel("setuptools", "81")
+    found = solve_builds(resolution, catalog, preferred=kept)
+    assert [(one.archives, type(one.answer)) for one in found] == [
+        (("b", "d"), Resolution),
+        (("c", "f"), Resolution),
+        (("e",), Conflict),
+    ]
+    pins = [{pin.name: str(pin.version) for pin in one.answer.pins} for one in found[:2]]
+    assert pins == [{"ninja": "1", "setuptools": "79", "wheel": "1"}, {"setuptools": "81"}]
 
 
 @pytest.mark.parametrize("line", ["cmake>>3", "cmake @ https://cmake.test/cmake.zip"])

@@ -1,0 +1,163 @@
+"""`ascend-lock export STACK --format …`: a lock in a form that other tools read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.live import LiveCatalog
+from resolver.catalog.offered import offered
+from resolver.cli import options
+from resolver.cli.progress import Progress
+from resolver.errors import InputError, StaleLock
+from resolver.lock import file as lock_file
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.images import load_images
+from resolver.matrix.load import load
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
+from resolver.render.export import containerfile as containers
+from resolver.render.export import pylock as pylocks
+
+_FORMATS = ("pylock", "sbom", "containerfile")
+
+
+@click.command("export")
+@click.argument("stack")
+@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
+@click.option("--target", metavar="NAME", help="Which of the stack's targets, where it has several.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where to write (default: stdout).",
+)
+@click.option("--offline", is_flag=True, help="pylock: take addresses from the cache, use no network.")
+@click.option("--base-image", metavar="NAME", help="containerfile: another base image than the one for the target.")
+@click.option("--wheelhouse", metavar="DIR", help="containerfile: install from this folder of the build context.")
+@options.matrices
+@options.locks
+def command(
+    stack: str,
+    form: str,
+    target: str | None,
+    output: Path | None,
+    offline: bool,
+    base_image: str | None,
+    wheelhouse: str | None,
+    matrices: Path | None,
+    locks: Path,
+) -> int:
+    """Write STACK's lock as pylock.toml (PEP 751), as a CycloneDX SBOM, or as a Containerfile that installs it."""
+    matrices = matrices or options.default_matrices()
+    if output is not None and output.resolve().is_relative_to(locks.resolve()):
+        raise InputError(
+            "an export is not written among the locks",
+            where=str(output),
+            why="what lies beside a lock is made from it alone, and compared with it",
+            hint="choose another folder",
+        )
+    progress = Progress()
+    chosen = _choose(stack, target, matrices, locks)
+    if chosen.lock.inputs != chosen.problem.digest and not chosen.lock.exclude_newer:
+        progress.warn(f"the stack or the facts changed since {stack} was locked; its lock is exported as it is")
+    match form:
+        case "pylock":
+            text = _pylock(chosen, progress, offline=offline)
+        case "sbom":
+            text = _sbom(chosen.lock)
+        case _:
+            text = containers.containerfile(
+                chosen.lock,
+                folder=_within(chosen.folder),
+                base=base_image or containers.base_image(chosen.lock, load_images(matrices)),
+                wheelhouse=wheelhouse,
+            )
+    progress.clear()
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _write(output, text)
+        sys.stdout.write(f"Written to {output}\n")
+    return 0
+
+
+class _Chosen(NamedTuple):
+    problem: Problem
+    lock: Lock
+    folder: Path
+
+
+def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Chosen:
+    """The one target that is meant, with its lock."""
+    problems = compile_problems(load(stack, matrices))
+    names = [problem.target.name for problem in problems]
+    if target is None and len(problems) > 1:
+        raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {', '.join(names)}")
+    if target is not None and target not in names:
+        raise InputError(f"{stack} has no target `{target}`", hint=f"its targets are {', '.join(names)}")
+    problem = problems[names.index(target) if target is not None else 0]
+    folder = locks / problem.stack.name / problem.target.name
+    lock = lock_file.read(folder)
+    if lock is None:
+        raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=f"ascend-lock lock {stack}")
+    return _Chosen(problem, lock, folder)
+
+
+def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
+    lock = chosen.lock
+    progress.label(f"asking where the files of {lock.stack} are")
+    live = LiveCatalog(
+        chosen.problem.indexes,
+        chosen.problem.target.platform,
+        Cache(default_folder(), progress.warn),
+        offline=offline,
+        warn=progress.warn,
+        progress=progress.fetching,
+    )
+    with closing(live):
+        text = pylocks.pylock(lock, offered(pylocks.exported(lock), live))
+    if left_out := [f"{pin.name} {pin.version}" for pin in lock.pin if pin.mode == "built-here"]:
+        progress.warn(
+            f"pylock.toml leaves out {', '.join(left_out)}: built from source in the environment itself, which the "
+            "format cannot say; install.sh does it"
+        )
+    if apart := [f"{pin.name} {pin.version}" for pin in lock.pin if pin.mode == "built-apart"]:
+        progress.warn(
+            f"{', '.join(apart)}: source archives, which an installer builds with tools that it downloads unpinned; "
+            "install.sh builds them with the lock's"
+        )
+    if lock.override:
+        progress.warn("facts take out requirements that metadata states: install with --no-deps, see report.md")
+    return text
+
+
+def _sbom(lock: Lock) -> str:
+    try:
+        from resolver.render.export.sbom import sbom
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "an SBOM needs cyclonedx-python-lib", why=str(error), hint="pip install 'ascend-lock[sbom]'"
+        ) from None
+    return sbom(lock)
+
+
+def _within(folder: Path) -> str:
+    """The lock's folder as seen from here, where a build begins; from elsewhere it is a build argument."""
+    path = Path(os.path.relpath(folder))
+    return path.as_posix() if ".." not in path.parts else f"locks/{folder.parent.name}/{folder.name}"
+
+
+def _write(output: Path, text: str) -> None:
+    fresh = output.with_name(f".{output.name}.partial")
+    try:
+        fresh.write_text(text, encoding="utf-8", newline="\n")
+        fresh.replace(output)
+    finally:
+        fresh.unlink(missing_ok=True)

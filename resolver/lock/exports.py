@@ -1,0 +1,35 @@
+"""The environment variables of a lock: what its facts say of each, brought together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from resolver.errors import InputError
+from resolver.model.fact import Exports
+from resolver.model.lock import LockedExport
+
+
+def exports(facts: Iterable[Exports]) -> tuple[LockedExport, ...]:
+    """A row for each variable, by name. It is optional where all facts that name it call it so.
+
+    Raises InputError where two facts give it different values.
+    """
+    said: dict[str, list[tuple[Exports, str]]] = {}
+    for fact in facts:
+        for name, value in fact.env:
+            said.setdefault(name, []).append((fact, value))
+    return tuple(_row(name, rows) for name, rows in sorted(said.items()))
+
+
+def _row(name: str, rows: list[tuple[Exports, str]]) -> LockedExport:
+    first, value = rows[0]
+    for other, another in rows[1:]:
+        if another != value:
+            raise InputError(
+                f"the facts `{first.id}` and `{other.id}` give {name} different values",
+                where=f"{first.where}, {other.where}",
+                why=f"{name} is `{value}` by the one and `{another}` by the other",
+                hint=f'the stack can set one of them aside: [[relax]] fact = "{first.id}" or "{other.id}", and why',
+            )
+    optional = all(fact.optional for fact, _ in rows)
+    return LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for fact, _ in rows))

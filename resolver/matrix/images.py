@@ -1,0 +1,31 @@
+"""`images.toml`: the base images that are known. No lock is made from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from resolver.errors import InputError
+from resolver.matrix import schema
+from resolver.matrix.document import read
+from resolver.model.component import parse_value
+from resolver.model.image import Image
+
+
+def load_images(matrices: Path) -> tuple[Image, ...]:
+    """The images of `matrices`, in the order of the file; none where there is no such file."""
+    path = matrices / "images.toml"
+    if not path.exists():
+        return ()
+    document = read(path, schema.ImagesFile, "matrices/images.toml")
+    defaults = document.content.defaults
+    images = []
+    for number, row in enumerate(document.content.image):
+        for key in ("cann", "soc", "python", "glibc"):
+            document.parse(lambda text, key=key: parse_value(key, text), getattr(row, key), "image", number, key)  # type: ignore[misc]
+        source = row.source or defaults.source
+        if source is None:
+            raise InputError("the image has no `source`", where=document.place("image", number), hint="say who has it")
+        images.append(
+            Image(name=row.name, cann=row.cann, soc=row.soc, python=row.python, glibc=row.glibc, source=source)
+        )
+    return tuple(images)

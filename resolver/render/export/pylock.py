@@ -1,0 +1,91 @@
+"""`pylock.toml` (PEP 751): the files of a lock with their addresses, for pip and uv.
+
+The format can say which files, but not how: no order, no build tools, no variables of a
+build. What is built in the environment itself is therefore left out, and named under
+`[tool.ascend-lock]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import tomli_w
+from packaging.markers import Marker
+from packaging.pylock import Package, PackageSdist, PackageWheel, Pylock
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from resolver.errors import InputError
+from resolver.model.lock import Lock, LockedFile, LockedPin
+from resolver.model.release import File
+from resolver.render.text import one_line
+
+_HEADER = """\
+# {stack} for {target}: {summary}
+# Made from its lock by ascend-lock. The addresses are those of today and of this machine's
+# settings: keep the lock, make this anew.
+#   pip install --no-deps -r pylock.toml     (pip 26.1 or newer; all that is needed is in it)
+#   uv pip install -r pylock.toml
+
+"""
+
+
+def exported(lock: Lock) -> tuple[LockedPin, ...]:
+    """The pins that the format can express."""
+    return tuple(pin for pin in lock.pin if pin.mode != "built-here")
+
+
+def pylock(lock: Lock, files: Mapping[str, File]) -> str:
+    """The text of pylock.toml; `files` knows the address of each file by its name."""
+    line = ".".join(lock.target.python.split(".")[:2])
+    machine = lock.target.platform.partition("-")[2]
+    marker = (
+        f"sys_platform == 'linux' and platform_machine == '{machine}' "
+        f"and implementation_name == 'cpython' and python_version == '{line}'"
+    )
+    pins = exported(lock)
+    names = {pin.name for pin in pins}
+    document = Pylock(
+        lock_version=Version("1.0"),
+        environments=[Marker(marker)],
+        requires_python=SpecifierSet(f"=={line}.*"),
+        created_by="ascend-lock",
+        packages=[_package(pin, files, names) for pin in pins],
+        tool={"ascend-lock": _tool(lock)},
+    )
+    document.validate()
+    header = _HEADER.format(stack=lock.stack, target=lock.target.name, summary=one_line(lock.summary))
+    return header + tomli_w.dumps(document.to_dict())
+
+
+def _tool(lock: Lock) -> dict[str, object]:
+    left_out = [f"{pin.name}=={pin.version}" for pin in lock.pin if pin.mode == "built-here"]
+    told: dict[str, object] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
+    return told | ({"left-out": left_out} if left_out else {})
+
+
+def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Package:
+    if not pin.file:  # a source from elsewhere would stand here as `packages.vcs`
+        raise InputError(
+            f"pylock.toml cannot name {pin.name} {pin.version}: it has no file on an index",
+            hint="install the lock with install.sh, or export the Containerfile",
+        )
+    kept = [file for file in pin.file if file.name in files]
+    wheels = [_wheel(file, files[file.name]) for file in kept if file.name.endswith(".whl")]
+    sdists = [_sdist(file, files[file.name]) for file in kept if not file.name.endswith(".whl")]
+    return Package(
+        name=canonicalize_name(pin.name),
+        version=Version(pin.version),
+        dependencies=[{"name": name} for name in pin.needs if name in names] or None,
+        sdist=sdists[0] if sdists else None,
+        wheels=wheels or None,
+    )
+
+
+def _wheel(file: LockedFile, where: File) -> PackageWheel:
+    return PackageWheel(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})
+
+
+def _sdist(file: LockedFile, where: File) -> PackageSdist:
+    return PackageSdist(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})

@@ -1,0 +1,146 @@
+"""A CycloneDX 1.6 bill of materials: what is installed, what builds it, what it runs on, and why.
+
+The same lock gives the same bytes: no time, and a serial number that follows from the lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from uuid import UUID, uuid5
+
+from cyclonedx.model import HashAlgorithm, HashType, Property
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.bom_ref import BomRef
+from cyclonedx.model.component import Component, ComponentScope, ComponentType
+from cyclonedx.model.contact import OrganizationalEntity
+from cyclonedx.model.dependency import Dependency
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
+
+from resolver import __version__
+from resolver.lock import file as lock_file
+from resolver.model.index import PYPI
+from resolver.model.lock import Lock, LockedFact, LockedPin
+
+_NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")  # of serial numbers that follow from locks
+_OWN = "ascend-lock:"
+_SYSTEM = {
+    "cann": (ComponentType.PLATFORM, "CANN", "Huawei"),
+    "hdk": (ComponentType.PLATFORM, "Ascend HDK", "Huawei"),
+    "soc": (ComponentType.DEVICE, "Ascend SoC family", "Huawei"),
+}
+
+
+def sbom(lock: Lock) -> str:
+    """The text of the SBOM, JSON."""
+    addresses = {index.name: index.url for index in lock.index}
+    facts = {fact.id: fact for fact in lock.fact}
+    pins = {pin.name: _component(pin, addresses, facts) for pin in lock.pin}
+    tools = {f"{pin.name} {pin.version}": _component(pin, addresses, facts, tool=True) for pin in lock.build_pin}
+    system = list(_system(lock))
+    root = _root(lock)
+    bom = Bom(
+        serial_number=uuid5(_NAMESPACE, hashlib.sha256(lock_file.dump(lock).encode()).hexdigest()),
+        components=[*pins.values(), *tools.values(), *system],
+        dependencies=[
+            Dependency(root.bom_ref, _dependencies([*(pins[name] for name in _asked(lock)), *system])),
+            *(
+                Dependency(pins[pin.name].bom_ref, _dependencies(pins[name] for name in pin.needs if name in pins))
+                for pin in lock.pin
+            ),
+            *(Dependency(one.bom_ref) for one in (*tools.values(), *system)),
+        ],
+    )
+    bom.metadata.component = root
+    bom.metadata.tools.components.add(
+        Component(name="ascend-lock", version=__version__, type=ComponentType.APPLICATION, bom_ref="tool:ascend-lock")
+    )
+    told = json.loads(JsonV1Dot6(bom).output_as_string())
+    del told["metadata"]["timestamp"]  # the library's clock
+    return json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _root(lock: Lock) -> Component:
+    told = [("target", lock.target.name), ("platform", lock.target.platform), ("inputs", lock.inputs)]
+    told += [("instead-of", lock.source)] if lock.source else []
+    told += [("warning", warning) for warning in lock.warnings]
+    told += [(f"fact:{fact.id}", _evidence(fact)) for fact in lock.fact]
+    told += [
+        (f"override:{row.package}", f"{row.dropped} taken out of {row.package} {row.version} by {row.fact}")
+        for row in lock.override
+    ]
+    told += [(f"{'optional-' if row.optional else ''}environment:{row.name}", row.value) for row in lock.export]
+    return Component(
+        name=lock.stack,
+        version=lock.inputs[:12],
+        type=ComponentType.APPLICATION,
+        bom_ref=f"stack:{lock.stack}",
+        description=lock.summary,
+        properties=_properties(told),
+    )
+
+
+def _asked(lock: Lock) -> list[str]:
+    """What the stack itself asks for, and what nothing else needs."""
+    needed = {name for pin in lock.pin for name in pin.needs}
+    return [
+        pin.name
+        for pin in lock.pin
+        if pin.name not in needed or any(why.startswith("the stack asks for ") for why in pin.why)
+    ]
+
+
+def _component(
+    pin: LockedPin, addresses: Mapping[str, str], facts: Mapping[str, LockedFact], *, tool: bool = False
+) -> Component:
+    version = f"{pin.version}+{pin.label}" if pin.label else pin.version
+    qualifiers = {} if pin.index == PYPI else {"repository_url": addresses.get(pin.index) or pin.index}
+    told = [("index", pin.index), ("mode", pin.mode)]
+    told += [("role", "builds source archives, not installed")] if tool else []
+    told += [("file", f"{file.name} sha256:{file.sha256}") for file in pin.file]
+    told += [("extra", extra) for extra in pin.extras]
+    told += [(f"build-environment:{key}", value) for key, value in sorted(pin.env.items())]
+    told += [("why", why) for why in pin.why]
+    told += [("fact", name) for name in facts if any(why.endswith(f" (fact {name})") for why in pin.why)]
+    told += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
+    purl = PackageURL("pypi", name=pin.name, version=version, qualifiers=qualifiers)
+    return Component(
+        name=pin.name,
+        version=version,
+        type=ComponentType.LIBRARY,
+        bom_ref=f"build:{purl}" if tool else str(purl),
+        purl=purl,
+        scope=ComponentScope.EXCLUDED if tool else ComponentScope.REQUIRED,
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=file.sha256) for file in pin.file[:1]],
+        properties=_properties(told),
+    )
+
+
+def _system(lock: Lock) -> Iterator[Component]:
+    """What no index serves and the lock counts on."""
+    for key, value in lock.target.system.items():
+        kind, name, supplier = _SYSTEM.get(key, (ComponentType.PLATFORM, key, ""))
+        yield Component(
+            name=name,
+            version=value,
+            type=kind,
+            bom_ref=f"system:{key}",
+            supplier=OrganizationalEntity(name=supplier) if supplier else None,
+        )
+    yield Component(name="CPython", version=lock.target.python, type=ComponentType.PLATFORM, bom_ref="system:python")
+    text = f"{lock.target.glibc} or newer"
+    yield Component(name="glibc", version=text, type=ComponentType.PLATFORM, bom_ref="system:glibc")
+
+
+def _evidence(fact: LockedFact) -> str:
+    return f"{fact.reason} ({fact.strength}; {fact.source}; checked {fact.checked}; {fact.where})"
+
+
+def _properties(told: Iterable[tuple[str, str]]) -> list[Property]:
+    return [Property(name=_OWN + name, value=value) for name, value in told]
+
+
+def _dependencies(components: Iterable[Component]) -> list[Dependency]:
+    return [Dependency(BomRef(component.bom_ref.value)) for component in components]
