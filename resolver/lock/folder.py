@@ -22,7 +22,7 @@ from resolver.errors import InputError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_EXECUTABLE = (".sh",)
+_EXECUTABLE = (".sh", ".py")
 _REPORT = ("conflict.md", "conflict.html", "conflict.json")
 
 

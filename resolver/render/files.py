@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resolver.lock import file
 from resolver.model.lock import Lock
-from resolver.render import report, requirements, script
+from resolver.render import report, requirements, script, verify
 
 
 def render(lock: Lock) -> dict[str, str]:
@@ -15,6 +15,7 @@ def render(lock: Lock) -> dict[str, str]:
         requirements.NO_DEPS_FILE: requirements.no_deps(lock),
         requirements.BUILD_FILE: requirements.build_requirements(lock),
         script.FILE: script.script(lock),
+        verify.FILE: verify.verify(lock),
         report.FILE: report.report(lock),
         **script.stage_files(lock),
     }

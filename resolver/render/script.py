@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from functools import lru_cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from resolver.model.lock import Lock, LockedStage, Override
+from resolver.model.lock import Lock, LockedStage
 from resolver.render.requirements import BUILD_FILE, pin_lines
 from resolver.render.text import one_line
 
@@ -43,7 +42,6 @@ def script(lock: Lock) -> str:
             build_file=BUILD_FILE if lock.build_pin else "",
             indexes=[index.url for index in lock.index if index.url],
             only_other_indexes=all(index.url for index in lock.index),
-            excused=[_complaint(row) for row in lock.override],
         )
     )
 
@@ -72,13 +70,6 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
 
 def _stage_path(number: int) -> str:
     return f"stages/{number}.txt"
-
-
-def _complaint(row: Override) -> str:
-    """An extended regular expression for what pip check says of a requirement that was taken out."""
-    package, name = (row_name.replace("-", "[-_.]") for row_name in (row.package, row.name))
-    version = re.sub(r"([.+*?()^$|\[\]{}\\])", r"\\\1", row.version)
-    return f"^{package} {version} (requires {name},|has requirement {name}[^a-z0-9._-])"
 
 
 @lru_cache(1)
