@@ -102,7 +102,7 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
         run = run_python(asked, _IMPORT, json.dumps(left))
         ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
         for name in left:
-            values = {"name": name, "command": _command(asked, name)}
+            values = {"name": name, "command": shown_command(asked, f"import {name}")}
             row = ended.get(name)
             if row is None:
                 findings.append(Finding("import-died", {**values, "error": run.error}))
@@ -124,6 +124,7 @@ def _first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def _command(asked: Asked, name: str) -> str:
+def shown_command(asked: Asked, code: str) -> str:
+    """The command that runs code as `run_python` does, for a person to try."""
     variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
-    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(f"import {name}")])
+    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])

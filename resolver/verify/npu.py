@@ -8,14 +8,13 @@ an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
 from __future__ import annotations
 
 import glob
-import json
 import re
 import shutil
 from typing import NamedTuple
 
 from resolver.model.system import SystemVersion
 from resolver.verify.finding import Finding, Group
-from resolver.verify.imports import ImportRun, run_python
+from resolver.verify.imports import ImportRun, run_python, shown_command
 from resolver.verify.locked import Asked
 from resolver.verify.reading import UnreadableError, answer, assignments, read_text
 
@@ -131,8 +130,8 @@ def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
     run = run_python(asked, _TENSOR)
     found = _tensor(run)
     if found is None:
-        command = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        told = {"error": run.error, "command": f"{asked.python} -c {json.dumps(command)}"}
+        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
+        told = {"error": run.error, "command": shown_command(asked, code)}
         return Group("npu", (Finding("npu-failed", told),), "", values)
     total, count, name = found
     values = {"count": str(count), "name": name}

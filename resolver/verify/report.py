@@ -59,6 +59,8 @@ class Report:
     def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
         lock = self._asked.lock
         return {
+            "schema": 1,
+            "language": "zh" if self._language else "en",
             "status": "differs" if int(counts["wrong"]) else "as-locked",
             "stack": lock.stack,
             "target": lock.target,

@@ -67,7 +67,7 @@ CASES: dict[str, Case] = {
     ),
     "python-shared": Case(
         ("{python} is not in a virtual or conda environment", "{python} 不在虚拟环境或 conda 环境中"),
-        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些发行包"),
+        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
         _FRESH,
         warning=True,
     ),
@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
     "distribution-missing": Case(
         (
             "not installed: {list} (of the lock's distributions: {count})",
-            "未安装：{list}（锁文件中的发行包，共 {count} 个）",
+            "未安装：{list}（锁文件中的软件包，共 {count} 个）",
         ),
         ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
         _both("{install}"),
@@ -404,7 +404,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "cann": _both("CANN"),
     "hdk": ("driver (HDK)", "驱动 (HDK)"),
     "soc": _both("SoC"),
-    "distributions": ("distributions", "发行包"),
+    "distributions": ("distributions", "软件包"),
     "files": ("files", "文件"),
     "collisions": ("collisions", "冲突"),
     "requirements": ("requirements", "依赖"),

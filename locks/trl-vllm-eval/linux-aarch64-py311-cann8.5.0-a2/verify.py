@@ -241,7 +241,7 @@ CASES: dict[str, Case] = {
     ),
     "python-shared": Case(
         ("{python} is not in a virtual or conda environment", "{python} 不在虚拟环境或 conda 环境中"),
-        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些发行包"),
+        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
         _FRESH,
         warning=True,
     ),
@@ -408,7 +408,7 @@ CASES: dict[str, Case] = {
     "distribution-missing": Case(
         (
             "not installed: {list} (of the lock's distributions: {count})",
-            "未安装：{list}（锁文件中的发行包，共 {count} 个）",
+            "未安装：{list}（锁文件中的软件包，共 {count} 个）",
         ),
         ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
         _both("{install}"),
@@ -578,7 +578,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "cann": _both("CANN"),
     "hdk": ("driver (HDK)", "驱动 (HDK)"),
     "soc": _both("SoC"),
-    "distributions": ("distributions", "发行包"),
+    "distributions": ("distributions", "软件包"),
     "files": ("files", "文件"),
     "collisions": ("collisions", "冲突"),
     "requirements": ("requirements", "依赖"),
@@ -1086,7 +1086,7 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
         run = run_python(asked, _IMPORT, json.dumps(left))
         ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
         for name in left:
-            values = {"name": name, "command": _command(asked, name)}
+            values = {"name": name, "command": shown_command(asked, f"import {name}")}
             row = ended.get(name)
             if row is None:
                 findings.append(Finding("import-died", {**values, "error": run.error}))
@@ -1108,9 +1108,10 @@ def _first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def _command(asked: Asked, name: str) -> str:
+def shown_command(asked: Asked, code: str) -> str:
+    """The command that runs code as `run_python` does, for a person to try."""
     variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
-    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(f"import {name}")])
+    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
 
 
 # --- npu
@@ -1233,8 +1234,8 @@ def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
     run = run_python(asked, _TENSOR)
     found = _tensor(run)
     if found is None:
-        command = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        told = {"error": run.error, "command": f"{asked.python} -c {json.dumps(command)}"}
+        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
+        told = {"error": run.error, "command": shown_command(asked, code)}
         return Group("npu", (Finding("npu-failed", told),), "", values)
     total, count, name = found
     values = {"count": str(count), "name": name}
@@ -1774,6 +1775,8 @@ class Report:
     def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
         lock = self._asked.lock
         return {
+            "schema": 1,
+            "language": "zh" if self._language else "en",
             "status": "differs" if int(counts["wrong"]) else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
