@@ -124,7 +124,7 @@ def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
 
 def _activation(asked: Asked, release: str) -> str:
     """The set_env.sh that activates this release, or any; nothing where there is none."""
-    homes = [asked.ascend, os.path.join(asked.environ.get("HOME") or "/root", "Ascend")]
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
     wanted = release or asked.lock.system["cann"]
     names = [f"cann-{wanted}/set_env.sh", f"ascend-toolkit/{wanted}/set_env.sh"]
     if not release:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Mapping
@@ -58,6 +59,11 @@ class LockedStack:
         )
 
 
+def is_shared() -> bool:
+    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
+    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+
+
 @dataclass(frozen=True)
 class Asked:
     """What this run was asked: the lock, where things are, and how thoroughly."""
@@ -70,6 +76,11 @@ class Asked:
     full: bool = False
 
     @property
+    def line(self) -> str:
+        """`3.11`, the line of Python that the lock is for."""
+        return ".".join(self.lock.python.split(".")[:2])
+
+    @property
     def python(self) -> str:
         """The environment's Python, for commands that are shown."""
         return shlex.quote(sys.executable)
@@ -78,7 +89,7 @@ class Asked:
     def install(self) -> str:
         """The command that installs what is missing."""
         words = ["bash", f"{self.folder}/install.sh", "--python", sys.executable]
-        if sys.prefix == sys.base_prefix:
+        if is_shared():
             words.append("--system")
         if self.wheelhouse:
             words += ["--wheelhouse", self.wheelhouse]

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 
 from resolver.verify.finding import Finding, Group
-from resolver.verify.locked import Asked
+from resolver.verify.locked import Asked, is_shared
 
 
 def check_machine(asked: Asked) -> Group:
@@ -30,7 +30,7 @@ def check_machine(asked: Asked) -> Group:
 
 def check_python(asked: Asked) -> Group:
     """Whether this interpreter takes the lock's wheels, and is an environment of its own."""
-    line = ".".join(asked.lock.python.split(".")[:2])
+    line = asked.line
     values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "install": asked.install}
     findings: list[Finding] = []
     kind = platform.python_implementation()
@@ -40,7 +40,7 @@ def check_python(asked: Asked) -> Group:
         findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
     elif ".".join(map(str, sys.version_info[:2])) != line:
         findings.append(Finding("python-differs", values))
-    if sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+    if is_shared():
         findings.append(Finding("python-shared", values))
     return Group("python", tuple(findings), "python", values)
 

@@ -8,6 +8,7 @@ an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
 from __future__ import annotations
 
 import glob
+import os
 import re
 import shutil
 from typing import NamedTuple
@@ -38,7 +39,8 @@ class NpuTool(NamedTuple):
 
 def ask_npu_smi(asked: Asked) -> NpuTool | None:
     """The answers of npu-smi; None where there is none that answers."""
-    tool = shutil.which("npu-smi", path=asked.environ.get("PATH", "") + ":/usr/local/bin:/usr/local/sbin")
+    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
     chips = answer([tool, "info", "-m"], asked.environ) if tool else None
     if tool is None or chips is None:
         return None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from resolver.verify.finding import Finding, Group, some
 from resolver.verify.installed import Installed
-from resolver.verify.locked import Asked
+from resolver.verify.locked import Asked, is_shared
 from resolver.verify.reading import UnreadableError
 
 _SMALL_FILES = 40
@@ -94,6 +94,8 @@ def check_files(
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
     findings: list[Finding] = []
     compared = files = 0
+    # what a system's own packages left there is not to be taken away by hand
+    fresh = f"python{asked.line} -m venv env && . env/bin/activate && bash install.sh" if is_shared() else ""
     kept = sorted(name for name in asked.lock.rewritten if name in found)
     for name in sorted(asked.lock.pins):
         one = found.get(name)
@@ -103,10 +105,10 @@ def check_files(
         values["folder"] = one.info
         record = records.get(name)
         if name in broken:
-            findings.append(Finding("record-broken", {**values, **broken[name].values}))
+            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
         elif record is None:
             if not one.source:
-                findings.append(Finding("record-missing", values))
+                findings.append(Finding("record-missing", values, fresh))
         else:
             rows = [row for row in record if (name, row.path) not in excused]
             done = _compare(rows, full=asked.full)

@@ -686,6 +686,11 @@ class LockedStack:
         )
 
 
+def is_shared() -> bool:
+    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
+    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+
+
 @dataclass(frozen=True)
 class Asked:
     """What this run was asked: the lock, where things are, and how thoroughly."""
@@ -698,6 +703,11 @@ class Asked:
     full: bool = False
 
     @property
+    def line(self) -> str:
+        """`3.11`, the line of Python that the lock is for."""
+        return ".".join(self.lock.python.split(".")[:2])
+
+    @property
     def python(self) -> str:
         """The environment's Python, for commands that are shown."""
         return shlex.quote(sys.executable)
@@ -706,7 +716,7 @@ class Asked:
     def install(self) -> str:
         """The command that installs what is missing."""
         words = ["bash", f"{self.folder}/install.sh", "--python", sys.executable]
-        if sys.prefix == sys.base_prefix:
+        if is_shared():
             words.append("--system")
         if self.wheelhouse:
             words += ["--wheelhouse", self.wheelhouse]
@@ -844,7 +854,7 @@ def check_machine(asked: Asked) -> Group:
 
 def check_python(asked: Asked) -> Group:
     """Whether this interpreter takes the lock's wheels, and is an environment of its own."""
-    line = ".".join(asked.lock.python.split(".")[:2])
+    line = asked.line
     values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "install": asked.install}
     findings: list[Finding] = []
     kind = platform.python_implementation()
@@ -854,7 +864,7 @@ def check_python(asked: Asked) -> Group:
         findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
     elif ".".join(map(str, sys.version_info[:2])) != line:
         findings.append(Finding("python-differs", values))
-    if sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+    if is_shared():
         findings.append(Finding("python-shared", values))
     return Group("python", tuple(findings), "python", values)
 
@@ -985,7 +995,7 @@ def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
 
 def _activation(asked: Asked, release: str) -> str:
     """The set_env.sh that activates this release, or any; nothing where there is none."""
-    homes = [asked.ascend, os.path.join(asked.environ.get("HOME") or "/root", "Ascend")]
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
     wanted = release or asked.lock.system["cann"]
     names = [f"cann-{wanted}/set_env.sh", f"ascend-toolkit/{wanted}/set_env.sh"]
     if not release:
@@ -1142,7 +1152,8 @@ class NpuTool(NamedTuple):
 
 def ask_npu_smi(asked: Asked) -> NpuTool | None:
     """The answers of npu-smi; None where there is none that answers."""
-    tool = shutil.which("npu-smi", path=asked.environ.get("PATH", "") + ":/usr/local/bin:/usr/local/sbin")
+    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
     chips = answer([tool, "info", "-m"], asked.environ) if tool else None
     if tool is None or chips is None:
         return None
@@ -1506,6 +1517,8 @@ def check_files(
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
     findings: list[Finding] = []
     compared = files = 0
+    # what a system's own packages left there is not to be taken away by hand
+    fresh = f"python{asked.line} -m venv env && . env/bin/activate && bash install.sh" if is_shared() else ""
     kept = sorted(name for name in asked.lock.rewritten if name in found)
     for name in sorted(asked.lock.pins):
         one = found.get(name)
@@ -1515,10 +1528,10 @@ def check_files(
         values["folder"] = one.info
         record = records.get(name)
         if name in broken:
-            findings.append(Finding("record-broken", {**values, **broken[name].values}))
+            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
         elif record is None:
             if not one.source:
-                findings.append(Finding("record-missing", values))
+                findings.append(Finding("record-missing", values, fresh))
         else:
             rows = [row for row in record if (name, row.path) not in excused]
             done = _compare(rows, full=asked.full)
