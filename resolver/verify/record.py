@@ -101,6 +101,8 @@ def check_files(
         one = found.get(name)
         if one is None or name in asked.lock.rewritten or one.installer == "conda":
             continue
+        if not one.version:  # its METADATA is broken: told already, with what mends all of it
+            continue
         values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
         values["folder"] = one.info
         record = records.get(name)
