@@ -25,7 +25,7 @@ _INTERRUPTED = 130
 class _Group(click.Group):
     """Loads a command's module when it is called, so that none pays for another's imports."""
 
-    _commands = ("lock", "explain", "check", "bundle", "export", "snapshot", "stacks")
+    _commands = ("lock", "explain", "check", "verify", "bundle", "export", "snapshot", "stacks")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._commands)

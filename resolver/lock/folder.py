@@ -23,7 +23,7 @@ from resolver.errors import InputError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_EXECUTABLE = (".sh",)
+_EXECUTABLE = (".sh", ".py")
 _BUILD_FILE = re.compile(r"build-requirements(-\d+)?\.txt\Z")  # one for each environment of builds
 _REPORT = ("conflict.md", "conflict.html", "conflict.json")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resolver.lock import file
 from resolver.model.lock import Lock
-from resolver.render import activation, report, requirements, script
+from resolver.render import activation, report, requirements, script, verify
 
 
 def render(lock: Lock) -> dict[str, str]:
@@ -16,6 +16,7 @@ def render(lock: Lock) -> dict[str, str]:
         **requirements.build_requirements(lock),
         script.FILE: script.script(lock),
         activation.FILE: activation.activation(lock),
+        verify.FILE: verify.verify(lock),
         report.FILE: report.report(lock),
         **script.stage_files(lock),
     }

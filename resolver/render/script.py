@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 
-from resolver.model.lock import Lock, LockedStage, Override
+from resolver.model.lock import Lock, LockedStage
 from resolver.render.requirements import build_file, pin_lines
 from resolver.render.template import environment
 from resolver.render.text import one_line
@@ -40,7 +39,6 @@ def script(lock: Lock) -> str:
             by_path=[pin.name for pin in lock.pin if pin.label],
             indexes=[index.url for index in lock.index if index.url],
             only_other_indexes=all(index.url for index in lock.index),
-            excused=[_complaint(row) for row in lock.override],
         )
     )
 
@@ -70,10 +68,3 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
 
 def _stage_path(number: int) -> str:
     return f"stages/{number}.txt"
-
-
-def _complaint(row: Override) -> str:
-    """An extended regular expression for what pip check says of a requirement that was taken out."""
-    package, name = (row_name.replace("-", "[-_.]") for row_name in (row.package, row.name))
-    version = re.sub(r"([.+*?()^$|\[\]{}\\])", r"\\\1", row.version)
-    return f"^{package} {version} (requires {name},|has requirement {name}[^a-z0-9._-])"

@@ -185,12 +185,12 @@ def test_a_file_that_cannot_grow_any_more(workspace: Workspace, releases: Callab
 def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("demo", "1.0")
     one = '[[target]]\nname = "one"\npython = "3.11"\nplatform = "linux-aarch64"\n'
-    two = one.replace("one", "two") + '[target.system]\ncann = "8.5.0"\n'  # more to check, so a longer install.sh
+    two = one.replace("one", "two") + '[target.system]\ncann = "8.5.0"\n'  # more to check, so a longer verify.py
     workspace.stack("demo", target=one + two)
     workspace.locked()
     index.add_wheel("demo", "2.0")
     before = tree(workspace.locks)
-    limit = len(before["demo/one/install.sh"] or b"") + 10
+    limit = len(before["demo/one/verify.py"] or b"") + 10
     run = run_with_files_of_at_most(limit, workspace, "lock", "demo", "--upgrade")
     assert run.stderr == REFUSED.format(why="File too large").replace("at locks/demo/there", "at locks/demo/two")
     assert (run.status, run.stdout) == (2, "")

@@ -1,0 +1,85 @@
+"""`ascend-lock verify STACK`: the lock's own verify.py, run with the environment's Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+
+from resolver.cli import options
+from resolver.errors import InputError
+from resolver.matrix.load import read_stack
+from resolver.render.verify import FILE
+
+
+@click.command("verify")
+@click.argument("stack")
+@click.option(
+    "--python", metavar="PATH", help="The environment's Python (default: the active environment's, else python3)."
+)
+@click.option("--full", is_flag=True, help="Compare the content of every file, not of a sample.")
+@click.option("--target", metavar="NAME", help="Which of the stack's targets this machine is.")
+@click.option("--skip-system-checks", is_flag=True, help="Warn only, where the machine is not the lock's.")
+@click.option("--ascend", metavar="DIR", help="Where driver and CANN are installed (default: /usr/local/Ascend).")
+@options.language
+@options.matrices
+@options.locks
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+def command(
+    stack: str,
+    python: str | None,
+    full: bool,
+    target: str | None,
+    skip_system_checks: bool,
+    ascend: str | None,
+    language: str | None,
+    matrices: Path | None,
+    locks: Path,
+    as_json: bool,
+) -> int:
+    """Say whether this machine and environment are what STACK's lock says: 0 as locked, 1 not, 2 wrong command."""
+    if stack.endswith(".toml"):
+        stack = read_stack(stack, matrices or options.default_matrices()).content.stack.name
+    program = _program(locks / stack, stack, target)
+    interpreter = python or _active()
+    words = [interpreter, "-I", str(program)]
+    words += [word for word, given in (("--full", full), ("--json", as_json)) if given]
+    words += ["--skip-system-checks"] if skip_system_checks else []
+    words += [f"--lang={language}"] if language else []
+    words += [f"--ascend={ascend}"] if ascend else []
+    try:
+        return subprocess.run(words, check=False).returncode  # noqa: S603  the lock's own program
+    except OSError as error:
+        raise InputError(
+            f"no working Python was found at {interpreter}",
+            where="--python",
+            why=error.strerror or str(error),
+            hint="activate an environment, or pass --python PATH",
+        ) from None
+
+
+def _program(folder: Path, stack: str, target: str | None) -> Path:
+    """verify.py of the one target, or of the named one."""
+    found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
+    names = ", ".join(found)
+    if target is not None and target not in found:
+        hint = f"there are: {names}" if found else f"ascend-lock lock {stack}"
+        raise InputError(f"{stack} has no lock for `{target}` with a {FILE}", where=str(folder), hint=hint)
+    if not found:
+        raise InputError(f"{stack} has no lock with a {FILE}", where=str(folder), hint=f"ascend-lock lock {stack}")
+    if target is None and len(found) > 1:
+        raise InputError(
+            f"{stack} is locked for several targets", where="--target", hint=f"say which this machine is: {names}"
+        )
+    return found[target] if target is not None else next(iter(found.values()))
+
+
+def _active() -> str:
+    """As install.sh chooses: the active environment's Python, else the one on PATH."""
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if prefix := os.environ.get(variable):
+            return f"{prefix}/bin/python"
+    return shutil.which("python3") or "python3"

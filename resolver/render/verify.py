@@ -1,0 +1,179 @@
+"""`verify.py`: the lock as a program that tells whether a machine and environment are what it says.
+
+One file, so that it can be copied and read alone: the modules of `resolver/verify`
+one after the other, `model/system.py` among them, so that versions of CANN are
+compared by the very same code; then what it must know of the lock, as JSON,
+since Python 3.10 cannot read TOML.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from resolver.model.lock import Lock, LockedPin
+from resolver.render.text import one_line
+
+FILE = "verify.py"
+
+# Each after those that it builds on; the first and the last are the program's frame.
+MODULES = (
+    "model/system",
+    "verify/finding",
+    "verify/words",
+    "verify/locked",
+    "verify/reading",
+    "verify/versions",
+    "verify/machine",
+    "verify/cann",
+    "verify/imports",
+    "verify/npu",
+    "verify/installed",
+    "verify/distributions",
+    "verify/record",
+    "verify/collisions",
+    "verify/requirements",
+    "verify/report",
+    "verify/main",
+)
+
+_HEAD = '''\
+#!/usr/bin/env python3
+"""Is this machine and environment what the lock says? {stack} for {target}: {summary}
+
+Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
+
+    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+
+It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
+differs, 2 the command is wrong. What the lock says is at the end of this file.
+"""
+
+from __future__ import annotations
+
+{imports}
+
+if sys.version_info < (3, 10):
+    sys.stderr.write("error: this is Python %d.%d, the lock is for {python}\\n" % sys.version_info[:2])
+    sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\\n")
+    sys.exit(1)
+'''
+
+_FOOT = '''
+
+# --- what the lock says
+
+LOCK = r"""
+{lock}
+"""
+
+if __name__ == "__main__":
+    sys.exit(run(LOCK, __file__, sys.argv[1:]))
+'''
+
+
+def verify(lock: Lock) -> str:
+    """The text of verify.py."""
+    imports, body = _program()
+    head = _HEAD.format(
+        stack=_quiet(lock.stack),
+        target=_quiet(lock.target.name),
+        summary=_quiet(lock.summary),
+        python=".".join(lock.target.python.split(".")[:2]),
+        imports=imports,
+    )
+    return head + body + _FOOT.format(lock=_told(lock))
+
+
+@lru_cache(1)
+def _program() -> tuple[str, str]:
+    """The imports of all modules, and the rest of them.
+
+    Raises ValueError where a module needs more than the standard library and its fellows,
+    or two of them use one name: in one file these would be the same.
+    """
+    imports: dict[str, set[str]] = {}
+    owners: dict[str, str] = {}
+    parts: list[str] = []
+    for module in MODULES:
+        text = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        begin = 0
+        for node in tree.body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                _take(node, module, imports)
+                begin = node.end_lineno or 0
+            for name in _names(node):
+                if owners.setdefault(name, module) != module:
+                    raise ValueError(f"{module} and {owners[name]} both have a `{name}`")
+        title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
+        rest = "\n".join(text.splitlines()[begin:]).strip()
+        parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{rest}\n")
+    lines = [f"import {name}" for name, taken in sorted(imports.items()) if "" in taken]
+    for name, taken in sorted(imports.items()):
+        if taken - {""}:
+            lines.append(f"from {name} import {', '.join(sorted(taken - {''}))}")
+    return "\n".join(lines), "".join(parts)
+
+
+def _take(node: ast.Import | ast.ImportFrom, module: str, imports: dict[str, set[str]]) -> None:
+    """Note what is imported from where, an empty name for a whole module; not what is in the same file."""
+    if isinstance(node, ast.Import):
+        wanted = {alias.name: {""} for alias in node.names}
+    else:
+        wanted = {node.module or "": {alias.name for alias in node.names}}
+    for name, taken in wanted.items():
+        if name == "__future__" or name.removeprefix("resolver.").replace(".", "/") in MODULES:
+            continue
+        if name.partition(".")[0] not in sys.stdlib_module_names:
+            raise ValueError(f"{module} imports {name}, which is not of the standard library")
+        imports.setdefault(name, set()).update(taken)
+
+
+def _names(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [node.name]
+        case ast.Assign():
+            return [target.id for target in node.targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign() if isinstance(node.target, ast.Name):
+            return [node.target.id]
+        case _:
+            return []
+
+
+def _told(lock: Lock) -> str:
+    """The lock's data, a pin a line. JSON never has three quotes in a row, so it ends nothing too early."""
+    stages = {name: number for number, stage in enumerate(lock.stage, 1) for name in stage.pins}
+    pins = [_pin(pin, stages[pin.name]) for pin in lock.pin]
+    rows = {
+        "stack": lock.stack,
+        "target": lock.target.name,
+        "platform": lock.target.platform,
+        "python": lock.target.python,
+        "glibc": lock.target.glibc,
+        "system": dict(sorted(lock.target.system.items())),
+        "overrides": [[row.package, row.version, row.name] for row in lock.override],
+        "imports": list(lock.imports),
+        "import_env": dict(sorted(lock.import_env.items())),
+    }
+    lines = [f'"{key}": {json.dumps(value)},' for key, value in rows.items()]
+    return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(json.dumps, pins)), "]", "}"])
+
+
+def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
+    version = f"{pin.version}+{pin.label}" if pin.label else pin.version
+    row: dict[str, Any] = {"name": pin.name, "version": version, "stage": stage}
+    if pin.mode != "wheels":
+        row["built"] = True
+    row["sha256"] = [file.sha256 for file in pin.file]
+    return row
+
+
+def _quiet(text: str) -> str:
+    """A text that ends no docstring and escapes nothing."""
+    return one_line(text).replace("\\", "/").replace('"', "'").replace("{", "(").replace("}", ")")

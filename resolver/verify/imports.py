@@ -1,0 +1,130 @@
+"""The imports that the lock names, in a Python that sees what a user's program would see.
+
+Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
+needs on PYTHONPATH. So each module is also asked where it came from, as that
+variable or the user's own site-packages can put another one before the lock's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from resolver.verify.finding import Finding, Group
+from resolver.verify.installed import Installed
+from resolver.verify.locked import Asked
+
+_SECONDS_OF_IMPORTS = 1800
+
+# What a module prints goes to stderr: what is told must be all of stdout.
+_TELL = """
+import json, os, sys
+told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)
+sys.path[:] = [path for path in sys.path if path]
+def tell(row):
+    told.write(json.dumps(row) + "\\n")
+    told.flush()
+"""
+_IMPORT = """
+import importlib
+for name in json.loads(sys.argv[1]):
+    tell({"begin": name})
+    try:
+        module = importlib.import_module(name)
+        path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
+        tell({"name": name, "path": path})
+    except BaseException as error:
+        tell({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
+"""
+
+
+class ImportRun(NamedTuple):
+    """What a child process told, and how it ended where it did not end well."""
+
+    rows: list[dict[str, Any]]
+    error: str
+
+
+def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
+    """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
+    environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own Python
+            [sys.executable, "-c", _TELL + code, *arguments],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_IMPORTS,
+            check=False,
+        )
+        output, errors, status = done.stdout, done.stderr, done.returncode
+    except subprocess.TimeoutExpired as error:
+        output, errors, status = error.stdout or b"", b"", 0
+        ending = f"it took more than {_SECONDS_OF_IMPORTS // 60} minutes"
+    except (OSError, ValueError) as error:
+        return ImportRun([], str(error))
+    else:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        ending = _ending(status, lines[-1] if lines else "")
+    rows = []
+    for line in output.decode("utf-8", "replace").splitlines():
+        try:
+            rows.append(dict(json.loads(line)))
+        except (ValueError, TypeError):
+            continue  # the process died while it wrote
+    return ImportRun(rows, ending)
+
+
+def _ending(status: int, last: str) -> str:
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = str(-status)
+        return f"killed by {name}" + (f": {last}" if last else "")
+    return last or f"exit status {status}"
+
+
+def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str]) -> Group:
+    """Each module of the lock's list: whether it can be imported, and whether it is this environment's."""
+    homes = [os.path.realpath(path) for path in paths]
+    homes += [os.path.realpath(one.source) for one in found.values() if one.source]
+    left = list(asked.lock.imports)
+    findings: list[Finding] = []
+    while left:
+        run = run_python(asked, _IMPORT, json.dumps(left))
+        ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
+        for name in left:
+            values = {"name": name, "command": shown_command(asked, f"import {name}")}
+            row = ended.get(name)
+            if row is None:
+                findings.append(Finding("import-died", {**values, "error": run.error}))
+                break
+            if "error" in row:
+                findings.append(Finding("import-failed", {**values, "error": _first_line(str(row["error"]))}))
+            elif row["path"] and not _within(str(row["path"]), homes):
+                findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
+        left = left[left.index(name) + 1 :]
+    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _within(path: str, homes: list[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real.startswith(home.rstrip("/") + "/") for home in homes)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def shown_command(asked: Asked, code: str) -> str:
+    """The command that runs code as `run_python` does, for a person to try."""
+    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
+    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])

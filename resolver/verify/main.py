@@ -1,0 +1,131 @@
+"""The command line of verify.py."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from resolver.verify.cann import check_cann
+from resolver.verify.collisions import check_collisions
+from resolver.verify.distributions import check_distributions
+from resolver.verify.finding import Group
+from resolver.verify.imports import check_imports
+from resolver.verify.installed import installed_distributions
+from resolver.verify.locked import Asked, LockedStack
+from resolver.verify.machine import check_machine, check_python
+from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc
+from resolver.verify.record import check_files, read_records
+from resolver.verify.report import Report
+from resolver.verify.requirements import check_requirements
+
+_USAGE = 2
+_INTERRUPTED = 130
+
+
+def run(text: str, file: str, arguments: Sequence[str]) -> int:
+    """Check this machine and environment against the lock in `text`; the exit status.
+
+    0: as locked; 1: something differs; 2: the command is wrong.
+    """
+    given = _arguments(arguments)
+    if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
+        return _become(given.python, file, arguments)
+    if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
+        return _become(sys.executable, file, arguments)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    asked = Asked(
+        LockedStack.parse(text),
+        os.path.dirname(os.path.abspath(file)),
+        dict(os.environ),
+        ascend=given.ascend,
+        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else "",
+        full=given.full,
+    )
+    report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    try:
+        report.begin()
+        for group in checks(asked):
+            report.add(group)
+        return report.end()
+    except BrokenPipeError:  # `verify.py | head`: what is left to say has no reader
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was changed\n")
+        return _INTERRUPTED
+
+
+def checks(asked: Asked) -> Iterator[Group]:
+    """Every check that the lock gives a reason for, the cheap ones first."""
+    system = asked.lock.system
+    yield check_machine(asked)
+    yield check_python(asked)
+    if "cann" in system:
+        yield check_cann(asked)
+    on_npu = "torch-npu" in asked.lock.pins
+    tool = ask_npu_smi(asked) if on_npu or system else None
+    if on_npu or "hdk" in system:
+        yield check_hdk(asked, tool)
+    if "soc" in system:
+        yield check_soc(asked, tool)
+    paths = [path for path in sys.path if os.path.isdir(path)]
+    found, trouble = installed_distributions(paths)
+    records, broken = read_records(found)
+    yield check_distributions(asked, found, trouble)
+    collisions, excused = check_collisions(asked, found, records)
+    yield check_files(asked, found, records, broken, excused)
+    yield collisions
+    yield check_requirements(asked)
+    if asked.lock.imports:
+        yield check_imports(asked, found, paths)
+    if on_npu:
+        yield check_npu(asked, tool)
+
+
+def _become(python: str, file: str, arguments: Sequence[str]) -> int:
+    """Go on as that Python, isolated; returns only where there is none that runs."""
+    path = os.path.abspath(python)
+    rest = [word for at, word in enumerate(arguments) if not _is_python(arguments, at)]
+    try:
+        sys.stdout.flush()
+        os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
+    except OSError as error:
+        sys.stderr.write(f"error: {path} cannot be run: {error.strerror}\nhint: pass --python PATH of an environment\n")
+    return _USAGE
+
+
+def _is_python(arguments: Sequence[str], at: int) -> bool:
+    return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
+
+
+def _language(wanted: str | None) -> str:
+    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="verify.py",
+        description="Is this machine and environment what the lock says? Changes nothing.",
+        epilog="Exit status: 0 as locked, 1 something differs, 2 the command is wrong.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
+    parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
+    parser.add_argument(
+        "--skip-system-checks", action="store_true", help="warn only, where the machine is not the lock's"
+    )
+    parser.add_argument("--wheelhouse", metavar="DIR", help="name this folder in the commands that mend")
+    parser.add_argument(
+        "--ascend",
+        metavar="DIR",
+        default="/usr/local/Ascend",
+        help="where driver and CANN are installed (default: /usr/local/Ascend)",
+    )
+    return parser.parse_args(arguments)

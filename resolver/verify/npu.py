@@ -1,0 +1,153 @@
+"""Driver (HDK), SoC, and a tensor on the NPU.
+
+npu-smi is asked for what it calls Software Version, and for the chip's names:
+an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
+an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+from typing import NamedTuple
+
+from resolver.model.system import SystemVersion
+from resolver.verify.finding import Finding, Group
+from resolver.verify.imports import ImportRun, run_python, shown_command
+from resolver.verify.locked import Asked
+from resolver.verify.reading import UnreadableError, answer, assignments, read_text
+
+# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
+_FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
+
+_TENSOR = """
+import torch, torch_npu
+ones = torch.ones(2, 2).npu()
+tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count(), "name": torch.npu.get_device_name(0)})
+"""
+
+
+class NpuTool(NamedTuple):
+    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+
+    driver: str = ""
+    chip: str = ""
+    npus: int = 0
+
+
+def ask_npu_smi(asked: Asked) -> NpuTool | None:
+    """The answers of npu-smi; None where there is none that answers."""
+    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
+    chips = answer([tool, "info", "-m"], asked.environ) if tool else None
+    if tool is None or chips is None:
+        return None
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+    if not rows:
+        return NpuTool()
+    card, chip = rows[0][:2]
+    board = assignments(answer([tool, "info", "-t", "board", "-i", card], asked.environ) or "")
+    about = assignments(answer([tool, "info", "-t", "board", "-i", card, "-c", chip], asked.environ) or "")
+    name, npu = about.get("chip name", ""), about.get("npu name", "")
+    if npu and npu.upper() != "NA":
+        name = f"{name}_{npu}"
+    elif not name.lower().startswith("ascend"):
+        name = about.get("chip type", "") + name
+    return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the driver is the lock's: by its version.info, or where that is not to be seen, by npu-smi."""
+    wanted = asked.lock.system.get("hdk", "")
+    path = f"{asked.ascend}/driver/version.info"
+    running = tool.driver if tool else ""
+    values = {"wanted": wanted, "found": "", "path": path, "running": running}
+    findings: list[Finding] = []
+    version = None
+    try:
+        text = read_text(path)
+        if text is not None:
+            rows = assignments(text)
+            values["found"] = rows.get("version") or rows.get("package_version") or ""
+            version = _parsed(values["found"], path)
+    except UnreadableError as error:
+        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+        return Group("hdk", tuple(findings), "", values)
+    if version is None and running:
+        values["found"], values["path"] = running, "npu-smi"
+        try:
+            version = _parsed(running, "npu-smi")
+        except UnreadableError as error:
+            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+    elif running and version is not None:
+        try:
+            if not _parsed(running, "npu-smi").same_release(version):
+                findings.append(Finding("hdk-not-running", values))
+        except UnreadableError:
+            pass  # a form that only npu-smi uses; the file is what counts
+    if version is None:
+        if wanted and not findings:
+            findings.append(Finding("hdk-missing", values))
+        return Group("hdk", tuple(findings), "hdk-none", values)
+    if wanted:
+        target = SystemVersion.parse(wanted)
+        if not version.same_release(target):
+            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
+    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-any", values)
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
+
+
+def soc_family(name: str) -> str:
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+
+
+def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
+    wanted = asked.lock.system["soc"]
+    chip = tool.chip if tool else ""
+    family = soc_family(chip)
+    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
+    findings: tuple[Finding, ...] = ()
+    if not family:
+        findings = (Finding("soc-unnamed" if chip else "soc-unknown", values),)
+    elif family.upper() != wanted.upper():
+        findings = (Finding("soc-differs", values),)
+    return Group("soc", findings, "soc", values)
+
+
+def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether torch_npu computes two and two on the first NPU."""
+    values = {"count": "0", "name": "-"}
+    if not (tool and tool.npus) and not glob.glob("/dev/davinci[0-9]*"):
+        return Group("npu", (Finding("npu-absent", values),), "", values)
+    run = run_python(asked, _TENSOR)
+    found = _tensor(run)
+    if found is None:
+        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
+        told = {"error": run.error, "command": shown_command(asked, code)}
+        return Group("npu", (Finding("npu-failed", told),), "", values)
+    total, count, name = found
+    values = {"count": str(count), "name": name}
+    findings: list[Finding] = []
+    if total != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(total)}))
+    wanted, family = asked.lock.system.get("soc", ""), soc_family(name)
+    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": name}))
+    return Group("npu", tuple(findings), "npu", values)
+
+
+def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
+    for row in run.rows:
+        if "sum" in row:
+            return float(row["sum"]), int(row["count"]), str(row["name"])
+    return None

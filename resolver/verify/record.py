@@ -1,0 +1,173 @@
+"""RECORD: every file that an installer put there, with hash and size, against what is on disk now.
+
+Without `--full` every file must be there in its size, and the content is
+compared of all files of small distributions and of some Python files of
+others: the same ones on every run, by the hash of their paths.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import os
+from collections.abc import Mapping, Set
+from typing import NamedTuple
+
+from resolver.verify.finding import Finding, Group, some
+from resolver.verify.installed import Installed
+from resolver.verify.locked import Asked, is_shared
+from resolver.verify.reading import UnreadableError
+
+_SMALL_FILES = 40
+_SMALL_BYTES = 1 << 18
+_SAMPLE = 12
+_SAMPLE_BYTES = 1 << 18
+_CHUNK = 1 << 20
+
+
+class RecordRow(NamedTuple):
+    """A file of a distribution. `digest` is as in RECORD, `sha256=…`; a size of -1 is not told."""
+
+    path: str
+    digest: str
+    size: int
+
+
+def read_record(one: Installed) -> list[RecordRow] | None:
+    """The rows of RECORD with absolute paths, without compiled files; None where there is no RECORD."""
+    path = os.path.join(one.info, "RECORD")
+    try:
+        with open(path, encoding="utf-8", newline="") as handle:
+            rows = list(csv.reader(handle, strict=True))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or str(error)) from None
+    except (ValueError, csv.Error) as error:
+        raise UnreadableError(path, str(error)) from None
+    found = []
+    for number, row in enumerate(rows, 1):
+        if len(row) != 3 or not row[0] or not (row[2] == "" or row[2].isdigit()) or "\0" in row[0]:
+            raise UnreadableError(path, f"line {number} is not path, hash and size")
+        name, digest, size = row
+        if not name.endswith(".pyc"):  # Python writes these anew as it likes
+            found.append(RecordRow(_absolute(one.root, name), digest, int(size) if size else -1))
+    if not any(row.path == path for row in found):
+        raise UnreadableError(path, "it does not name itself, so its end is missing")
+    return found
+
+
+def _absolute(root: str, name: str) -> str:
+    # normpath costs more than all the rest, and few paths need it
+    path = f"{root}/{name}"
+    return os.path.normpath(path) if ".." in name or name.startswith("/") or "./" in name else path
+
+
+def file_digest(path: str, kind: str) -> str:
+    """The hash of a file as RECORD writes it, `sha256=…` without padding. OSError where it cannot be read."""
+    digest = hashlib.new(kind)
+    with open(path, "rb") as handle:
+        chunk = handle.read(_CHUNK)
+        while chunk:
+            digest.update(chunk)
+            chunk = handle.read(_CHUNK)
+    return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
+
+
+class _Files(NamedTuple):
+    """What became of a distribution's files; `compared` counts contents."""
+
+    compared: int
+    missing: list[str]
+    changed: list[str]
+    unreadable: list[str]
+
+
+def check_files(
+    asked: Asked,
+    found: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow] | None],
+    broken: Mapping[str, UnreadableError],
+    excused: Set[tuple[str, str]],
+) -> Group:
+    """Every locked distribution's files. `excused` are those that belong to another distribution now."""
+    findings: list[Finding] = []
+    compared = files = 0
+    # what a system's own packages left there is not to be taken away by hand
+    fresh = f"python{asked.line} -m venv env && . env/bin/activate && bash install.sh" if is_shared() else ""
+    kept = sorted(name for name in asked.lock.rewritten if name in found)
+    for name in sorted(asked.lock.pins):
+        one = found.get(name)
+        if one is None or name in asked.lock.rewritten or one.installer == "conda":
+            continue
+        if not one.version:  # its METADATA is broken: told already, with what mends all of it
+            continue
+        values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
+        values["folder"] = one.info
+        record = records.get(name)
+        if name in broken:
+            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        elif record is None:
+            if not one.source:
+                findings.append(Finding("record-missing", values, fresh))
+        else:
+            rows = [row for row in record if (name, row.path) not in excused]
+            done = _compare(rows, full=asked.full)
+            files += len(rows)
+            compared += done.compared
+            for code, paths in (
+                ("file-missing", done.missing),
+                ("file-changed", done.changed),
+                ("file-unreadable", done.unreadable),
+            ):
+                if paths:
+                    shown = [os.path.relpath(path, one.root) for path in paths]
+                    findings.append(Finding(code, {**values, **some(shown)}))
+    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+
+
+def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
+    done = _Files(0, [], [], [])
+    compared = 0
+    wanted = {row.path for row in (rows if full else _sample(rows))}
+    for row in rows:
+        try:
+            size = os.stat(row.path).st_size
+            if row.size not in (-1, size):
+                done.changed.append(row.path)
+            elif row.digest and row.path in wanted:
+                kind = row.digest.partition("=")[0]
+                compared += 1
+                if file_digest(row.path, kind) != row.digest.rstrip("="):
+                    done.changed.append(row.path)
+        except (FileNotFoundError, NotADirectoryError):
+            done.missing.append(row.path)
+        except (OSError, ValueError):  # ValueError: a hash that this Python does not know
+            done.unreadable.append(row.path)
+    return done._replace(compared=compared)
+
+
+def _sample(rows: list[RecordRow]) -> list[RecordRow]:
+    hashed = [row for row in rows if row.digest]
+    if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
+        return hashed
+    modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
+    return sorted(modules, key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())[
+        :_SAMPLE
+    ]
+
+
+def read_records(
+    found: Mapping[str, Installed],
+) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
+    """Every distribution's RECORD, and those that cannot be read."""
+    records: dict[str, list[RecordRow] | None] = {}
+    broken: dict[str, UnreadableError] = {}
+    for name, one in found.items():
+        try:
+            records[name] = read_record(one)
+        except UnreadableError as error:
+            broken[name] = error
+    return records, broken

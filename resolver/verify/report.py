@@ -1,0 +1,136 @@
+"""What is printed: a line for each group while the checks run, then what differs; or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from resolver.verify.finding import Finding, Group
+from resolver.verify.locked import Asked
+from resolver.verify.words import CASES, LABELS, NOTES, STATES, TITLES
+
+_SYSTEM = ("machine", "cann", "hdk", "soc")
+
+
+class Report:
+    """Collects groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+
+    def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
+        self._asked = asked
+        self._language = 1 if language == "zh" else 0
+        self._as_json = as_json
+        self._lenient = lenient
+        self._groups: list[Group] = []
+
+    def begin(self) -> None:
+        """The line above all."""
+        lock = self._asked.lock
+        self._say(self._fill(LABELS["head"], {"stack": lock.stack, "target": lock.target}))
+
+    def add(self, group: Group) -> None:
+        """A group that was checked."""
+        self._groups.append(group)
+        state = self._state(group)
+        note = self._fill(NOTES[group.note], group.values) if not group.findings else self._counted(group)
+        cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
+        self._say("  " + "  ".join(cells).rstrip())
+
+    def end(self) -> int:
+        """Everything that differs, and the exit status."""
+        found = [(group, finding) for group in self._groups for finding in group.findings]
+        wrong = [finding for group, finding in found if not self._is_warning(group, finding)]
+        counts = {"wrong": str(len(wrong)), "warnings": str(len(found) - len(wrong))}
+        if self._as_json:
+            self._write(_json(self._object(counts)))
+        for group, finding in sorted(found, key=lambda pair: self._is_warning(*pair)):
+            what, why, mend = self._sentences(finding)
+            label = "warning" if self._is_warning(group, finding) else "wrong"
+            self._say("")
+            self._say(self._fill(LABELS[label], {"what": what}) + f"  [{finding.code}]")
+            self._say(self._fill(LABELS["why"], {"why": why}))
+            self._say(self._fill(LABELS["mend"], {"mend": mend}))
+        self._say("")
+        self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
+        return 1 if wrong else 0
+
+    def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
+        lock = self._asked.lock
+        return {
+            "schema": 1,
+            "language": "zh" if self._language else "en",
+            "status": "differs" if int(counts["wrong"]) else "as-locked",
+            "stack": lock.stack,
+            "target": lock.target,
+            "python": sys.executable,
+            "wrong": int(counts["wrong"]),
+            "warnings": int(counts["warnings"]),
+            "groups": [
+                {
+                    "name": group.name,
+                    "state": self._state(group),
+                    "values": dict(group.values),
+                    "findings": [self._finding(group, finding) for finding in group.findings],
+                }
+                for group in self._groups
+            ],
+        }
+
+    def _finding(self, group: Group, finding: Finding) -> dict[str, Any]:
+        what, why, mend = self._sentences(finding)
+        state = "warning" if self._is_warning(group, finding) else "wrong"
+        values = dict(finding.values)
+        return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
+
+    def _sentences(self, finding: Finding) -> tuple[str, str, str]:
+        case = CASES[finding.code]
+        return (
+            self._fill(case.what, finding.values),
+            self._fill(case.why, finding.values),
+            finding.mend or self._fill(case.mend, finding.values),
+        )
+
+    def _is_warning(self, group: Group, finding: Finding) -> bool:
+        return CASES[finding.code].warning or (self._lenient and group.name in _SYSTEM)
+
+    def _state(self, group: Group) -> str:
+        warnings = [self._is_warning(group, finding) for finding in group.findings]
+        return "ok" if not warnings else "warning" if all(warnings) else "wrong"
+
+    def _counted(self, group: Group) -> str:
+        """The codes of a group's findings, each with how often."""
+        codes = [finding.code for finding in group.findings]
+        return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
+
+    def _fill(self, pair: tuple[str, str], values: Mapping[str, str]) -> str:
+        return pair[self._language].format(**values)
+
+    def _say(self, line: str) -> None:
+        if not self._as_json:
+            self._write(printable(line))
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """The text on one line, what a terminal would act on as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=True)
+
+
+def _once(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def _padded(text: str, width: int) -> str:
+    taken = sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
+    return text + " " * max(width - taken, 0)

@@ -1,0 +1,600 @@
+"""verify.py of a real lock, over an environment that install.sh made: what it says once something is broken."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.functional.machine import environment, execute, install, make_environment
+from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace
+from tests.loopback import LoopbackIndex
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+
+MACHINE = platform.machine()
+TARGET = HERE + '[target.system]\ncann = "8.5.0"\nhdk = "25.3.rc1"\nsoc = "A2"\n'
+STACK = """
+[check]
+imports = ["torch", "base"]
+env = { TINY_FLAVOUR = "as locked" }
+"""
+FACTS = """
+[[collides]]
+with = "triton"
+module = "triton"
+reason = "both install it"
+"""
+TORCH = """
+import os
+assert os.environ["TINY_FLAVOUR"] == "as locked"
+class Ones:
+    def npu(self): return self
+    def cpu(self): return self
+    def __add__(self, other): return self
+    def sum(self): return self
+    def __float__(self): return float(os.environ.get("TINY_SUM", "8"))
+class npu:
+    def device_count(): return 8
+    def get_device_name(number): return "Ascend910B4"
+def ones(*shape): return Ones()
+"""
+TORCH_NPU = "import os\nif os.environ.get('TINY_DEAD'): os.kill(os.getpid(), 9)\n"
+# What npu-smi prints on an A2; `info -m` also has a row for the management controller, which is no NPU.
+NPU_SMI = """\
+#!/bin/bash
+case "$*" in
+"info -m")
+    echo '        NPU ID           Chip ID          Chip Logic ID    Chip Name'
+    echo '        2                0                0                Ascend 910B4'
+    echo '        2                1                -                Mcu' ;;
+"info -t board -i 2")
+    echo '        NPU ID                         : 2'
+    echo "        Software Version               : 25.3.rc1"
+    echo '        Firmware Version               : 7.7.0.1.231' ;;
+"info -t board -i 2 -c 0")
+    echo '        NPU ID                         : 2'
+    echo '        Chip ID                        : 0'
+    echo '        Chip Type                      : Ascend'
+    echo '        Chip Name                      : 910B4' ;;
+*) exit 1 ;;
+esac
+"""
+CANN_FILES = {
+    f"{MACHINE}-linux/ascend_toolkit_install.info": (
+        "package_name=Ascend-cann-toolkit\nversion=8.5.0\ninnerversion=V100R001C25SPC001B232\n"
+        f"arch={MACHINE}\nos=linux\n"
+    ),
+    "version.cfg": (
+        "# version: 1.0\nruntime_running_version=[8.5.0.2.220:8.5.0]\ntoolkit_running_version=[8.5.0.2.220:8.5.0]\n"
+        "toolkit_installed_version=[7.6.0.1.220:8.0.0][8.5.0.2.220:8.5.0]\n"
+    ),
+    "opp/version.info": "Version=8.5.0.2.220\nversion_dir=8.5.0\nrequired_package_runtime_version=>=8.5.0.0.0\n",
+}
+DRIVER = "Version=25.3.rc1\nascendhal_version=7.35.23\nInnerversion=V100R001C23\ncompatible_version_fw=[7.0.0,8.9.9]\n"
+
+
+class Machine:
+    """An installed environment on a machine with CANN, driver and npu-smi, all of them below the workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.root = workspace.root
+        self.python = make_environment(self.root / "env")
+        self.site = self.root / "env" / "lib" / f"python{PYTHON_LINE}" / "site-packages"
+        self.ascend = self.root / "Ascend"
+        self.cann = self.ascend / "cann-8.5.0"
+        self.changes: dict[str, str] = {}
+        for name, text in CANN_FILES.items():
+            (self.cann / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.cann / name).write_text(text)
+        (self.cann / "set_env.sh").write_text("")
+        (self.ascend / "driver").mkdir()
+        (self.ascend / "driver" / "version.info").write_text(DRIVER)
+        tool = self.root / "tools" / "npu-smi"
+        tool.parent.mkdir()
+        tool.write_text(NPU_SMI)
+        tool.chmod(0o755)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        path = f"{self.root / 'tools'}:{os.environ['PATH']}"
+        return {"PATH": path, "ASCEND_HOME_PATH": str(self.cann), **self.changes}
+
+    def verify(self, *arguments: str) -> Run:
+        script = self.workspace.folder() / "verify.py"
+        command = [str(self.python), str(script), "--ascend", str(self.ascend), *arguments]
+        return execute(self.workspace, command, **self.environment)
+
+    def found(self, *arguments: str) -> str:
+        """What it says beyond its line for each group."""
+        run = self.verify(*arguments)
+        assert run.stderr == ""
+        assert run.status == (1 if re.search("^(wrong: |错误：)", run.stdout, re.MULTILINE) else 0), run.stdout
+        return run.stdout.partition("\n\n")[2]
+
+    def pip(self, *arguments: str) -> None:
+        run = execute(self.workspace, [str(self.python), "-m", "pip", "-q", *arguments])
+        assert run.status == 0, run.stderr
+
+
+def lock_them(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0", files={"base.py": "", "base_data/big.bin": "x" * 300_000})
+    index.add_wheel("top", "1.0", requires=["base", "left-out"])
+    index.add_wheel("left-out", "1.0")
+    index.add_wheel("torch", "2.8.0", files={"torch/__init__.py": TORCH})
+    index.add_wheel("torch-npu", "2.8.0", files={"torch_npu/__init__.py": TORCH_NPU})
+    index.add_wheel(
+        "triton-ascend", "3.2.0", files={"triton/__init__.py": "ascend = True\n", "triton/backend.py": "ascend = 1\n"}
+    )
+    index.add_wheel("triton", "3.5.0", files={"triton/__init__.py": "cuda = True\n", "triton/cuda.py": "\n"})
+    workspace.facts("triton-ascend", FACTS)
+    workspace.facts("top", '[[replaces]]\ndrop = ["left-out"]\nreason = "it is never imported"\n')
+    workspace.stack("torch", "torch-npu", "top", "triton-ascend", target=TARGET, more=STACK)
+    workspace.locked()
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, LoopbackIndex, Run]]:
+    """The environment, made once by the lock's install.sh."""
+    with LoopbackIndex() as index:
+        workspace = Workspace(tmp_path_factory.mktemp("verify") / "work", index.url)
+        lock_them(workspace, index)
+        machine = Machine(workspace)
+        # install.sh looks for the driver where it really is
+        script = workspace.folder() / "install.sh"
+        script.write_text(script.read_text().replace("/usr/local/Ascend", str(machine.ascend)))
+        verify = workspace.folder() / "verify.py"
+        verify.write_text(verify.read_text().replace("/usr/local/Ascend", str(machine.ascend)))
+        yield machine, index, install(workspace, machine.python, **machine.environment)
+
+
+@pytest.fixture
+def machine(installed: tuple[Machine, LoopbackIndex, Run]) -> Iterator[Machine]:
+    """The machine, put back in order after the test."""
+    machine, index, _ = installed
+    kept = machine.root / "kept"
+    for folder in (machine.site, machine.ascend):
+        shutil.copytree(folder, kept / folder.name, symlinks=True)
+    machine.changes = {}
+    index.clear()
+    yield machine
+    for folder in (machine.site, machine.ascend):
+        shutil.rmtree(folder)
+        shutil.move(kept / folder.name, folder)
+    kept.rmdir()
+
+
+INSTALL = "bash <root>/locks/demo/here/install.sh --python <root>/env/bin/python"
+
+
+def again(*names: str) -> str:
+    return f"<root>/env/bin/python -m pip uninstall -y {' '.join(names)} && {INSTALL}"
+
+
+def told(what: str, why: str, mend: str, *, state: str = "wrong") -> str:
+    return f"{state}: {what}\n   why: {why}\n  mend: {mend}\n"
+
+
+def one_wrong(what: str, why: str, mend: str) -> str:
+    return told(what, why, mend) + "\nnot as locked (wrong: 1, warnings: 0)\n"
+
+
+# --- as it should be
+
+GROUPS = f"""\
+demo for here
+  machine        ok       Linux, {MACHINE}, glibc {platform.libc_ver()[1]}
+  Python         ok       {platform.python_version()} (<root>/env/bin/python)
+  CANN           ok       8.5.0 (<root>/Ascend/cann-8.5.0)
+  driver (HDK)   ok       25.3.rc1
+  SoC            ok       A2 (Ascend910B4)
+  distributions  ok       5, as locked
+  files          ok       32 are there in their size, 22 compared by hash
+  collisions     ok       none
+  requirements   ok       pip check has no complaint but those that the lock expects (1)
+  imports        ok       torch, base
+  NPU            ok       8, the first is Ascend910B4; a tensor was computed
+
+as locked (wrong: 0, warnings: 0)
+"""
+
+
+def test_install_ends_with_it(installed: tuple[Machine, LoopbackIndex, Run]) -> None:
+    _, _, run = installed
+    assert (run.status, run.stderr) == (0, "")
+    assert GROUPS + "demo is installed: 5 distributions, as locked\n" in run.stdout
+
+
+def test_it_changes_nothing_and_says_the_same_by_any_way_to_call_it(machine: Machine) -> None:
+    before = {path: path.read_bytes() for path in machine.root.rglob("*") if path.is_file()}
+    assert machine.verify().stdout == GROUPS
+    command = ["verify", "demo", "--python", str(machine.python), "--ascend", str(machine.ascend)]
+    run = machine.workspace.run(*command, **machine.environment)
+    assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
+    script = str(machine.workspace.folder() / "verify.py")
+    run = execute(machine.workspace, [sys.executable, script, "--python", str(machine.python)], **machine.environment)
+    assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
+    full = machine.verify("--full")
+    assert (full.status, full.stdout) == (0, GROUPS.replace("22 compared", "27 compared"))
+    assert {path: path.read_bytes() for path in machine.root.rglob("*") if path.is_file()} == before
+
+
+def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
+    (machine.site / "base.py").unlink()
+    run = machine.verify("--json")
+    assert (run.status, run.stderr) == (1, "")
+    answer = run.json
+    assert {key: value for key, value in answer.items() if key != "groups"} == {
+        "schema": 1,
+        "language": "en",
+        "status": "differs",
+        "stack": "demo",
+        "target": "here",
+        "python": "<root>/env/bin/python",
+        "wrong": 2,
+        "warnings": 0,
+    }
+    states = {group["name"]: group["state"] for group in answer["groups"]}
+    assert states == {
+        **dict.fromkeys(("machine", "python", "cann", "hdk", "soc", "distributions"), "ok"),
+        **dict.fromkeys(("collisions", "requirements", "npu"), "ok"),
+        "files": "wrong",
+        "imports": "wrong",
+    }
+    findings = {row["code"]: row for group in answer["groups"] for row in group["findings"]}
+    assert findings["file-missing"] == {
+        "code": "file-missing",
+        "state": "wrong",
+        "what": "files of base 1.0 are gone: base.py (1 in all)",
+        "why": "something removed or overwrote a part of it",
+        "mend": again("base"),
+        "values": {
+            "name": "base",
+            "version": "1.0",
+            "again": again("base"),
+            "install": INSTALL,
+            "folder": f"<root>/env/lib/python{PYTHON_LINE}/site-packages/base-1.0.dist-info",
+            "list": "base.py",
+            "count": "1",
+        },
+    }
+    assert findings["import-failed"]["what"] == "import base failed: ModuleNotFoundError: No module named 'base'"
+
+
+def test_chinese(machine: Machine) -> None:
+    machine.changes = {"ASCEND_HOME_PATH": "", "LANG": "zh_CN.UTF-8"}
+    assert machine.found() == (
+        "错误：CANN 未激活：ASCEND_HOME_PATH 未设置  [cann-inactive]\n"
+        "  原因：torch_npu 靠它找到 CANN 的库\n"
+        "  修复：. <root>/Ascend/cann-8.5.0/set_env.sh\n"
+        "\n与锁文件不一致（错误：1，警告：0）\n"
+    )
+
+
+# --- broken, one by one: the machine
+
+
+def another_cann(machine: Machine) -> None:
+    for name, text in CANN_FILES.items():
+        path = machine.ascend / "cann-8.3.RC1" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("8.5.0", "8.3.RC1"))
+    machine.changes = {"ASCEND_HOME_PATH": str(machine.ascend / "cann-8.3.RC1")}
+
+
+def a_wrong_sum(machine: Machine) -> None:
+    machine.changes = {"TINY_SUM": "7.5"}
+
+
+def a_dead_npu(machine: Machine) -> None:
+    machine.changes = {"TINY_DEAD": "1"}
+
+
+# --- broken, one by one: the environment
+
+
+def another_version(machine: Machine) -> None:
+    info = machine.site / "base-1.0.dist-info"
+    (info / "METADATA").write_text((info / "METADATA").read_text().replace("Version: 1.0", "Version: 01.1"))
+
+
+def a_missing_distribution(machine: Machine) -> None:
+    machine.pip("uninstall", "-y", "triton-ascend")
+
+
+def a_changed_file(machine: Machine) -> None:
+    (machine.site / "torch" / "__init__.py").write_text(TORCH.replace('"8"', '"8.0"')[:-2])
+
+
+def a_removed_file(machine: Machine) -> None:
+    (machine.site / "triton" / "backend.py").unlink()
+
+
+def a_file_of_the_same_size(machine: Machine) -> None:
+    (machine.site / "triton" / "backend.py").write_text("ascend = 2\n")
+
+
+def no_record(machine: Machine) -> None:
+    (machine.site / "base-1.0.dist-info" / "RECORD").unlink()
+
+
+def metadata_that_is_cut_off(machine: Machine) -> None:
+    (machine.site / "triton_ascend-3.2.0.dist-info" / "METADATA").write_bytes(b"Metadata-Vers")
+
+
+def an_unmet_requirement(machine: Machine) -> None:
+    metadata = machine.site / "torch_npu-2.8.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("\n\n", "\nRequires-Dist: base<1\n\n"))
+    record = machine.site / "torch_npu-2.8.0.dist-info" / "RECORD"
+    rows = [row for row in record.read_text().splitlines() if "METADATA" not in row]
+    record.write_text("\n".join(rows) + "\n")
+
+
+def a_failing_import(machine: Machine) -> None:
+    machine.site.joinpath("sitecustomize.py").write_text("import sys; sys.modules['base'] = None\n")
+
+
+def another_module_on_pythonpath(machine: Machine) -> None:
+    elsewhere = machine.ascend / "python"
+    elsewhere.mkdir()
+    (elsewhere / "base.py").write_text("")
+    (elsewhere / "te-0.4.dist-info").mkdir()
+    (elsewhere / "te-0.4.dist-info" / "METADATA").write_text("Name: te\nVersion: 0.4\nRequires-Dist: absent\n")
+    machine.changes = {"PYTHONPATH": str(elsewhere)}
+
+
+BROKEN: list[tuple[Callable[[Machine], None], str]] = [
+    (
+        another_cann,
+        one_wrong(
+            "CANN is 8.3.RC1, the lock is for 8.5.0 (active: <root>/Ascend/cann-8.3.RC1)  [cann-differs]",
+            "torch_npu and the packages above it are built for certain releases of CANN",
+            ". <root>/Ascend/cann-8.5.0/set_env.sh",
+        ),
+    ),
+    (
+        a_wrong_sum,
+        one_wrong(
+            "two and two, four times, are 7.5 on the NPU instead of 8.0  [npu-wrong]",
+            "operators of another SoC or release compute wrongly",
+            "compare CANN's operator package with the SoC",
+        ),
+    ),
+    (
+        a_dead_npu,
+        one_wrong(
+            "a tensor could not be computed on the NPU: killed by SIGKILL  [npu-failed]",
+            "nothing that uses torch_npu will work",
+            "see the whole message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c "
+            "'import torch, torch_npu; print(torch.ones(2, 2).npu())'",
+        ),
+    ),
+    (
+        another_version,
+        told(
+            "base is 1.1, the lock has 1.0  [distribution-differs]", "the lock's versions were solved together", INSTALL
+        )
+        + "\n"
+        + told(
+            "files of base 1.1 are not as installed: base-1.0.dist-info/METADATA (1 in all)  [file-changed]",
+            "what runs is not what the lock pins",
+            again("base"),
+        )
+        + "\nnot as locked (wrong: 2, warnings: 0)\n",
+    ),
+    (
+        a_missing_distribution,
+        one_wrong(
+            "not installed: triton-ascend 3.2.0 (of the lock's distributions: 1)  [distribution-missing]",
+            "what needs them fails when it is used",
+            INSTALL,
+        ),
+    ),
+    (
+        a_changed_file,
+        told(
+            "files of torch 2.8.0 are not as installed: torch/__init__.py (1 in all)  [file-changed]",
+            "what runs is not what the lock pins",
+            again("torch"),
+        )
+        + "\n"
+        + told(
+            "import torch failed: SyntaxError: '(' was never closed (__init__.py, line 13)  [import-failed]",
+            "the stack needs it",
+            "see the whole message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import torch'",
+        )
+        + "\nnot as locked (wrong: 3, warnings: 0)\n",
+    ),
+    (
+        a_removed_file,
+        one_wrong(
+            "files of triton-ascend 3.2.0 are gone: triton/backend.py (1 in all)  [file-missing]",
+            "something removed or overwrote a part of it",
+            again("triton-ascend"),
+        ),
+    ),
+    (
+        a_file_of_the_same_size,
+        one_wrong(
+            "files of triton-ascend 3.2.0 are not as installed: triton/backend.py (1 in all)  [file-changed]",
+            "what runs is not what the lock pins",
+            again("triton-ascend"),
+        ),
+    ),
+    (
+        no_record,
+        one_wrong(
+            "base 1.0 has no RECORD in <site>/base-1.0.dist-info  [record-missing]",
+            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            f"rm -r <site>/base-1.0.dist-info && {INSTALL}",
+        ),
+    ),
+    (
+        metadata_that_is_cut_off,
+        told(
+            "<site>/triton_ascend-3.2.0.dist-info/METADATA of triton-ascend cannot be read: "
+            "it has no Name or no Version  [metadata-broken]",
+            "pip and others cannot tell what is installed",
+            f"rm -r <site>/triton_ascend-3.2.0.dist-info && {INSTALL}",
+        ),
+    ),
+    (
+        an_unmet_requirement,
+        one_wrong(
+            "pip check complains: torch-npu 2.8.0 has requirement base<1, but you have base 1.0.  [requirement-broken]",
+            "the lock's facts do not expect this",
+            INSTALL,
+        ),
+    ),
+    (
+        a_failing_import,
+        one_wrong(
+            "import base failed: ModuleNotFoundError: import of base halted; None in sys.modules  [import-failed]",
+            "the stack needs it",
+            "see the whole message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import base'",
+        ),
+    ),
+    (
+        another_module_on_pythonpath,
+        one_wrong(
+            "import base takes <root>/Ascend/python/base.py, which is not this environment's  [import-elsewhere]",
+            "PYTHONPATH or the user's site-packages come before the lock's files",
+            "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("destroy", "expected"), BROKEN, ids=[destroy.__name__.replace("_", " ") for destroy, _ in BROKEN]
+)
+def test_broken(machine: Machine, destroy: Callable[[Machine], None], expected: str) -> None:
+    destroy(machine)
+    found = machine.found().replace(f"<root>/env/lib/python{PYTHON_LINE}/site-packages", "<site>")
+    if destroy in (metadata_that_is_cut_off, a_changed_file):  # more follows from it
+        assert found.startswith(expected.partition("\nnot as locked")[0]), found
+    else:
+        assert found == expected
+
+
+def test_only_warnings_where_the_machine_is_to_be_passed_over(machine: Machine) -> None:
+    another_cann(machine)
+    found = machine.found("--skip-system-checks")
+    assert found.startswith("warning: CANN is 8.3.RC1, the lock is for 8.5.0 ")
+    assert found.endswith("\nas locked (wrong: 0, warnings: 1)\n")
+
+
+def test_without_an_npu_there_are_warnings_alone(machine: Machine) -> None:
+    machine.changes = {"PATH": os.environ["PATH"]}
+    assert machine.found() == (
+        told(
+            "the SoC is not known: npu-smi is not here or shows no NPU  [soc-unknown]",
+            "the lock's binaries and CANN's operators are for A2",
+            "run this where the NPUs are",
+            state="warning",
+        )
+        + "\n"
+        + told(
+            "no NPU is here, so none was tried  [npu-absent]",
+            "whether torch_npu works can be told on an NPU only",
+            "run this where the NPUs are",
+            state="warning",
+        )
+        + "\nas locked (wrong: 0, warnings: 2)\n"
+    )
+
+
+# --- what mends it does
+
+
+def mend(machine: Machine) -> Run:
+    """Run the first command that verify.py gives."""
+    text = machine.verify().stdout
+    command = text.partition("  mend: ")[2].partition("\n")[0].replace("<root>", str(machine.root))
+    run = execute(machine.workspace, ["bash", "-c", command], **machine.environment)
+    assert (run.status, run.stderr) == (0, ""), run
+    return run
+
+
+def triton_over_triton_ascend(machine: Machine) -> None:
+    machine.pip("install", "triton")
+    assert machine.found() == (
+        told(
+            "triton, not of the lock, owns the module `triton` as triton-ascend does: "
+            "of 1 files that differ, 1 are triton's now and 0 are triton-ascend's  [collision]",
+            "whichever was installed last is what runs, and uninstalling either breaks both",
+            again("triton", "triton-ascend"),
+        )
+        + "\n"
+        + told(
+            "not of the lock: triton (1 in all)  [distribution-extra]",
+            "the lock says nothing of them, and what they bring is not checked",
+            "<root>/env/bin/python -m pip uninstall triton",
+            state="warning",
+        )
+        + "\nnot as locked (wrong: 1, warnings: 1)\n"
+    )
+
+
+@pytest.mark.parametrize("destroy", [no_record, triton_over_triton_ascend])
+def test_the_command_that_it_gives_mends_it(machine: Machine, destroy: Callable[[Machine], None]) -> None:
+    destroy(machine)
+    mend(machine)
+    assert machine.verify().stdout == GROUPS
+
+
+# --- the command
+
+
+def test_wrong_commands_have_status_2(machine: Machine) -> None:
+    run = machine.verify("--fulll")
+    assert (run.status, run.stdout) == (2, "")
+    run = machine.verify("--python", "no/such/python")
+    assert (run.status, run.stdout, run.stderr) == (
+        2,
+        "",
+        (
+            "error: <root>/no/such/python cannot be run: No such file or directory\n"
+            "hint: pass --python PATH of an environment\n"
+        ),
+    )
+    run = machine.workspace.run("verify", "demo", "--target", "there")
+    assert (run.status, run.stdout, run.stderr) == (
+        2,
+        "",
+        "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: there are: here\n",
+    )
+    run = machine.workspace.run("verify", "other")
+    assert (run.status, run.stderr) == (
+        2,
+        "error: other has no lock with a verify.py\n  at locks/other\nhint: ascend-lock lock other\n",
+    )
+    (machine.workspace.locks / "demo" / "there").mkdir()
+    (machine.workspace.locks / "demo" / "there" / "verify.py").write_text("")
+    try:
+        run = machine.workspace.run("verify", "demo")
+    finally:
+        shutil.rmtree(machine.workspace.locks / "demo" / "there")
+    assert (run.status, run.stderr) == (
+        2,
+        "error: demo is locked for several targets\n  at --target\nhint: say which this machine is: here, there\n",
+    )
+
+
+def test_a_reader_that_leaves_is_no_failure_of_ours(machine: Machine) -> None:
+    script = machine.workspace.folder() / "verify.py"
+    done = subprocess.run(
+        ["bash", "-c", f"{machine.python} {script} | true"],
+        env=environment(machine.workspace, **machine.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("", "")

@@ -1,0 +1,312 @@
+"""Distributions, RECORDs and collisions as verify.py judges them, in folders like site-packages."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from resolver.verify.collisions import check_collisions
+from resolver.verify.distributions import check_distributions
+from resolver.verify.finding import Group
+from resolver.verify.installed import installed_distributions
+from resolver.verify.locked import Asked, LockedDistribution, LockedStack
+from resolver.verify.record import check_files, read_records
+from resolver.verify.report import Report
+
+
+class Site:
+    """A site-packages folder and the pins that should be in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.pins: dict[str, LockedDistribution] = {}
+        self.rewritten: frozenset[str] = frozenset()
+        self.absent: dict[str, str] = {}
+
+    def add(
+        self, name: str, files: dict[str, str], *, stage: int = 1, locked: bool = True, record: bool = True, **more: str
+    ) -> Path:
+        """Install a distribution as pip does; `more` are further files of its .dist-info."""
+        info = self.root / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n\nhéllo\n")
+        for key, text in more.items():
+            (info / key.replace("_json", ".json")).write_text(text)
+        rows = []
+        for path, text in files.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+            rows.append(f"{path},sha256={digest},{len(text)}\n")
+        if record:
+            (info / "RECORD").write_text("".join([*rows, f"{info.name}/RECORD,,\n"]))
+        if locked:
+            self.pins[name] = LockedDistribution(name, "1.0", stage)
+        return info
+
+    def _asked(self, *, full: bool) -> Asked:
+        lock = LockedStack(
+            "demo", "here", "linux-x", "3.11", "2.17", {}, self.pins, rewritten=self.rewritten, absent=self.absent
+        )
+        return Asked(lock, "/lock", {}, full=full)
+
+    def groups(self, *, full: bool = False) -> dict[str, Group]:
+        """Every group about the environment, by name."""
+        asked = self._asked(full=full)
+        found, trouble = installed_distributions([str(self.root)])
+        records, broken = read_records(found)
+        collisions, excused = check_collisions(asked, found, records)
+        files = check_files(asked, found, records, broken, excused)
+        return {group.name: group for group in (check_distributions(asked, found, trouble), files, collisions)}
+
+    def told(self, capsys: pytest.CaptureFixture[str]) -> str:
+        """The sentences of all that is found."""
+        report = Report(self._asked(full=False), "en", as_json=False, lenient=False)
+        for group in self.groups().values():
+            report.add(group)
+        report.end()
+        text = capsys.readouterr().out.partition("\n\n")[2]
+        return text.replace(str(self.root), "<site>").replace(sys.executable, "<python>").replace(" --system", "")
+
+    def codes(self, *, full: bool = False) -> list[str]:
+        """All that is found, as `code name list`."""
+        return [
+            " ".join(filter(None, [row.code, row.values.get("name", ""), row.values.get("list", "")]))
+            for group in self.groups(full=full).values()
+            for row in group.findings
+        ]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+# --- RECORD
+
+
+def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
+    (site.root / "bin").mkdir()
+    info = site.add("one", {"one.py": "1", "bin/one": "#!python\n"})
+    with (info / "RECORD").open("a") as record:
+        record.write("__pycache__/one.cpython-311.pyc,,\none.cfg,,\n")
+    assert site.codes() == ["file-missing one one.cfg"], "a compiled file may go, another may not"
+    (site.root / "one.cfg").touch()
+    assert site.codes() == []
+    (site.root / "bin" / "one").write_text("#!/other/python\n")
+    assert site.codes() == ["file-changed one bin/one"]
+
+
+def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) -> None:
+    site.add("big", {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)} | {"big/w.so": "w" * 9})
+    group = site.groups()["files"]
+    assert (group.findings, dict(group.values)) == ((), {"files": "102", "compared": "12", "kept": ""})
+    (site.root / "big" / "w.so").write_text("W" * 9)
+    assert site.codes() == [], "a shared library is not in the sample"
+    assert site.codes(full=True) == ["file-changed big big/w.so"]
+    (site.root / "big" / "w.so").write_text("W" * 10)
+    assert site.codes() == ["file-changed big big/w.so"]
+    for number in range(100):
+        (site.root / "big" / f"m{number:03}.py").write_text(f"y = {number:3}\n")
+    first, again = site.codes(), site.codes()
+    assert first == again
+    assert first[0].count(",") == 3
+    assert site.groups()["files"].findings[0].values["count"] == "13"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "it does not name itself, so its end is missing"),
+        (b"one.py,sha256=x,1\n", "it does not name itself, so its end is missing"),
+        (b"one.py,sha256=x\n", "line 1 is not path, hash and size"),
+        (b"one.py,sha256=x,many\n", "line 1 is not path, hash and size"),
+        (b'"one.py,sha256=x,1\n', "unexpected end of data"),
+        (b"one\0.py,,\n", None),
+    ],
+)
+def test_a_record_that_makes_no_sense(site: Site, content: bytes, why: str | None) -> None:
+    info = site.add("one", {"one.py": "1"})
+    (info / "RECORD").write_bytes(content)
+    (finding,) = site.groups()["files"].findings
+    assert finding.code == "record-broken"
+    if why is not None:  # Python 3.10 and 3.11 say different things of a null
+        assert finding.values["why"] == why
+
+
+INSTALL = "bash /lock/install.sh --python <python>"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"one.py,sha256=47DEQpj8HBSa-_TI", "line 1 is not path, hash and size"),
+        (b"one.py,\xff\xfe,0\n", "'utf-8' codec can't decode byte 0xff in position 7: invalid start byte"),
+    ],
+)
+def test_what_is_said_of_a_record(site: Site, capsys: pytest.CaptureFixture[str], content: bytes, why: str) -> None:
+    (site.add("one", {"one.py": ""}) / "RECORD").write_bytes(content)
+    assert site.told(capsys) == (
+        f"wrong: <site>/one-1.0.dist-info/RECORD of one 1.0 cannot be read: {why}  [record-broken]\n"
+        "   why: whether its files are as installed cannot be told, and pip cannot uninstall it\n"
+        f"  mend: rm -r <site>/one-1.0.dist-info && {INSTALL}\n"
+        "\nnot as locked (wrong: 1, warnings: 0)\n"
+    )
+
+
+def test_a_hash_that_nobody_knows_and_a_folder_in_place_of_a_file(site: Site) -> None:
+    info = site.add("one", {"one.py": "1", "two.py": "2"})
+    (info / "RECORD").write_text((info / "RECORD").read_text().replace("one.py,sha256", "one.py,md99"))
+    (site.root / "two.py").unlink()
+    (site.root / "two.py").mkdir()
+    (site.root / "two.py" / "x").touch()
+    codes = site.codes()
+    assert codes[-1] == "file-unreadable one one.py"
+    assert len(codes) == 2
+
+
+def test_what_the_stack_rewrites_is_not_compared(site: Site) -> None:
+    site.add("verl", {"verl/__init__.py": "1"})
+    (site.root / "verl" / "__init__.py").write_text("rewritten")
+    assert site.codes() == ["file-changed verl verl/__init__.py"]
+    site.rewritten = frozenset(["verl"])
+    group = site.groups()["files"]
+    assert (group.findings, group.note, group.values["kept"]) == ((), "files-kept", "verl")
+
+
+# --- where a distribution is from
+
+
+def test_conda_builds_are_told_and_not_compared(site: Site) -> None:
+    site.add("one", {"one.py": "1"}, INSTALLER="conda\n")
+    (site.root / "one.py").write_text("with a prefix of conda")
+    assert site.codes() == ["distribution-conda one"]
+
+
+EDITABLE = json.dumps({"url": "file:///src/one", "dir_info": {"editable": True}})
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+GIT = json.dumps({"url": "https://example.org/one", "vcs_info": {"vcs": "git", "commit_id": COMMIT}})
+
+
+def test_editable_installations_and_git_commits(site: Site) -> None:
+    info = site.add("one", {"one.pth": "/src/one\n"}, direct_url_json=EDITABLE)
+    assert site.codes() == ["distribution-editable one"]
+    site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, editable=True)
+    assert site.codes() == []
+    (info / "direct_url.json").write_text(GIT)
+    site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, commit=COMMIT)
+    assert site.codes() == []
+    site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, commit=COMMIT[::-1])
+    assert site.codes() == ["distribution-elsewhere one"]
+
+
+def test_what_is_said_of_an_editable_installation(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.add("one", {"one.pth": "/src/one\n"}, direct_url_json=EDITABLE)
+    assert site.told(capsys) == (
+        "wrong: one 1.0 is an editable installation of /src/one  [distribution-editable]\n"
+        "   why: its files are whatever that folder holds today\n"
+        f"  mend: <python> -m pip uninstall -y one && {INSTALL}\n"
+        "\nnot as locked (wrong: 1, warnings: 0)\n"
+    )
+
+
+def test_what_is_said_of_another_file_of_the_version(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    about = {"url": "file:///tmp/one-1.0-py3-none-any.whl", "archive_info": {"hashes": {"sha256": "0" * 64}}}
+    site.add("one", {"one.py": "1"}, direct_url_json=json.dumps(about))
+    site.pins["one"] = LockedDistribution("one", "1.0", 1, sha256=("1" * 64,))
+    assert site.told(capsys) == (
+        "wrong: one 1.0 was installed from elsewhere: file:///tmp/one-1.0-py3-none-any.whl (sha256 000000000000…)"
+        "  [distribution-elsewhere]\n"
+        "   why: the version is the lock's, the files need not be\n"
+        f"  mend: <python> -m pip uninstall -y one && {INSTALL}\n"
+        "\nnot as locked (wrong: 1, warnings: 0)\n"
+    )
+    site.pins["one"] = LockedDistribution("one", "1.0", 1, sha256=("1" * 64, "0" * 64))
+    assert site.codes() == []
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '"', "[" * 100_000])
+def test_a_direct_url_that_makes_no_sense(site: Site, text: str) -> None:
+    site.add("one", {"one.py": "1"}, direct_url_json=text)
+    assert site.codes() == ["metadata-broken one"]
+
+
+def test_setup_py_develop_leaves_an_egg_info_in_the_source(site: Site) -> None:
+    (site.root / "one.egg-info").mkdir()
+    (site.root / "one.egg-info" / "PKG-INFO").write_text("Name: one\nVersion: 1.0\n")
+    site.pins["one"] = LockedDistribution("one", "1.0", 1)
+    assert site.codes() == ["distribution-editable one"]
+
+
+def test_what_interrupted_installations_leave(site: Site) -> None:
+    site.add("one", {"one.py": "1"})
+    shutil.copytree(site.root / "one-1.0.dist-info", site.root / "one-0.9.dist-info")
+    (site.root / "~wo-1.0.dist-info").mkdir()
+    (site.root / "three-1.0.dist-info").mkdir()
+    site.pins["three"] = LockedDistribution("three", "1.0", 1)
+    assert site.codes() == [
+        "distribution-twice one",
+        "metadata-broken three",
+        "distribution-leftover",
+        "record-broken one",
+    ]
+
+
+def test_what_must_not_be_there(site: Site) -> None:
+    site.add("timm", {"timm.py": "1"}, locked=False)
+    site.add("pip", {"pip.py": "1"}, locked=False)
+    assert site.codes() == ["distribution-extra timm"]
+    site.absent = {"timm": "it drags torchvision in"}
+    assert site.codes() == ["distribution-unwanted timm"]
+
+
+# --- collisions
+
+
+def collision(site: Site) -> list[str]:
+    group = site.groups()["collisions"]
+    keys = ("owner", "other", "module", "count", "ours", "theirs")
+    return [" ".join([row.code, *(row.values[key] for key in keys)]) for row in group.findings]
+
+
+def test_the_same_content_twice_is_no_collision(site: Site) -> None:
+    site.add("one", {"tests/__init__.py": ""})
+    site.add("two", {"tests/__init__.py": ""}, locked=False)
+    assert collision(site) == []
+
+
+def test_a_stranger_collides_whoever_came_last(site: Site) -> None:
+    site.add("triton", {"triton/__init__.py": "cuda"}, locked=False)
+    site.add("triton-ascend", {"triton/__init__.py": "ascend"})
+    assert collision(site) == ["collision triton-ascend triton triton 1 1 0"]
+    (site.root / "triton/__init__.py").write_text("cuda")
+    assert collision(site) == ["collision triton-ascend triton triton 1 0 1"]
+    assert site.groups()["files"].findings == (), "told once"
+    (site.root / "triton/__init__.py").write_text("neither")
+    assert collision(site) == ["collision triton-ascend triton triton 1 0 0"]
+    assert [row.code for row in site.groups()["files"].findings] == ["file-changed"]
+
+
+def test_of_two_locked_ones_the_later_stage_owns(site: Site) -> None:
+    site.add("triton", {"triton/__init__.py": "cuda"}, stage=1)
+    site.add("triton-ascend", {"triton/__init__.py": "ascend"}, stage=2)
+    assert site.codes() == []
+    (site.root / "triton/__init__.py").write_text("cuda")
+    assert collision(site) == ["collision-order triton-ascend triton triton 1 0 1"]
+    assert site.codes() == ["collision-order"]
+
+
+def test_of_two_locked_ones_in_a_stage_either_may(site: Site) -> None:
+    site.add("one", {"examples/__init__.py": "one"})
+    site.add("two", {"examples/__init__.py": "two"})
+    assert site.codes() == []
+    (site.root / "examples/__init__.py").write_text("one")
+    assert site.codes() == []
+    (site.root / "examples/__init__.py").write_text("three")
+    assert site.codes() == ["file-changed one examples/__init__.py", "file-changed two examples/__init__.py"]

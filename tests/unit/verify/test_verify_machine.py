@@ -1,0 +1,424 @@
+"""CANN, driver and SoC as verify.py reads them, from files and answers of the shape that real installations leave."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from resolver.verify.cann import check_cann
+from resolver.verify.finding import Group
+from resolver.verify.locked import Asked, LockedStack
+from resolver.verify.machine import check_machine, check_python
+from resolver.verify.npu import NpuTool, ask_npu_smi, check_hdk, check_soc, soc_family
+from resolver.verify.report import Report
+
+MACHINE = platform.machine()
+RECORD = f"{MACHINE}-linux/ascend_toolkit_install.info"
+CANN_FILES = {
+    RECORD: (
+        "package_name=Ascend-cann-toolkit\nversion=8.5.0\ninnerversion=V100R001C25SPC001B232\n"
+        "compatible_version=[V100R001C15],[V100R001C25]\n"
+        f"arch={MACHINE}\nos=linux\n"
+    ),
+    "version.cfg": (
+        "# version: 1.0\nruntime_running_version=[8.5.0.2.220:8.5.0]\ntoolkit_running_version=[8.5.0.2.220:8.5.0]\n"
+        "toolkit_upgrade_version=[8.5.0.2.220:8.5.0]\n"
+        "toolkit_installed_version=[7.6.0.1.220:8.0.0][8.5.0.2.220:8.5.0]\n"
+    ),
+    "opp/version.info": "Version=8.5.0.2.220\nversion_dir=8.5.0\nrequired_package_runtime_version=>=8.5.0.0.0\n",
+}
+DRIVER = (
+    "Version=25.3.rc1\nascendhal_version=7.35.23\nInnerversion=V100R001C23\n"
+    "compatible_version=[V100R001C13],[V100R001C23]\ncompatible_version_fw=[7.0.0,8.9.9]\npackage_version=25.3.rc1\n"
+)
+
+
+class Installation:
+    """/usr/local/Ascend in a folder of the test."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self.home = root / "cann-8.5.0"
+        self.environ = {"ASCEND_HOME_PATH": str(self.home), "HOME": str(root / "home"), "PATH": str(root)}
+        self._capsys = capsys
+        self.system = {"cann": "8.5.0", "hdk": "25.3.rc1", "soc": "A2"}
+        for name, text in CANN_FILES.items():
+            self.write(f"cann-8.5.0/{name}", text)
+        self.write("driver/version.info", DRIVER)
+
+    def write(self, name: str, text: str | bytes) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    @property
+    def asked(self) -> Asked:
+        lock = LockedStack("demo", "here", f"linux-{MACHINE}", "3.11", "2.17", self.system)
+        return Asked(lock, "/lock", self.environ, ascend=str(self.root))
+
+    def told(self, group: Group) -> str:
+        """What is said of a group, from its line on."""
+        report = Report(self.asked, "en", as_json=False, lenient=False)
+        report.add(group)
+        report.end()
+        return self._capsys.readouterr().out.replace(str(self.root), "<root>")
+
+    def cann(self) -> str:
+        return self.told(check_cann(self.asked))
+
+    def hdk(self, running: str = "") -> str:
+        return self.told(check_hdk(self.asked, NpuTool(running, "", 1) if running else None))
+
+
+@pytest.fixture
+def there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Installation:
+    return Installation(tmp_path, capsys)
+
+
+def wrong(title: str, what: str, why: str, mend: str, state: str = "wrong") -> str:
+    """All that is said where a group has one finding."""
+    code = what.rpartition("[")[2].rstrip("]")
+    shown = "WRONG" if state == "wrong" else state
+    ending = "not as locked (wrong: 1, warnings: 0)" if state == "wrong" else "as locked (wrong: 0, warnings: 1)"
+    return f"  {title:<13}  {shown:<7}  {code}\n\n{state}: {what}\n   why: {why}\n  mend: {mend}\n\n{ending}\n"
+
+
+def fine(title: str, note: str) -> str:
+    return f"  {title:<13}  ok       {note}\n\nas locked (wrong: 0, warnings: 0)\n"
+
+
+# --- the machine itself
+
+
+def for_another(there: Installation, **changes: str) -> str:
+    """What is said where the lock is for another machine."""
+    asked = replace(there.asked, lock=replace(there.asked.lock, **changes))
+    python = "python" in changes
+    return there.told(check_python(asked) if python else check_machine(asked)).replace(sys.executable, "<python>")
+
+
+def test_another_processor(there: Installation) -> None:
+    assert for_another(there, platform="linux-m68k") == wrong(
+        "machine",
+        f"this machine is {MACHINE}, the lock is for m68k  [processor-differs]",
+        "compiled files of the lock run on m68k only",
+        f'add a target with platform = "linux-{MACHINE}" to the stack and lock it again',
+    )
+
+
+def test_an_older_glibc(there: Installation) -> None:
+    ours = platform.libc_ver()[1]
+    assert for_another(there, glibc="2.99") == wrong(
+        "machine",
+        f"glibc is {ours}, the lock needs 2.99 or newer  [glibc-old]",
+        "compiled files of the lock may ask for functions that an older glibc lacks",
+        f'lock again with glibc = "{ours}" in the stack\'s target',
+    )
+
+
+def test_another_python(there: Installation) -> None:
+    assert for_another(there, python="3.99") == wrong(
+        "Python",
+        f"<python> is Python {platform.python_version()}, the lock is for 3.99  [python-differs]",
+        "wheels with compiled modules serve one line of CPython only",
+        "python3.99 -m venv env && . env/bin/activate && bash install.sh",
+    )
+
+
+# --- CANN
+
+
+@pytest.mark.parametrize("release", ["8.5.0", "8.5.0.B160", "8.5.0.b232"])
+def test_a_build_of_the_release_is_the_release(there: Installation, release: str) -> None:
+    there.write(f"cann-8.5.0/{RECORD}", CANN_FILES[RECORD].replace("8.5.0", release))
+    assert there.cann() == fine("CANN", f"{release} (<root>/cann-8.5.0)")
+
+
+def test_the_internal_number_is_never_the_release(there: Installation) -> None:
+    """8.2.0.0.201 is what version.info of CANN 8.2.RC1 says as its Version."""
+    (there.home / RECORD).unlink()
+    there.system["cann"] = "8.2.RC1"
+    there.write("cann-8.5.0/opp/version.info", "Version=8.2.0.0.201\nversion_dir=8.2.RC1\n")
+    there.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.2.0.0.201:8.2.RC1]\n")
+    assert there.cann() == fine("CANN", "8.2.RC1 (<root>/cann-8.5.0)")
+
+
+def test_what_runs_counts_and_not_what_was_installed_before(there: Installation) -> None:
+    (there.home / RECORD).unlink()
+    (there.home / "opp" / "version.info").unlink()
+    there.write(
+        "cann-8.5.0/version.cfg",
+        "toolkit_installed_version=[8.5.0.2.220:8.5.0]\ntoolkit_running_version=[7.7.T20.0.B210:8.1.RC1]\n",
+    )
+    there.system["cann"] = "8.1.RC1"
+    assert there.cann() == fine("CANN", "8.1.RC1 (<root>/cann-8.5.0)")
+
+
+@pytest.mark.parametrize(("found", "name"), [("8.3.RC1", "cann-8.3.RC1"), ("8.5.0.alpha001", "x"), ("18.5.0", "y")])
+def test_another_release(there: Installation, found: str, name: str) -> None:
+    there.write(f"{name}/{RECORD}", f"version={found}\n")
+    there.write("cann-8.5.0/set_env.sh", "")
+    there.environ["ASCEND_HOME_PATH"] = str(there.root / name)
+    assert there.cann() == wrong(
+        "CANN",
+        f"CANN is {found}, the lock is for 8.5.0 (active: <root>/{name})  [cann-differs]",
+        "torch_npu and the packages above it are built for certain releases of CANN",
+        ". <root>/cann-8.5.0/set_env.sh",
+    )
+
+
+def test_another_release_where_the_locks_is_not_installed(there: Installation) -> None:
+    there.system["cann"] = "9.0.0"
+    assert there.cann() == wrong(
+        "CANN",
+        "CANN is 8.5.0, the lock is for 9.0.0 (active: <root>/cann-8.5.0)  [cann-differs]",
+        "torch_npu and the packages above it are built for certain releases of CANN",
+        'install CANN 9.0.0 and activate it, or lock with cann = "8.5.0" in the stack\'s target',
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "mend"),
+    [
+        ("cann-8.5.0/set_env.sh", ". <root>/cann-8.5.0/set_env.sh"),
+        ("cann/set_env.sh", ". <root>/cann/set_env.sh"),
+        ("ascend-toolkit/set_env.sh", ". <root>/ascend-toolkit/set_env.sh"),
+        ("home/Ascend/ascend-toolkit/set_env.sh", ". <root>/home/Ascend/ascend-toolkit/set_env.sh"),
+        ("elsewhere/set_env.sh", "install CANN 8.5.0, then source its set_env.sh"),
+    ],
+)
+def test_a_cann_that_is_not_active(there: Installation, script: str, mend: str) -> None:
+    there.write(script, "")
+    del there.environ["ASCEND_HOME_PATH"]
+    assert there.cann() == wrong(
+        "CANN",
+        "CANN is not active: ASCEND_HOME_PATH is not set  [cann-inactive]",
+        "torch_npu finds CANN's libraries by it",
+        mend,
+    )
+
+
+def test_a_part_of_another_release(there: Installation) -> None:
+    there.write("cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n")
+    assert there.cann() == wrong(
+        "CANN",
+        "CANN is 8.5.0, but parts of it are of another release: "
+        "opp 8.3.RC2 (<root>/cann-8.5.0/opp/version.info) (1 in all)  [cann-parts-differ]",
+        "operators and libraries of different releases fail at run time",
+        "install toolkit, operators and NNAL of CANN 8.5.0 anew",
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (
+            b"package_name=Ascend\nversion=8.5",
+            "`8.5` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
+        ),
+        (b"package_name=Ascend-ca", "it has no line `version=`"),
+        (b"", "it has no line `version=`"),
+        (b"version=\xff\xfe8.5.0\n", "byte 8 is not UTF-8"),
+        (None, "no such file"),
+    ],
+)
+def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None, why: str) -> None:
+    for name in CANN_FILES:
+        (there.home / name).unlink()
+    if record is not None:
+        there.write(f"cann-8.5.0/{RECORD}", record)
+    assert there.cann() == wrong(
+        "CANN",
+        f"the release of CANN in <root>/cann-8.5.0 could not be read from <root>/cann-8.5.0/{RECORD}: "
+        f"{why}  [cann-unreadable]",
+        "whether it is 8.5.0 is not known, and the installation may be incomplete",
+        "install CANN 8.5.0 again",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"toolkit_running_version=[8.5.0.2", "`toolkit_running_version` is not [internal:release]"),
+        (b"\x80", "byte 0 is not UTF-8"),
+    ],
+)
+def test_a_broken_file_beside_one_that_tells_the_release(there: Installation, text: bytes, why: str) -> None:
+    there.write("cann-8.5.0/version.cfg", text)
+    assert there.cann() == wrong(
+        "CANN",
+        f"a version file of CANN could not be read, <root>/cann-8.5.0/version.cfg: {why}  [cann-file-unreadable]",
+        "the installation may be incomplete",
+        "install that part of CANN again",
+        state="warning",
+    )
+
+
+def test_nnal_of_another_release(there: Installation) -> None:
+    there.write("nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.0.0\n    Version : 8.0.0.B100\n")
+    there.environ["ATB_HOME_PATH"] = str(there.root / "nnal/atb/latest/atb/cxx_abi_1")
+    assert there.cann() == wrong(
+        "CANN",
+        "NNAL is 8.0.0.B100, CANN is 8.5.0 (<root>/nnal/atb/latest/version.info)  [nnal-differs]",
+        "NNAL must be of the toolkit's release",
+        "install Ascend-cann-nnal 8.5.0",
+    )
+    there.write("nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.5.0\n    Version : 8.5.0.B232\n")
+    assert there.cann() == fine("CANN", "8.5.0 (<root>/cann-8.5.0)")
+
+
+# --- the driver
+
+HDK = "driver (HDK)"
+
+
+@pytest.mark.parametrize("found", ["25.3.rc1", "25.3.RC1", "25.3.rc1.b083"])
+def test_the_locks_driver(there: Installation, found: str) -> None:
+    there.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
+    assert there.hdk() == fine(HDK, found)
+
+
+def test_an_older_driver(there: Installation) -> None:
+    there.write("driver/version.info", DRIVER.replace("25.3.rc1", "25.2.1"))
+    assert there.hdk(running="25.2.1") == wrong(
+        HDK,
+        "the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-old]",
+        "what the stack uses may not be in an older driver",
+        "install HDK 25.3.rc1 and restart the machine",
+    )
+
+
+def test_a_newer_driver(there: Installation) -> None:
+    there.write("driver/version.info", DRIVER.replace("25.3.rc1", "26.1.0.b083"))
+    assert there.hdk() == wrong(
+        HDK,
+        "the driver (HDK) is 26.1.0.b083, newer than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-new]",
+        "the lock's facts were checked against 25.3.rc1",
+        'lock again with hdk = "26.1.0.b083" in the stack\'s target',
+    )
+
+
+def test_a_driver_that_waits_for_a_restart(there: Installation) -> None:
+    assert there.hdk(running="25.2.1") == wrong(
+        HDK,
+        "<root>/driver/version.info says driver 25.3.rc1, npu-smi says 25.2.1  [hdk-not-running]",
+        "a new driver runs only after a restart",
+        "restart the machine",
+        state="warning",
+    )
+
+
+def test_no_driver(there: Installation) -> None:
+    (there.root / "driver" / "version.info").unlink()
+    assert there.hdk() == wrong(
+        HDK,
+        "no driver (HDK) was found: <root>/driver/version.info is not there  [hdk-missing]",
+        "the lock is for 25.3.rc1",
+        "install HDK 25.3.rc1; in a container, mount /usr/local/Ascend/driver",
+    )
+    assert there.hdk(running="25.3.rc1") == fine(HDK, "25.3.rc1"), "a container sees what npu-smi tells"
+    del there.system["hdk"]
+    assert there.hdk() == fine(HDK, "none found; the lock asks for none")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"Version=25.", "`25.` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
+        (b"Vers", "it has no line `Version=`"),
+        (b"Version=25.3.rc1\n\xff", "byte 17 is not UTF-8"),
+    ],
+)
+def test_a_driver_file_that_cannot_be_read(there: Installation, text: bytes, why: str) -> None:
+    there.write("driver/version.info", text)
+    said = f"the version of the driver (HDK) could not be read from <root>/driver/version.info: {why}  "
+    assert there.hdk() == wrong(
+        HDK, said + "[hdk-unreadable]", "whether it is 25.3.rc1 is not known", "install HDK 25.3.rc1 again"
+    )
+    del there.system["hdk"]
+    assert there.hdk() == wrong(
+        HDK,
+        said + "[hdk-file-unreadable]",
+        "the installation may be incomplete",
+        "install the driver again",
+        state="warning",
+    )
+
+
+# --- the SoC
+
+A3 = """\
+#!/bin/bash
+case "$*" in
+"info -m")
+    echo '    NPU ID          Chip ID         Chip Logic ID   Chip Name'
+    echo '    0               0               0               Ascend910'
+    echo '    0               1               1               Ascend910' ;;
+"info -t board -i 0") echo '    Software Version               : 25.3.rc1.2' ;;
+"info -t board -i 0 -c 0")
+    echo '    NPU ID                         : 0'
+    echo '    NPU Name                       : 9392'
+    echo '    Chip ID                        : 0'
+    echo '    Chip Name                      : Ascend910' ;;
+esac
+"""
+
+
+def npu_smi(there: Installation, script: str) -> NpuTool | None:
+    there.write("npu-smi", script)
+    (there.root / "npu-smi").chmod(0o755)
+    return ask_npu_smi(there.asked)
+
+
+def test_an_a3_is_not_an_a2(there: Installation) -> None:
+    tool = npu_smi(there, A3)
+    assert tool == NpuTool("25.3.rc1.2", "Ascend910_9392", 2)
+    assert there.told(check_soc(there.asked, tool)) == wrong(
+        "SoC",
+        "the SoC is A3 (Ascend910_9392), the lock is for A2  [soc-differs]",
+        "binaries and operators for another SoC load, and fail when they run",
+        'lock again with soc = "A3" in the stack\'s target',
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("#!/bin/bash\nexit 1\n", None),
+        ("#!/bin/bash\nprintf '\\xff\\xfe'\n", NpuTool()),
+        ("no program", None),
+        ("#!/bin/bash\n[ \"$*\" = 'info -m' ] && echo '  0  0  0  Ascend 910B4'\n", NpuTool("", "", 1)),
+    ],
+)
+def test_an_npu_smi_that_says_little(there: Installation, script: str, expected: NpuTool | None) -> None:
+    tool = npu_smi(there, script)
+    assert tool == expected
+    assert [finding.code for finding in check_soc(there.asked, tool).findings] == ["soc-unknown"]
+
+
+def test_a_chip_of_no_known_family(there: Installation) -> None:
+    assert there.told(check_soc(there.asked, NpuTool("", "Ascend777", 1))) == wrong(
+        "SoC",
+        "npu-smi calls the chip Ascend777, which is of no known family  [soc-unnamed]",
+        "the lock's binaries and CANN's operators are for A2",
+        "compare the chip with component.soc in matrices/systems.toml",
+        state="warning",
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "family"),
+    [
+        ("Ascend910B1 Ascend910B2 Ascend910B2C Ascend910B3 Ascend910B4 Ascend910B4-1", "A2"),
+        ("Ascend910_9391 Ascend910_9381 Ascend910_9372 Ascend910_9392 Ascend910_9382 Ascend910_9362", "A3"),
+        ("Ascend310P1 Ascend310P3 Ascend310P5 Ascend310P7 Ascend310Pvir01", "310P"),
+        ("Ascend950PR_9579 ascend950dt", "A5"),
+        ("Ascend910 Ascend310 910ProB", ""),
+    ],
+)
+def test_families(names: str, family: str) -> None:
+    assert {soc_family(name) for name in names.split()} == {family}

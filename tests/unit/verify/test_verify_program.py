@@ -1,0 +1,128 @@
+"""verify.py as a file: what it is made of, and that it stays in agreement with the rest."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import string
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.version import Version
+
+from resolver.lock import file as lock_file
+from resolver.model.system import SystemVersion
+from resolver.render.verify import verify
+from resolver.verify import words
+from resolver.verify.locked import LockedStack
+from resolver.verify.versions import canonical_name, canonical_version
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def program() -> str:
+    (folder,) = (REPOSITORY / "locks" / "verl-qwen3.5").iterdir()
+    lock = lock_file.read(folder)
+    assert lock is not None
+    return verify(lock)
+
+
+def test_an_old_python_can_read_it_so_far_that_it_says_it_is_too_old(program: str) -> None:
+    tree = ast.parse(program, feature_version=(3, 7))
+    nodes = iter(tree.body)
+    for node in nodes:
+        if isinstance(node, ast.If):
+            break
+        # what stands before the check must be known to that Python
+        assert isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr)), ast.unparse(node)
+    assert ast.unparse(node).startswith("if sys.version_info < (3, 10):")
+
+
+def test_it_needs_the_standard_library_alone(program: str) -> None:
+    for node in ast.walk(ast.parse(program)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert all(name.partition(".")[0] in {*sys.stdlib_module_names, "__future__"} for name in names)
+
+
+def test_it_compares_cann_by_the_very_code_that_locks(program: str) -> None:
+    """Only the text of its module is another: the versions that test_model_system.py holds apart stay apart here."""
+    scope: dict[str, object] = {"__name__": "verify_of_a_test"}
+    sys.modules["verify_of_a_test"] = type(sys)("verify_of_a_test")
+    exec(compile(program, "verify.py", "exec"), scope)
+    theirs = scope["SystemVersion"]
+    assert theirs is not SystemVersion
+    texts = [
+        "8.1.RC1.alpha001",
+        "8.2.T2",
+        "8.3.RC1",
+        "8.3.RC2",
+        "8.3.0",
+        "8.5.0-beta.2",
+        "8.5.0",
+        "8.5.0.B160",
+        "8.5.0.b232",
+        "25.3.rc1.2",
+    ]
+    for one in texts:
+        for other in texts:
+            mine = SystemVersion.parse(one), SystemVersion.parse(other)
+            same = theirs.parse(one), theirs.parse(other)  # type: ignore[attr-defined]
+            assert mine[0].same_release(mine[1]) == same[0].same_release(same[1])
+            assert mine[0].before(mine[1]) == same[0].before(same[1])
+
+
+def test_it_knows_the_lock(program: str) -> None:
+    data = program.partition('LOCK = r"""')[2].partition('"""')[0]
+    lock = LockedStack.parse(data)
+    assert (lock.stack, lock.system, len(lock.pins)) == ("verl-qwen3.5", {"cann": "8.5.0", "soc": "A2"}, 216)
+    assert lock.imports == ("torch", "vllm", "transformers", "ray", "tensordict")
+    assert lock.pins["vllm"].built
+    assert lock.pins["torch"].stage < lock.pins["torch-npu"].stage < lock.pins["vllm-ascend"].stage
+    assert json.loads(data)["pins"][0]["name"] == "absl-py"
+
+
+@settings(max_examples=50)
+@given(st.text())
+def test_no_json_ends_the_text_that_it_stands_in(text: str) -> None:
+    assert '"""' not in json.dumps({text: [text, "", text]})
+
+
+def test_both_languages_have_the_same_placeholders() -> None:
+    def fields(text: str) -> set[str | None]:
+        return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+    pairs = [pair for case in words.CASES.values() for pair in (case.what, case.why, case.mend)]
+    for table in (words.TITLES, words.NOTES, words.STATES, words.LABELS):
+        pairs += table.values()
+    for english, chinese in pairs:
+        assert fields(english) == fields(chinese)
+
+
+def test_the_documentation_has_every_code() -> None:
+    text = (REPOSITORY / "docs" / "verify.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (wrong|warning) \|", text, re.MULTILINE)
+    assert dict(rows) == {code: "warning" if case.warning else "wrong" for code, case in words.CASES.items()}
+    assert len(rows) == len(words.CASES)
+
+
+@settings(max_examples=60)
+@given(
+    st.from_regex(
+        r"(1!)?[0-9]{1,2}(\.0?[0-9]){0,2}([-_.]?(a|alpha|B|c|rc|pre)[.-]?[0-9]?)?(-1|[-_.]?(post|r)[0-9]?)?"
+        r"([.-]?dev0?[0-9]?)?(\+[aB0-9]{1,3}([-_.]0?[0-9])?)?",
+        fullmatch=True,
+    )
+)
+def test_versions_are_spelled_as_the_lock_spells_them(text: str) -> None:
+    assert canonical_version(text) == str(Version(text))
+
+
+def test_what_is_no_version_stays_as_it_is() -> None:
+    assert canonical_version("0.1-final!") == "0.1-final!"
+    assert canonical_name("Foo.Bar_-baz") == "foo-bar-baz"
