@@ -15,7 +15,7 @@ ARGS    ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain check-locks snapshot test test-live fuzz check format bench requirements clean
+.PHONY: help lock explain verify check-locks snapshot test test-live fuzz check format bench requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -35,6 +35,9 @@ endif
 
 explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version]
 	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(OFFLINE),--offline) $(ARGS)
+
+verify: $(VENV)/.run ## is this machine and environment what the lock says: STACK=name [ARGS="--python env/bin/python --full"]
+	@$(LOCK) verify $(STACK) $(ARGS)
 
 check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say
 	@$(LOCK) check $(STACK)
