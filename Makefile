@@ -17,7 +17,7 @@ ARGS    ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain bundle check-locks snapshot test test-live fuzz check format bench requirements clean
+.PHONY: help lock explain verify bundle check-locks snapshot test test-live fuzz check format bench requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -43,6 +43,9 @@ ifeq ($(STACK),)
 else
 	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(OFFLINE),--offline) $(ARGS)
 endif
+
+verify: $(VENV)/.run ## is this machine and environment what the lock says: STACK=name [ARGS="--python env/bin/python --full"]
+	@$(LOCK) verify $(STACK) $(ARGS)
 
 bundle: $(VENV)/.run ## every file of a lock in one folder, for machines without network: STACK=name [TARGET=…] [DIR=…]
 ifeq ($(STACK),)

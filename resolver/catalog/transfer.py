@@ -15,18 +15,16 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from resolver.catalog.address import Origin, origin
 from resolver.catalog.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status
 from resolver.catalog.http import Client, Unreachable
 from resolver.catalog.meter import Meter
 from resolver.catalog.part import Part, part_path
+from resolver.catalog.wire import Response, WireError
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
-
-if TYPE_CHECKING:
-    import httpx
 
 _AT_ONCE: Final = 8
 _OF_ONE_HOST: Final = 4
@@ -147,10 +145,8 @@ class Transfer:
         finally:
             part.close()
 
-    async def _consume(self, file: File, part: Part, response: httpx.Response) -> tuple[_End, str]:
+    async def _consume(self, file: File, part: Part, response: Response) -> tuple[_End, str]:
         """Write an answer's body; whether the file is whole then, or why not."""
-        import httpx
-
         if response.status_code == 206:
             if not _continues(response, file, part.size):
                 return _End.NO_RANGE, ""
@@ -176,8 +172,8 @@ class Transfer:
                 part.write(chunk)
                 self._meter.add(received=len(chunk))
                 self._told(len(chunk))
-        except httpx.TransportError as error:
-            return _End.CUT, str(error).rstrip(".") or type(error).__name__
+        except WireError as error:
+            return _End.CUT, str(error).rstrip(".")
         if file.size is not None and part.size < file.size:
             return _End.CUT, f"It ends although {file.size} bytes were announced"
         return _End.WHOLE, ""
@@ -215,7 +211,7 @@ def _wrong(file: File, part: Part) -> IndexFailure:
     )
 
 
-def _continues(response: httpx.Response, file: File, start: int) -> bool:
+def _continues(response: Response, file: File, start: int) -> bool:
     """Whether a 206 is the rest of the file from `start` on."""
     match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
     if match is None or response.headers.get("content-encoding", "identity") != "identity":

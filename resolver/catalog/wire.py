@@ -66,8 +66,8 @@ class Response:
         return await self._wire.run(read)
 
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The body piece by piece, decompressed; raises WireError."""
-        while chunk := await self._wire.run(lambda: self._raw.read(_CHUNK, decode_content=True)):
+        """The body piece by piece as it comes, decompressed; raises WireError."""
+        while chunk := await self._wire.run(lambda: self._raw.read1(_CHUNK, decode_content=True)):
             yield chunk
 
     async def aclose(self) -> None:

@@ -123,6 +123,9 @@ def test_the_script_is_clean_and_runs_nothing_that_it_was_told(made: Workspace) 
     run = install(made, sys.executable, "--dry-run", "--skip-system-checks")
     assert run.status == 0, run.stderr
     assert run.stdout.endswith("dry run: nothing was changed\n")
+    told = execute(made, [sys.executable, "-I", "-W", "error", str(made.folder() / "verify.py"), "--json"])
+    assert (told.status, told.stderr) == (1, "")
+    assert told.json["wrong"] >= 1, "nothing of it is installed here"
     assert not list(made.root.rglob("pwned"))
 
 
