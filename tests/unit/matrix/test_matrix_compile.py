@@ -337,6 +337,8 @@ def test_line_endings_change_no_digest(tmp_path: Path) -> None:
 # --- what the project ships
 
 MATRICES = Path(__file__).parents[3] / "matrices"
+OWN = ("self", "self-dev")  # this project's own environment, which replaces no guide and needs no NPU
+ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out
 
 
 @pytest.mark.parametrize("stack", stack_names(MATRICES))
@@ -347,13 +349,14 @@ def test_the_shipped_stacks_compile(stack: str) -> None:
         assert problem.stack.name == stack
         assert problem.stack.asks
         assert problem.stack.summary
-        assert problem.stack.source
-        assert "soc" in problem.target.system
-        assert "cann" in problem.target.system
+        if stack not in OWN:
+            assert problem.stack.source
+            assert "soc" in problem.target.system
+            assert "cann" in problem.target.system
 
 
 def test_the_shipped_facts_have_their_evidence() -> None:
-    (problem, *_) = compile_problems(load(stack_names(MATRICES)[0], MATRICES))
+    (problem, *_) = compile_problems(load(ALL_FACTS, MATRICES))
     assert problem.facts
     for fact in problem.facts:
         assert len(fact.reason.split()) > 3, fact.where
@@ -364,7 +367,7 @@ def test_the_shipped_facts_have_their_evidence() -> None:
 
 def test_the_shipped_facts_form_no_cycles() -> None:
     """A row needs its pins, not the reverse."""
-    (problem, *_) = compile_problems(load(stack_names(MATRICES)[0], MATRICES))
+    (problem, *_) = compile_problems(load(ALL_FACTS, MATRICES))
     needs: dict[str, set[str]] = {}
     for fact in problem.facts:
         stated = fact.needs if isinstance(fact, facts.Requires) else ()
