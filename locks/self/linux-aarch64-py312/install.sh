@@ -4,7 +4,7 @@
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
 #   1. checks the machine, Python, glibc, and says what is wrong
 #   2. installs in 1 stage, every file checked against its sha256
-#   3. checks what was installed
+#   3. checks what was installed (verify.py beside it, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all
 # there is passed over.
 set -euo pipefail
@@ -168,13 +168,9 @@ if [ "$dry_run" = yes ]; then
     exit 0
 fi
 
-left=$(missing "$here/stages/1.txt") ||
-    fail "it could not be told what is installed" "its message is above"
-[ -z "$left" ] || fail "not as locked: $left" "run this again; if it stays so, start with a fresh environment"
-
-# pip check, without the complaints that the lock's facts expect
-# (without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge)
-complaints=$(env -u PYTHONPATH "$python" -m pip check 2>/dev/null | grep -Eiv '^No broken requirements found' || true)
-[ -z "$complaints" ] || fail "pip check complains: $complaints" \
-    "were there other distributions in this environment before? start with a fresh one"
+checks=()
+if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
+if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
+"$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
+    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
 say 'self is installed: 25 distributions, as locked'
