@@ -12,7 +12,9 @@ import click
 from packaging.utils import canonicalize_name
 
 from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
+from resolver.catalog.wheelhouse import save_sources
 from resolver.cli import options
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure, StaleLock
@@ -50,6 +52,7 @@ def command(stack: str, folder: Path, matrices: Path | None, locks: Path) -> int
         with closing(live):
             missing = [file for file in _files(lock, live) if not _is_there(folder / file.filename, file.sha256)]
             live.save(missing, folder)
+            save_sources(lock, folder, Repositories(default_folder(), warn=progress.warn))
         progress.clear()
         total = len(lock.pin) + len(lock.build_pin)
         sys.stdout.write(
@@ -64,6 +67,8 @@ def _files(lock: Lock, catalog: LiveCatalog) -> Iterator[File]:
     """The file of each pin that pip takes, as the index names it now."""
     seen: set[str] = set()
     for pin in (*lock.pin, *lock.build_pin):
+        if pin.git is not None:
+            continue
         wanted = pin.file[0]
         if wanted.name in seen:
             continue

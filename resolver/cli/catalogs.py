@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.protocol import Catalog
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
 from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
 
 _Answer = TypeVar("_Answer")
 
@@ -28,6 +30,15 @@ class Snapshots:
     def path(self, stack: str) -> Path:
         """Where the snapshot of a stack is, or would be."""
         return self.matrices.parent / "snapshots" / f"{stack}.snapshot"
+
+
+def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progress) -> tuple[Problem, ...]:
+    """The problems with what their direct references stand for. Asks git only where a stack has such lines."""
+    if not any(isinstance(ask.need, Requirement) and ask.need.url for one in problems for ask in one.stack.asks):
+        return tuple(problems)
+    from resolver.catalog.sources import settled
+
+    return settled(problems, Repositories(default_folder(), offline=offline, warn=progress.warn))
 
 
 def with_catalog(

@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli import options
-from resolver.cli.catalogs import Snapshots, with_catalog
+from resolver.cli.catalogs import Snapshots, with_catalog, with_sources
 from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
@@ -105,6 +105,7 @@ def command(
     progress = Progress(enabled=False if as_json else None)
     inputs = load(stack, matrices)
     problems = compile_problems(inputs, exclude_newer=exclude_newer)
+    problems = with_sources(problems, offline=offline, progress=progress)
     wishes = Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages)))
     snapshots = Snapshots(matrices)
     answers: list[_Answer] = []

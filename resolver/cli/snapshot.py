@@ -14,7 +14,7 @@ from resolver.catalog.live import LiveCatalog
 from resolver.catalog.recording import RecordingCatalog
 from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
-from resolver.cli.catalogs import Snapshots
+from resolver.cli.catalogs import Snapshots, with_sources
 from resolver.cli.explaining import explanation_of
 from resolver.cli.progress import Progress
 from resolver.lock import build as lock_build
@@ -40,7 +40,7 @@ def command(stack: str, matrices: Path | None) -> int:
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     cache = Cache(default_folder(), progress.warn)
     inputs = load(stack, matrices)
-    problems = compile_problems(inputs)
+    problems = with_sources(compile_problems(inputs), offline=False, progress=progress)
     for problem in problems:
         progress.label(f"{problem.stack.name} for {problem.target}")
         live = LiveCatalog(problem.indexes, problem.target.platform, cache, warn=progress.warn)

@@ -342,7 +342,8 @@ class Changes:
                 _, project = self._project(ground)
                 steps = self._wished(self._wish(ground), project) - _position(candidate)
         marker = f" ; {need.marker}" if need.marker else ""
-        after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{specifier}{marker}"
+        source = f" @ {need.url}" if need.url else specifier
+        after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
         return Change(
             kind=kind, subject=need.name, before=ask.origin.text, after=after, where=ask.origin.where, steps=steps
         )

@@ -102,7 +102,7 @@ class Trials:
         """The problem of a changed stack. Raises InputError."""
         document = read_text(text, schema.StackFile, self.inputs.stack.name)
         inputs = with_stack(self.inputs, document)
-        return compile_problems(inputs, exclude_newer=self._cutoff)[self.at]
+        return compile_problems(inputs, exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
 
     def lock(self, text: str) -> Resolution | Refutation | None:
         """Solve a changed stack, its builds included; None where that is not decided, or fails for another reason."""

@@ -16,7 +16,7 @@ from resolver.explain.trial import Clock, Expired
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.fact import Collides, Excludes, Names, Requires
+from resolver.model.fact import Absent, Collides, Excludes, Names, Requires
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.problem import Ask
 from resolver.model.requirement import Requirement
@@ -168,7 +168,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                         where=fact.where,
                         fact=fact,
                     )
-            case Collides() if pin.name in (fact.package, fact.other):
+            case Collides() | Absent() if pin.name in (fact.package, fact.other):
                 yield Shares(fact=fact)
             case _:
                 continue

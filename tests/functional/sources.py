@@ -11,6 +11,12 @@ _BACKEND = '''
 import base64, hashlib, json, os, pathlib, sys, zipfile
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    return _pack(wheel_directory)
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    return _pack(wheel_directory, editable=True)
+
+def _pack(wheel_directory, editable=False):
     if os.environ.get("TINY_FAIL"):
         raise SystemExit("the compiler was not found")
     head = pathlib.Path("PKG-INFO").read_text().split("\\n\\n")[0]
@@ -21,6 +27,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         version += f"+{label}"
     note = {"prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
     members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
+    if editable:
+        members = {f"{name}.pth": str(pathlib.Path.cwd()) + "\\n"}
+    members |= {path.name: path.read_text() for path in pathlib.Path.cwd().glob("*.py") if not editable}
     info = f"{name}-{version}.dist-info"
     members[f"{info}/METADATA"] = head + "\\n\\n"
     members[f"{info}/WHEEL"] = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
