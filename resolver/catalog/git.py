@@ -52,14 +52,10 @@ class Named(NamedTuple):
 class Repositories:
     """Asks repositories. One that cannot be reached is asked once, and so is its host. `warn` is told of it.
 
-    With `offline` only what the cache has is there. A `folder` of None keeps nothing.
+    With `offline` only what the cache in `folder` has is there.
     """
 
-    def __init__(self, folder: Path | None, *, offline: bool = False, warn: Callable[[str], None]) -> None:
-        self._temporary: TemporaryDirectory[str] | None = None
-        if folder is None:
-            self._temporary = TemporaryDirectory(prefix="ascend-lock-")
-            folder = Path(self._temporary.name)
+    def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[str], None]) -> None:
         self._folder = folder / "git"
         self._offline = offline
         self._warn = warn
