@@ -23,12 +23,13 @@ _ENVIRONMENT = {
 
 
 class Repository:
-    """A repository below `folder`. Each `commit` replaces the whole tree."""
+    """The repository in `folder`, which is made unless it is not `new`. Each `commit` replaces the whole tree."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, new: bool = True) -> None:
         self.folder = folder
-        folder.mkdir(parents=True)
-        self.git("init", "--quiet", "--initial-branch=main")
+        if new:
+            folder.mkdir(parents=True)
+            self.git("init", "--quiet", "--initial-branch=main")
 
     @property
     def url(self) -> str:

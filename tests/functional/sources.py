@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
 
@@ -29,7 +31,8 @@ def _pack(wheel_directory, editable=False):
     members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
     if editable:
         members = {f"{name}.pth": str(pathlib.Path.cwd()) + "\\n"}
-    members |= {path.name: path.read_text() for path in pathlib.Path.cwd().glob("*.py") if not editable}
+    else:
+        members |= {path.name: path.read_text() for path in pathlib.Path.cwd().glob("*.py")}
     info = f"{name}-{version}.dist-info"
     members[f"{info}/METADATA"] = head + "\\n\\n"
     members[f"{info}/WHEEL"] = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
@@ -47,6 +50,13 @@ _PYPROJECT = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybui
 def add_backend(index: LoopbackIndex) -> Built:
     """The backend as a wheel."""
     return index.add_wheel("tinybuild", "1.0", files={"tinybuild.py": _BACKEND})
+
+
+def tree(name: str, version: str, files: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A source tree with the backend in it, for a repository; its modules are the `.py` files that are added."""
+    pyproject = '[build-system]\nrequires = []\nbuild-backend = "tinybuild"\nbackend-path = ["backend"]\n'
+    head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n"
+    return {"pyproject.toml": pyproject, "PKG-INFO": head, "backend/tinybuild.py": _BACKEND, **(files or {})}
 
 
 def add_source(index: LoopbackIndex, name: str, version: str) -> Built:
