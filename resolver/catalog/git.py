@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from resolver.errors import InputError
 
-_ASK_SECONDS = 30
+_ASK_SECONDS = 20
 _FETCH_SECONDS = 600
 _LARGEST = 8 * 1024 * 1024
 _SETTINGS = {
@@ -60,6 +60,7 @@ class Repositories:
         self._offline = offline
         self._warn = warn
         self._lost: dict[str, str] = {}  # hosts (or paths) that could not be reached, and why
+        self._met: set[str] = set()  # those that answered
 
     def named(self, url: str, name: str) -> Named | None:
         """The commit that a tag or branch names; None where there is neither. Raises Unreachable."""
@@ -116,6 +117,8 @@ class Repositories:
         try:
             with self._asking(url):
                 self._folder.mkdir(parents=True, exist_ok=True)
+                if _host(url) not in self._met:  # a host that never answers is given up much sooner than a slow fetch
+                    _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
                 _git("init", "--quiet", "--bare", "--template=", "--", str(repository))
                 _git(
                     f"--git-dir={repository}",
@@ -132,20 +135,26 @@ class Repositories:
     @contextmanager
     def _asking(self, url: str) -> Iterator[None]:
         """Around what needs the network."""
-        parts = urlsplit(url)
-        host = parts.hostname or parts.path
+        host = _host(url)
         if self._offline:
             raise Unreachable("no network is asked")
         if host in self._lost:
             raise Unreachable(self._lost[host])
         try:
             yield
+            self._met.add(host)
         except _GitError as error:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
                 raise InputError("the repository has no such commit", where=url, why=error.why) from None
             self._lost[host] = error.why
             self._warn(f"{url} could not be read: {error.why}")
             raise Unreachable(error.why) from None
+
+
+def _host(url: str) -> str:
+    """What is reached or not as a whole: a host, or a path of this machine."""
+    parts = urlsplit(url)
+    return parts.hostname or parts.path
 
 
 def _ref(commit: str) -> str:

@@ -164,15 +164,16 @@ def _compare(fact: Sources, repositories: Repositories) -> str:
     if not any(path.endswith(_FILE) for path in stated):
         said = {_normal(line) for line in fact.recipe.requires if not _extras(line)}
     wanted = {(line, path) for path, lines in stated.items() for line in lines}
+    wanted = {(line, path) for line, path in wanted if text.requirement(line).name not in fact.recipe.drop}
     missing = sorted(f"{path} has `{line}`" for line, path in wanted if line not in own)
+    said = {line for line in said if text.requirement(line).name not in fact.recipe.drop}
     extra = [] if silent else sorted(f"the fact has `{line}`" for line in said - {line for line, _ in wanted})
     if missing or extra:
         raise InputError(
             f"the fact `{fact.id}` is not what the repository says",
             where=f"{fact.where} and {fact.git}@{fact.commit}",
             why="; ".join([*missing, *extra]),
-            hint="correct `requires`, or what `steps` change; leave the file out of `requires-from` where the fact "
-            "departs from it on purpose, and say so in the reason",
+            hint="correct `requires`, or what `steps` change; name in `drop` what the fact leaves out on purpose",
         )
     return ""
 

@@ -302,11 +302,17 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
         pin = resolution.pin(fact.package)
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
             file = pin.release.file
-            lines = catalog.metadata(file).requires_dist if file.is_wheel else ()
+            source = pin.release.source
+            lines = catalog.metadata(file).requires_dist if file.is_wheel else source.recipe.requires if source else ()
             for line in lines:
                 name = _name_of(line)
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
+    for pin in resolution.pins:
+        known = pin.release.source.fact if pin.release.source is not None else None
+        if known is not None:
+            for name in known.recipe.drop:
+                yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=known.id)
     for row in resolution.left_out:
         yield Override(
             package=row.package,

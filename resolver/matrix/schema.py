@@ -124,6 +124,7 @@ class SourcesRow(Evidence, kw_only=True):
     version: Text
     requires: list[Text]
     requires_from: list[Text] = []
+    drop: list[Text] = []
     requires_python: Text | None = None
     build_requires: list[Text]
     isolation: bool = True

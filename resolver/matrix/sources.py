@@ -41,6 +41,7 @@ def compile_source(
     recipe = Recipe(
         version=document.parse(Version, row.version, *path, "version"),
         requires=lines(row.requires, "requires"),
+        drop=tuple(map(text.name, row.drop)),
         requires_python=str(document.parse(SpecifierSet, row.requires_python, *path, "requires-python"))
         if row.requires_python
         else "",

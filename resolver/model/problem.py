@@ -124,7 +124,7 @@ class Problem:
 
     def source(self, name: NormalizedName) -> tuple[Ask, Source] | None:
         """The line by which a project comes from no index, and what it stands for; None where an index serves it."""
-        for ask in self.asked(name) if self.sources else ():
+        for ask in self.asked(name):
             assert isinstance(ask.need, Requirement)  # noqa: S101  only these are asked for by name
             if ask.need.url:
                 return ask, self.sources[ask.need.url]

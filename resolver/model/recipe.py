@@ -39,12 +39,14 @@ Step = Move | Comment | Run
 class Recipe:
     """What is known of a project at one commit. `version` is what the build calls itself.
 
-    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers.
+    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop` names what
+    the project's own metadata asks for and this leaves out on purpose.
     `rewrites` are distributions whose installed files the project changes when it is built or installed.
     """
 
     version: Version
     requires: tuple[str, ...]
+    drop: tuple[NormalizedName, ...] = ()
     requires_python: str = ""
     build_requires: tuple[str, ...]
     isolation: bool = True

@@ -32,7 +32,8 @@ def _lines(lock: Lock) -> Iterator[str]:
     built = [pin for pin in lock.pin if pin.mode != "wheels"]
     yield (
         f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}, "
-        f"{count(len(lock.pin) - len(built), 'wheel')} and {count(len(built), 'source build')}; every file by sha256."
+        f"{count(len(lock.pin) - len(built), 'wheel')} and {count(len(built), 'source build')}; every file by sha256"
+        + (", what comes from git by its commit." if any(pin.git for pin in lock.pin) else ".")
     )
     yield ""
     yield from _warnings(lock)

@@ -98,7 +98,7 @@ class Lookahead:
                 continue
             if requirement is None or requirement.name == project or requirement.url:
                 continue
-            if requirement.name not in self._universe.sources and requirement.name not in self._universe.absent:
+            if requirement.name not in self._universe.sources:
                 yield requirement.name, requirement.specifier
 
 

@@ -91,8 +91,9 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
     apart, here = repository(workspace, "apart"), repository(workspace, "here")
     script, edited = repository(workspace, "script"), repository(workspace, "edited")
     tool = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
+    asks = "Metadata-Version: 2.1\nName: apart\nVersion: 1.0.dev5\nRequires-Dist: nosuch>=2\n\n"
     commits = {
-        "apart": apart.commit({**tree("apart", "1.0.dev5"), "pyproject.toml": tool}, tag="v1"),
+        "apart": apart.commit({**tree("apart", "1.0.dev5", {"PKG-INFO": asks}), "pyproject.toml": tool}, tag="v1"),
         "here": here.commit({**tree("here", "1.0"), "pyproject.toml": tool}),
         "script": script.commit(
             {
@@ -113,7 +114,7 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
             }
         ),
     }
-    workspace.facts("apart", fact(apart, commits["apart"], "1.0.dev5", build='["tinybuild"]'))
+    workspace.facts("apart", fact(apart, commits["apart"], "1.0.dev5", "drop = ['Nosuch']", build='["tinybuild"]'))
     env = 'isolation = false\nenv = { TINY_FLAVOUR = "{version} it\'s `touch pwned`" }'
     workspace.facts("here", fact(here, commits["here"], more=env, build='["tinybuild"]'))
     workspace.facts(

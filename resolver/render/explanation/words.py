@@ -122,7 +122,7 @@ NO_RELEASE = Words(
 )
 NO_RELEASE_AT_COMMIT = Words(
     "the stack takes {subject} from a commit, whose version is {newest}: that is not in `{wanted}`",
-    "该 stack 从指定的 commit 安装 {subject}，其版本是 {newest}，不符合 `{wanted}`",
+    "软件栈从指定的 commit 安装 {subject}，其版本是 {newest}，不符合 `{wanted}`",
 )
 NO_RELEASE_OR_NEWEST = Words(
     "there is no release of {subject} in `{wanted}`",

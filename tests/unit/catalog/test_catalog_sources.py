@@ -192,9 +192,9 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
         "the fact `verl-sources-1` is not what the repository says\n"
         f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
         "  python/pyproject.toml has `numpy<2`; requirements-npu.txt has `numpy<2`; the fact has `numpy<3`\n"
-        "hint: correct `requires`, or what `steps` change; leave the file out of `requires-from` where the fact "
-        "departs from it on purpose, and say so in the reason"
+        "hint: correct `requires`, or what `steps` change; name in `drop` what the fact leaves out on purpose"
     )
+    assert desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[commit].trust == ""
 
 
 def test_a_file_that_includes_another_says_so(desk: Desk) -> None:

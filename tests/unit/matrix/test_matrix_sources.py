@@ -202,8 +202,8 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "",
             "the key `build-requires` is missing\n  at matrices/facts/verl.toml:6: sources[0]\n"
             "hint: known keys are id, package, reason, reason-zh, strength, source, checked, git, commit, ref,"
-            " subdirectory, version, requires, requires-from, requires-python, build-requires, isolation, editable,"
-            " env, steps, rewrites",
+            " subdirectory, version, requires, requires-from, drop, requires-python, build-requires, isolation,"
+            " editable, env, steps, rewrites",
             id="build-requires",
         ),
         pytest.param(
