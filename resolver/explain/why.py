@@ -91,6 +91,12 @@ def _tried(project: Project, wanted: Requirement, newer: tuple[str, ...]) -> str
     if not str(wanted.specifier):
         return newer[0] if newer else ""
     position = next(project.positions(project.mask(wanted.specifier)), None)
+    if position is None and project.source is not None:
+        raise InputError(
+            f"the stack takes {project.name} from a commit, where it is {project.source.version}",
+            where=_PLACE,
+            hint=f"see {project.source.where}; for another release change the stack's line",
+        )
     if position is None:
         raise InputError(
             f"there is no release of {project.name} in `{wanted.specifier}`",

@@ -187,6 +187,7 @@ def test_another_commit_of_the_same_version_is_not_already_there(workspace: Work
     told = workspace.locked().stdout
     assert f"plain 1.0 ({first[:12]}) -> 1.0 ({second[:12]})" in " ".join(told.split())
     (python.parents[1] / "src" / "plain" / "mine.txt").write_text("work of somebody")
+    assert install(workspace, python, TINY_FAIL="1").status != 0  # the checkout is new by then, the rest is not
     run = install(workspace, python)
     assert run.status == 0, run
     assert value(python, "plain_own", "x") == 2

@@ -107,6 +107,12 @@ def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
         "verl 0.6: the repository was not read, so what it needs rests on the fact `verl-sources-1` alone"
     ]
     assert workspace.read() == trusted
+    assert workspace.run("check", "demo").stdout.endswith(": current\n")
+    why = workspace.run("explain", "demo", "--package", "verl==0.7", "--offline")
+    assert refused(why) == (
+        "error: the stack takes verl from a commit, where it is 0.6\n  at --package\n"
+        "hint: see matrices/facts/verl.toml:7; for another release change the stack's line\n"
+    )
 
 
 def test_a_host_that_is_not_there_costs_little_and_is_asked_once(
