@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -21,8 +22,10 @@ from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.conflict import Conflict
 from resolver.model.index import PYPI, Index, Indexes
 from resolver.model.origin import StackLine
-from resolver.model.problem import Ask, Policy, Problem, Stack
+from resolver.model.problem import Absence, Ask, Policy, Problem, Stack
+from resolver.model.recipe import Recipe
 from resolver.model.resolution import Resolution
+from resolver.model.source import Source
 from resolver.model.target import Target
 from resolver.render.explanation.places import place_of
 from resolver.render.explanation.sentences import explanation_sentence, statement_details
@@ -158,3 +161,46 @@ def _common(package: str, versions: str, kind: str) -> dict[str, Any]:
         "checked": CHECKED,
         "where": f"facts/{package}.toml:7",
     }
+
+
+# --- what comes from no index
+
+COMMIT = "c0ffee" * 6 + "cafe"
+
+
+def absent(package: str, versions: str, other: str) -> facts.Absent:
+    return facts.Absent(**_common(package, versions, "absent"), other=canonicalize_name(other))
+
+
+def taken(project: str, version: str, *lines: str, known: bool = True, **recipe: Any) -> tuple[str, Source]:
+    """The line of a stack that takes a project from a commit, and what that stands for."""
+    name = canonicalize_name(project)
+    url = f"https://git.test/{name}"
+    made = Recipe(version=Version(version), requires=lines, **{"build_requires": (), **recipe})
+    fact = facts.Sources(
+        **_common(project, "", "sources"),
+        git=url,
+        commit=COMMIT,
+        ref="",
+        subdirectory="",
+        recipe=made,
+        requires_from=(),
+    )
+    source = Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact if known else None)
+    return f"{project} @ git+{url}@{COMMIT}", source
+
+
+def with_sources(problem: Problem, *sources: Source) -> Problem:
+    """A problem whose direct references stand for these."""
+    stated = tuple(one.fact for one in sources if one.fact is not None)
+    known = {f"git+{one.url}@{one.commit}": one for one in sources}
+    return replace(problem, facts=(*problem.facts, *stated), sources=known)
+
+
+def without(problem: Problem, *names: str) -> Problem:
+    """A problem whose stack keeps these out."""
+    rows = tuple(
+        Absence(package=canonicalize_name(name), reason="it does harm", where=f"stack.toml:{at}")
+        for at, name in enumerate(names, 20)
+    )
+    return replace(problem, stack=replace(problem.stack, absent=rows))

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from resolver.cli import options
-from resolver.cli.bundling import alone, fetch, kept_texts, parts_of, refuse_unknown, wanted
+from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
 from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock
 from resolver.lock import bundle
@@ -58,7 +58,9 @@ def command(
     _make(folder)
     with alone(folder):
         old = bundle.read(folder)
-        served, entries = bundle.merged(None if prune else old, *wanted(parts))
+        sources = fetch_sources(parts, folder, progress)
+        served, files = wanted(parts)
+        served, entries = bundle.merged(None if prune else old, served, [*files, *sources])
         fetched = fetch(parts, entries, folder, matrices, progress)
         entries = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in entries]
         texts = {

@@ -14,6 +14,9 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from resolver.catalog.cache import default_folder
+from resolver.catalog.git import Repositories
+from resolver.catalog.wheelhouse import save_sources
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure, InputError, StaleLock
@@ -71,10 +74,12 @@ def refuse_unknown(targets: Sequence[str], parts: Sequence[Part]) -> None:
 
 
 def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
-    """The locks, and the file of each pin that pip takes."""
+    """The locks, and the file of each pin that pip takes; what comes from git has none."""
     rows = []
     for part in parts:
         for pin in part.pins:
+            if pin.git is not None:
+                continue
             file = pin.file[0]
             if "/" in file.name or not bundle.is_inside(file.name) or file.name.startswith("."):
                 raise InputError(f"the lock of {part.lock.stack} names a file that cannot be one", why=file.name)
@@ -82,6 +87,20 @@ def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
             folder = part.served.folder
             rows.append(Entry(path=file.name, sha256=file.sha256, size=0, index=pin.index, pins=pins, locks=(folder,)))
     return [part.served for part in parts], rows
+
+
+def fetch_sources(parts: Sequence[Part], folder: Path, progress: Progress) -> list[Entry]:
+    """Save what comes from git below the folder; those that are there and whole stay."""
+    repositories = Repositories(default_folder(), warn=progress.warn)
+    rows = []
+    for part in parts:
+        pins = [pin for pin in part.lock.pin if pin.git is not None]
+        for pin, path in zip(pins, save_sources(part.lock, folder, repositories), strict=True):
+            name = path.relative_to(folder).as_posix()
+            digest = bundle.sha256_of(path)
+            needs = (f"{pin.name}=={pin.version}",)
+            rows.append(Entry(path=name, sha256=digest, size=0, pins=needs, locks=(part.served.folder,)))
+    return rows
 
 
 def fetch(
@@ -108,7 +127,7 @@ def fetch(
 
 def _offers(part: Part, names: set[str], catalogs: Catalogs) -> Iterator[File]:
     """The files of these names that the lock needs, as the indexes name them now."""
-    pins = {pin.file[0].name: pin for pin in part.pins if pin.file[0].name in names}
+    pins = {pin.file[0].name: pin for pin in part.pins if pin.file and pin.file[0].name in names}
     with closing(catalogs.live(part.problem)) as catalog:
         catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in pins.values())
         for pin in pins.values():

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
 from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:
     from resolver.catalog.snapshot import Snapshot
@@ -25,6 +27,15 @@ _Answer = TypeVar("_Answer")
 def snapshot_path(stack: str, matrices: Path) -> Path:
     """Where the snapshot of a stack is, or would be: beside `matrices`."""
     return matrices.parent / "snapshots" / f"{stack}.snapshot"
+
+
+def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progress) -> tuple[Problem, ...]:
+    """The problems with what their direct references stand for. Asks git only where a stack has such lines."""
+    if not any(isinstance(ask.need, Requirement) and ask.need.url for one in problems for ask in one.stack.asks):
+        return tuple(problems)
+    from resolver.catalog.sources import settled
+
+    return settled(problems, Repositories(default_folder(), offline=offline, warn=progress.warn))
 
 
 class Catalogs:

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
-from resolver.cli.catalogs import Catalogs
+from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -78,7 +78,9 @@ def command(
     wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
     catalogs = Catalogs(matrices, progress, offline=offline)
-    for problem in _targets(compile_problems(inputs, exclude_newer=exclude_newer), target):
+    problems = compile_problems(inputs, exclude_newer=exclude_newer)
+    problems = with_sources(problems, offline=offline, progress=progress)
+    for problem in _targets(problems, target):
         folder = locks / problem.stack.name / problem.target.name
         lock_folder.tidy(folder)
         previous = lock_file.read(folder)

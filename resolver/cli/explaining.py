@@ -66,7 +66,8 @@ def for_every_target(
     def holds(text: str) -> bool:
         changed = with_stack(inputs, read_text(text, schema.StackFile, inputs.stack.name))
         try:
-            for own, problem in zip(problems, compile_problems(changed, exclude_newer=cutoff), strict=True):
+            trials = compile_problems(changed, exclude_newer=cutoff, sources=explanation.problem.sources)
+            for own, problem in zip(problems, trials, strict=True):
                 ask = partial(_locks, problem, clock)  # the snapshot and the indexes are those of the stack itself
                 if own.target.name != explanation.problem.target.name and not catalogs.ask(own, ask):
                     return False

@@ -118,7 +118,7 @@ def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page
     prepared: list[tuple[str, list[Job] | Failure]] = []
     for name in names:
         try:
-            prepared.append((name, jobs_of(name, order)))
+            prepared.append((name, jobs_of(name, order, progress, offline=offline)))
         except Exception as error:
             prepared.append((name, Failure(error, *failure(error))))
     jobs = [job for _, found in prepared if not isinstance(found, Failure) for job in found]

@@ -12,7 +12,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from resolver.catalog.protocol import Catalog
-from resolver.cli.catalogs import Catalogs
+from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.explaining import explanation_of, for_every_target, write_reports
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
@@ -84,11 +84,12 @@ class Outcome:
     written: bool = False
 
 
-def jobs_of(stack: str, order: Order) -> list[Job]:
+def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> list[Job]:
     """The targets of a stack, and what is there of each. Raises ResolverError."""
     inputs = load(stack, order.matrices)
     jobs = []
-    for problem in compile_problems(inputs, exclude_newer=order.cutoff):
+    problems = compile_problems(inputs, exclude_newer=order.cutoff)
+    for problem in with_sources(problems, offline=offline, progress=progress):
         folder = order.locks / problem.stack.name / problem.target.name
         previous = _previous(folder, upgrade=order.wishes.upgrade)
         known = not (folder / lock_file.NAME).exists() and lock_folder.has_report(folder)

@@ -14,7 +14,7 @@ from resolver.catalog.live import LiveCatalog
 from resolver.catalog.recording import RecordingCatalog
 from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
-from resolver.cli.catalogs import snapshot_path
+from resolver.cli.catalogs import snapshot_path, with_sources
 from resolver.cli.explaining import explanation_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -40,7 +40,7 @@ def command(stack: str, matrices: Path | None) -> int:
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     cache = Cache(default_folder(), progress.warn)
     inputs = load(stack, matrices)
-    problems = compile_problems(inputs)
+    problems = with_sources(compile_problems(inputs), offline=False, progress=progress)
     for problem in problems:
         progress.label(f"{problem.stack.name} for {problem.target}")
         live = LiveCatalog(problem.indexes, problem.target.platform, cache, warn=progress.warn)

@@ -126,7 +126,8 @@ class Changes:
                 specifier = f"=={choice[ground].version}"
                 steps = self._offers.steps(ground.origin, choice[ground])
         marker = f" ; {need.marker}" if need.marker else ""
-        after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{specifier}{marker}"
+        source = f" @ {need.url}" if need.url else specifier
+        after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
         return Change(
             kind=kind, subject=need.name, before=ask.origin.text, after=after, where=ask.origin.where, steps=steps
         )

@@ -110,7 +110,7 @@ class Trials:
         """The problem of a changed stack. Raises InputError."""
         document = read_text(text, schema.StackFile, self.inputs.stack.name)
         inputs = with_stack(self.inputs, document)
-        return compile_problems(inputs, exclude_newer=self._cutoff)[self.at]
+        return compile_problems(inputs, exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
 
     def lock(self, text: str) -> Resolution | Refutation | Failure:
         """Solve a changed stack, its builds included."""

@@ -16,7 +16,7 @@ from resolver.explain.trial import Clock, Expired
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.fact import Collides, Excludes, Names, Requires
+from resolver.model.fact import Absent, Collides, Excludes, Names, Requires
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.problem import Ask
 from resolver.model.requirement import Requirement
@@ -91,6 +91,12 @@ def _tried(project: Project, wanted: Requirement, newer: tuple[str, ...]) -> str
     if not str(wanted.specifier):
         return newer[0] if newer else ""
     position = next(project.positions(project.mask(wanted.specifier)), None)
+    if position is None and project.source is not None:
+        raise InputError(
+            f"the stack takes {project.name} from a commit, where it is {project.source.version}",
+            where=_PLACE,
+            hint=f"see {project.source.where}; for another release change the stack's line",
+        )
     if position is None:
         raise InputError(
             f"there is no release of {project.name} in `{wanted.specifier}`",
@@ -168,7 +174,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                         where=fact.where,
                         fact=fact,
                     )
-            case Collides() if pin.name in (fact.package, fact.other):
+            case Collides() | Absent() if pin.name in (fact.package, fact.other):
                 yield Shares(fact=fact)
             case _:
                 continue

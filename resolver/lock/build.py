@@ -21,18 +21,23 @@ from resolver.model.lock import (
     FORMAT,
     Departed,
     Lock,
+    LockedAbsent,
     LockedFact,
     LockedFile,
+    LockedGit,
     LockedIndex,
     LockedPin,
+    LockedStep,
     LockedTarget,
     Mode,
     Override,
 )
 from resolver.model.origin import BuildLine, FactLine, Origin
+from resolver.model.recipe import Comment, Move, Run, Step
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.model.source import Source
 
 
 def build(
@@ -57,7 +62,7 @@ def build(
     build_pins = tuple(_pin(pin, catalog, archives) for archives, pin in tools)
     modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
     about = list(applied(resolution))
-    indexes = sorted({pin.index for pin in (*pins, *build_pins)})
+    indexes = sorted({pin.index for pin in (*pins, *build_pins) if pin.git is None})
     lock = Lock(
         format=FORMAT,
         stack=problem.stack.name,
@@ -82,6 +87,7 @@ def build(
         stage=stages(
             modes,
             [fact for fact in about if isinstance(fact, facts.After)],
+            [pin.release.source for pin in resolution.pins if pin.release.source is not None],
             {name: at for at, (archives, _) in enumerate(builds) for name in archives},
         ),
         pin=pins,
@@ -99,6 +105,7 @@ def build(
         ),
         override=tuple(_overrides(resolution, catalog)),
         export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
+        absent=tuple(_absent(resolution, about)),
         departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
         warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, builds)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
@@ -124,7 +131,12 @@ def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
         env = {key: value.replace("{version}", str(release.version)) for key, value in release.builds.env}
     if not release.file.is_wheel:
         mode = "built-here" if release.builds is not None and not release.builds.isolation else "built-apart"
-    files = [_file(catalog.sha256(file)) for file in (release.file, *_alike(pin, catalog))]
+    source = release.source
+    if source is not None:
+        mode = "built-apart" if source.recipe.isolation else "built-here"
+        env = {key: value.replace("{version}", str(release.version)) for key, value in source.recipe.env}
+    served = () if source is not None else (release.file, *_alike(pin, catalog))
+    files = [_file(catalog.sha256(file)) for file in served]
     return LockedPin(
         name=pin.name,
         version=str(release.version),
@@ -138,7 +150,31 @@ def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
         why=tuple(sorted(dict.fromkeys(_why(origin) for origin in pin.because))),
         needs=tuple(pin.needs),
         file=tuple(files),
+        git=_git(source) if source is not None else None,
     )
+
+
+def _git(source: Source) -> LockedGit:
+    return LockedGit(
+        url=source.url,
+        commit=source.commit,
+        ref=source.ref,
+        subdirectory=source.subdirectory,
+        editable=source.recipe.editable,
+        steps=tuple(map(_step, source.recipe.steps)),
+        rewrites=source.recipe.rewrites,
+        trust=source.trust,
+    )
+
+
+def _step(step: Step) -> LockedStep:
+    match step:
+        case Move():
+            return LockedStep(move=step.before, to=step.after)
+        case Comment():
+            return LockedStep(comment=step.pattern, in_=step.file)
+        case Run():
+            return LockedStep(run=step.command, wheels=step.wheels)
 
 
 def _file(file: File) -> LockedFile:
@@ -184,8 +220,13 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
             case facts.Warns():
                 used = pin is not None and fact.speaks_of(pin.version) and not _holds(fact, resolution)
                 used = used and pin is not None and (not fact.extra or fact.extra in pin.extras)
-            case facts.Metadata():
+            case facts.Metadata() | facts.Builds():
                 used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
+                used = used and pin is not None and pin.release.source is None
+            case facts.Sources():
+                used = pin is not None and pin.release.source is not None and pin.release.source.fact == fact
+            case facts.Absent():
+                used = pin is not None and fact.speaks_of(pin.version)
             case _:
                 used = pin is not None and fact.speaks_of(pin.version)
         if used:
@@ -230,7 +271,7 @@ def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Cata
         if pin.release.yanked:
             reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
             yield f"{pin.name} {pin.version} was yanked by its maintainers{reason}"
-        for name in catalog.lookup(pin.name).unreachable:
+        for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
             passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
     for name, projects in sorted(passed.items()):
         yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
@@ -247,16 +288,44 @@ def _unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Re
             )
 
 
+def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
+    """What must not be there: the stack's rows, and the other one of two that facts keep apart."""
+    rows = {row.package: (row.reason, row.where) for row in resolution.problem.stack.absent}
+    for fact in about:
+        if isinstance(fact, (facts.Collides, facts.Absent)):
+            pin, other = resolution.pin(fact.package), resolution.pin(fact.other)
+            if pin is not None and fact.speaks_of(pin.version) and other is None:
+                rows.setdefault(fact.other, (fact.reason, fact.id))
+            elif isinstance(fact, facts.Collides) and pin is None and other is not None:
+                rows.setdefault(fact.package, (fact.reason, fact.id))
+    for name, (reason, because) in sorted(rows.items()):
+        yield LockedAbsent(name=name, reason=reason, because=because)
+
+
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
             file = pin.release.file
-            lines = catalog.metadata(file).requires_dist if file.is_wheel else ()
+            source = pin.release.source
+            lines = catalog.metadata(file).requires_dist if file.is_wheel else source.recipe.requires if source else ()
             for line in lines:
                 name = _name_of(line)
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
+    for pin in resolution.pins:
+        known = pin.release.source.fact if pin.release.source is not None else None
+        if known is not None:
+            for name in known.recipe.drop:
+                yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=known.id)
+    for row in resolution.left_out:
+        yield Override(
+            package=row.package,
+            version=str(row.version),
+            name=row.name,
+            dropped=row.requirement,
+            fact=row.because,
+        )
 
 
 def _name_of(line: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from resolver.model.lock import Change, Lock, LockedPin
 
 
@@ -14,7 +16,7 @@ def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> tuple[Ch
     found = []
     for name in sorted({*old, *new}):
         texts = [_text(pins.get(name)) for pins in (old, new)]
-        if texts[0] == texts[1] and name in old and name in new and old[name].file != new[name].file:
+        if texts[0] == texts[1] and name in old and name in new and _files(old[name]) != _files(new[name]):
             texts = [
                 f"{text} ({pins[name].file[0].sha256[:12]}…)" for text, pins in zip(texts, (old, new), strict=True)
             ]
@@ -23,14 +25,27 @@ def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> tuple[Ch
     return tuple(found)
 
 
+def _files(pin: LockedPin) -> tuple[object, ...]:
+    return pin.file if pin.git is None else ()
+
+
 def same(before: Lock, after: Lock) -> bool:
     """Whether two locks decide the same, whatever they say of what changed before."""
     return _bare(before) == _bare(after)
 
 
 def _bare(lock: Lock) -> tuple[object, ...]:
-    return (lock.pin, lock.build_pin)
+    return (tuple(map(_decided, lock.pin)), lock.build_pin)
+
+
+def _decided(pin: LockedPin) -> LockedPin:
+    """A pin without whether its source was read or trusted: that depends on the network of the day."""
+    if pin.git is None:
+        return pin
+    return msgspec.structs.replace(pin, git=msgspec.structs.replace(pin.git, trust=""))
 
 
 def _text(pin: LockedPin | None) -> str:
-    return pin.version if pin is not None else ""
+    if pin is None:
+        return ""
+    return f"{pin.version} ({pin.git.commit[:12]})" if pin.git is not None else pin.version

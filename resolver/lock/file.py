@@ -47,7 +47,7 @@ def read(folder: Path) -> Lock | None:
         lock = msgspec.convert(raw, Lock, strict=True)
         for pin in (*lock.pin, *lock.build_pin):
             Version(pin.version)
-            if not pin.file:
+            if not pin.file and pin.git is None:
                 raise ValueError(f"`{pin.name}` has no file")
         if lock.exclude_newer:
             dt.datetime.fromisoformat(lock.exclude_newer)
@@ -61,7 +61,7 @@ def read(folder: Path) -> Lock | None:
 
 
 # Tables that a lock has even where they are empty.
-_ALWAYS = frozenset(("index", "stage", "pin", "pins", "why", "file"))
+_ALWAYS = frozenset(("index", "stage", "pin", "pins", "why"))
 
 
 def _plain(value: object) -> dict[str, object]:

@@ -1,30 +1,35 @@
 """The order of installation: stages, from the facts.
 
-pip installs each stage with `--no-deps`, so only two things order a pin: a
-fact that says so, and a source build that needs the environment to be there.
+pip installs each stage with `--no-deps`, so only three things order a pin: a
+fact that says so, a source build that needs the environment to be there, and a
+plugin that rewrites what is installed. What comes from git is a stage of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import networkx as nx
 
 from resolver.errors import InputError
 from resolver.model import fact as facts
 from resolver.model.lock import LockedStage, Mode
+from resolver.model.source import Source
 
 _REST = ""  # stands for all pins that no fact orders
 
 
 def stages(
-    modes: Mapping[str, Mode], afters: Sequence[facts.After], environments: Mapping[str, int] | None = None
+    modes: Mapping[str, Mode],
+    afters: Sequence[facts.After],
+    sources: Sequence[Source] = (),
+    environments: Mapping[str, int] | None = None,
 ) -> tuple[LockedStage, ...]:
     """Stages for the pins of `modes` (name -> how it is installed), by the facts about them.
 
     What no fact orders is installed together, before any build that uses the
-    environment. What is built in different `environments` apart (name -> which) is not
-    built in one stage. Raises InputError where the facts form a cycle.
+    environment and any plugin that rewrites it. What is built in different `environments` apart
+    (name -> which) is not built in one stage. Raises InputError where the facts form a cycle.
     """
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_node(_REST)
@@ -36,8 +41,17 @@ def stages(
         if others:
             text = f"{fact.package} after {' and '.join(others)}: {fact.reason} ({fact.where})"
             because.setdefault(fact.package, []).append(text)
-    _refuse_cycles(graph, afters)
-    here = [name for name, mode in modes.items() if mode == "built-here"]
+    for source in sources:
+        others = [other for other in source.recipe.rewrites if other in modes and other != source.name]
+        for other in others:
+            graph.add_edge(str(other), str(source.name))
+        if others:
+            text = f"{source.name} rewrites installed files of {' and '.join(others)} ({source.where})"
+            because.setdefault(source.name, []).append(text)
+    _refuse_cycles(graph, [*afters, *(source.fact for source in sources if source.fact is not None)])
+    from_git = {source.name for source in sources}
+    rewriting = [source.name for source in sources if source.name in because and source.recipe.rewrites]
+    here = [name for name, mode in modes.items() if mode == "built-here" or name in rewriting]
     graph.add_nodes_from(here)
     later = set(here).union(*(nx.descendants(graph, name) for name in here))
     for name in [name for name in graph if name and name not in later]:
@@ -49,18 +63,31 @@ def stages(
     for generation in nx.topological_generations(graph):
         names = sorted(name for node in generation for name in (rest if node == _REST else [node]))
         for mode in ("wheels", "built-apart", "built-here"):
-            alike: dict[int, list[str]] = {}
-            for name in names:
-                if modes[name] == mode:
-                    alike.setdefault((environments or {}).get(name, 0), []).append(name)
-            for _, group in sorted(alike.items()):
+            alike = [name for name in names if modes[name] == mode]
+            for group in _groups(alike, from_git, environments or {}):
                 reasons = tuple(sorted({text for name in group for text in because.get(name, ())}))
-                found.append(LockedStage(title=_title(group, mode), mode=mode, pins=tuple(group), because=reasons))
+                title = _title(group, mode, from_git)
+                found.append(LockedStage(title=title, mode=mode, pins=group, because=reasons))
     return tuple(found)
 
 
-def _title(group: Sequence[str], mode: Mode) -> str:
+def _groups(
+    names: Sequence[str], from_git: Collection[str], environments: Mapping[str, int]
+) -> Iterator[tuple[str, ...]]:
+    """What is installed together: all that indexes serve and one environment builds, then each git source by itself."""
+    served: dict[int, list[str]] = {}
+    for name in names:
+        if name not in from_git:
+            served.setdefault(environments.get(name, 0), []).append(name)
+    for _, group in sorted(served.items()):
+        yield tuple(group)
+    yield from ((name,) for name in names if name in from_git)
+
+
+def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
     names = " and ".join(group) if len(group) <= 3 else f"{len(group)} distributions"
+    if group[0] in from_git:
+        return f"{names}, from git"
     match mode:
         case "wheels":
             return names
@@ -70,7 +97,7 @@ def _title(group: Sequence[str], mode: Mode) -> str:
             return f"{names}, built from source in this environment"
 
 
-def _refuse_cycles(graph: nx.DiGraph[str], afters: Sequence[facts.After]) -> None:
+def _refuse_cycles(graph: nx.DiGraph[str], afters: Sequence[facts.After | facts.Sources]) -> None:
     try:
         cycle = [edge[0] for edge in nx.find_cycle(graph)]
     except nx.NetworkXNoCycle:
@@ -79,5 +106,5 @@ def _refuse_cycles(graph: nx.DiGraph[str], afters: Sequence[facts.After]) -> Non
     raise InputError(
         f"the facts order {', '.join(cycle)} in a circle",
         where=", ".join(wheres),
-        hint="remove or correct one of these `after` facts",
+        hint="remove or correct one of these facts",
     )

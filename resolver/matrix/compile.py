@@ -6,30 +6,36 @@ import datetime as dt
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
-from resolver.matrix.facts import compile_facts, parse_env, parse_need
+from resolver.matrix.facts import compile_facts
 from resolver.matrix.load import Inputs
+from resolver.matrix.needs import parse_env, parse_need
 from resolver.model import text
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
 from resolver.model.fact import Fact, Requires, Strength
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.origin import StackLine
-from resolver.model.problem import Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
+from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
+from resolver.model.requirement import Requirement
+from resolver.model.source import Source
 from resolver.model.target import Target, default_name
 
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
 
 
-def compile_problems(inputs: Inputs, *, exclude_newer: dt.datetime | None = None) -> tuple[Problem, ...]:
+def compile_problems(
+    inputs: Inputs, *, exclude_newer: dt.datetime | None = None, sources: Mapping[str, Source] | None = None
+) -> tuple[Problem, ...]:
     """One problem for each target of the stack, in the order of the file.
 
-    `exclude_newer` overrides the stack's own cut-off. Raises InputError with file:line:key.
+    `exclude_newer` overrides the stack's own cut-off. `sources` are what is known already of the stack's
+    direct references; else they wait to be settled. Raises InputError with file:line:key.
     """
     facts = compile_facts((*inputs.facts, _own_facts(inputs.stack)))
     stack = _stack(inputs.stack, facts)
@@ -47,6 +53,7 @@ def compile_problems(inputs: Inputs, *, exclude_newer: dt.datetime | None = None
             indexes=indexes,
             digest=digest,
             values=_values(target, facts, inputs.systems),
+            sources=dict(sources or {}),
         )
         for target in targets
     )
@@ -61,7 +68,7 @@ def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Sta
     table = document.content.stack
     asks = []
     for number, line in enumerate(table.requires):
-        need = parse_need(document, line, "stack", "requires", number)
+        need = parse_need(document, line, "stack", "requires", number, direct=True)
         asks.append(Ask(need=need, origin=StackLine(line, document.line("stack", "requires", number))))
     return Stack(
         name=table.name,
@@ -73,6 +80,7 @@ def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Sta
             Departure(guide=row.guide, here=row.here, reason=row.reason) for row in document.content.departs
         ),
         relaxed=tuple(_relaxed(document, facts)),
+        absent=tuple(_absences(document, asks)),
         checks=Checks(
             imports=tuple(document.content.check.imports),
             env=parse_env(document, document.content.check.env, "check", "env"),
@@ -108,6 +116,37 @@ def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> I
                     hint=f"its needs are {', '.join(stated)}" if stated else "it has no needs: leave `needs` out",
                 )
         yield Relaxed(fact=fact, needs=tuple(row.needs or ()), reason=row.reason, where=document.line("relax", number))
+
+
+def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iterator[Absence]:
+    """What the stack keeps out; never what it asks for itself."""
+    known: dict[str, str] = {}
+    for number, row in enumerate(document.content.absent):
+        package = text.name(row.package)
+        where = document.line("absent", number)
+        if package in known:
+            raise InputError(
+                f"`{package}` is kept out twice",
+                where=document.place("absent", number, "package"),
+                why=f"the other row is at {known[package]}",
+            )
+        known[package] = where
+        for ask in asks:
+            if isinstance(ask.need, Requirement) and ask.need.name == package:
+                raise InputError(
+                    f"the stack asks for `{package}` and keeps it out",
+                    where=document.place("absent", number, "package"),
+                    why=f"`{ask.origin.text}` is asked for at {ask.origin.where}",
+                    hint="remove one of the two lines",
+                )
+        reason = " ".join(row.reason.split())
+        if not reason:
+            raise InputError(
+                "the row has an empty reason",
+                where=document.place("absent", number, "reason"),
+                hint="say why in a sentence",
+            )
+        yield Absence(package=package, reason=reason, where=where)
 
 
 def _without(facts: tuple[Fact, ...], relaxed: tuple[Relaxed, ...]) -> tuple[Fact, ...]:

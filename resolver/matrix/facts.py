@@ -6,22 +6,35 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
+from resolver.matrix.needs import parse_env, parse_need, parse_requirement
+from resolver.matrix.sources import compile_source
 from resolver.model import fact as model
 from resolver.model import text
-from resolver.model.component import COMPONENTS, ComponentRequirement
 from resolver.model.requirement import Requirement
 
 _Facts = Document[schema.FactFile]
 # What bash does not let be set, and what set_env.sh and an environment's activation extend: a fact would replace it.
 _READ_ONLY = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
 _EXTENDED = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
-_KINDS = ("requires", "excludes", "replaces", "metadata", "builds", "collides", "after", "warns", "names", "exports")
+_KINDS = (
+    "requires",
+    "excludes",
+    "replaces",
+    "metadata",
+    "builds",
+    "collides",
+    "after",
+    "warns",
+    "names",
+    "sources",
+    "absent",
+    "exports",
+)
 
 
 def compile_facts(documents: Sequence[_Facts]) -> tuple[model.Fact, ...]:
@@ -41,53 +54,6 @@ def compile_facts(documents: Sequence[_Facts]) -> tuple[model.Fact, ...]:
                 places[fact.id] = fact.where
                 facts.append(fact)
     return tuple(facts)
-
-
-def parse_need(document: Document[Any], line: str, *path: str | int) -> model.Need:
-    """A requirement on a project or a component, as facts and stacks write it."""
-    component = document.parse(
-        ComponentRequirement.parse, line, *path, hint="write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
-    )
-    if component is not None:
-        return component
-    need = _requirement(document, line, *path)
-    if need.name in COMPONENTS:
-        raise InputError(
-            f"`{line}` says nothing of the component `{need.name}`",
-            where=document.place(*path),
-            hint=f"write `{need.name} in A | B` or `{need.name} >= A`",
-        )
-    return need
-
-
-def parse_env(document: Document[Any], variables: dict[str, str], *path: str | int) -> tuple[tuple[str, str], ...]:
-    """Environment variables, sorted by name."""
-    for key, value in variables.items():
-        if not key.isidentifier() or not key.isascii():
-            raise InputError(f"`{key}` is not the name of an environment variable", where=document.place(*path, key))
-        if not value.isprintable():
-            raise InputError(f"the value of `{key}` has characters that do not print", where=document.place(*path, key))
-    return tuple(sorted(variables.items()))
-
-
-def _requirement(document: Document[Any], line: str, *path: str | int) -> Requirement:
-    try:
-        need = text.requirement(line)
-    except InvalidRequirement as error:
-        raise InputError(
-            f"`{line}` is not a requirement",
-            where=document.place(*path),
-            why=str(error).partition("\n")[0].strip(),
-            hint="a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
-        ) from None
-    if need.url:
-        raise InputError(
-            f"the requirement on `{need.name}` names an address",
-            where=document.place(*path),
-            why="a lock takes files from indexes, by name and hash",
-            hint="name a release of the project instead",
-        )
-    return need
 
 
 def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
@@ -110,7 +76,9 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
     common: dict[str, Any] = {
         "id": row.id or ("stack-" if own else "") + f"{package}-{kind}-{number + 1}",
         "package": package,
-        "versions": _versions(document, row.versions, kind, number, "versions"),
+        "versions": _versions(document, row.versions, kind, number, "versions")
+        if isinstance(row, schema.FactRow)
+        else (SpecifierSet(),),
         "reason": _sentence(document, row.reason, kind, number, "reason"),
         "reason_zh": "" if row.reason_zh is None else _sentence(document, row.reason_zh, kind, number, "reason-zh"),
         "where": document.line(kind, number),
@@ -129,7 +97,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
         return tuple(parse_need(document, line, kind, number, key, at) for at, line in enumerate(lines))
 
     def requirements(lines: list[str], key: str) -> tuple[Requirement, ...]:
-        return tuple(_requirement(document, line, kind, number, key, at) for at, line in enumerate(lines))
+        return tuple(parse_requirement(document, line, kind, number, key, at) for at, line in enumerate(lines))
 
     match row:
         case schema.RequiresRow():
@@ -177,6 +145,15 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
             _settable(document, row.env, kind, number, "env")
             env = parse_env(document, row.env, kind, number, "env")
             return model.Exports(**common, env=env, optional=row.optional)
+        case schema.SourcesRow():
+            return compile_source(document, row, common, kind, number)
+        case schema.AbsentRow():
+            other = text.name(row.without)
+            if other == package:
+                raise InputError(
+                    f"`{package}` cannot be absent where it is", where=document.place(kind, number, "without")
+                )
+            return model.Absent(**common, other=other)
         case _:
             raise AssertionError(f"unknown kind of fact: {kind}")
 

@@ -32,20 +32,22 @@ class Defaults(_Table, kw_only=True):
     checked: dt.date | None = None
 
 
-class FactRow(_Table, kw_only=True):
-    """What every fact has. `versions` is one specifier set, or several of which any may match.
-
-    A text in Chinese may be left out: the English one is shown instead.
-    """
+class Evidence(_Table, kw_only=True):
+    """What every fact has. A text in Chinese may be left out: the English one is shown instead."""
 
     id: Text | None = None
     package: Text | None = None
-    versions: Text | Texts = ">=0"
     reason: Text
     reason_zh: Text | None = None
     strength: Strength | None = None
     source: Text | None = None
     checked: dt.date | None = None
+
+
+class FactRow(Evidence, kw_only=True):
+    """A fact about releases. `versions` is one specifier set, or several of which any may match."""
+
+    versions: Text | Texts = ">=0"
 
 
 class RequiresRow(FactRow, kw_only=True):
@@ -102,6 +104,41 @@ class ExportsRow(FactRow, kw_only=True):
     optional: bool = False
 
 
+class AbsentRow(FactRow, kw_only=True):
+    without: Text
+
+
+class StepRow(_Table, kw_only=True):
+    """One of: move and to, comment and in, run and wheels."""
+
+    move: Text | None = None
+    to: Text | None = None
+    comment: Text | None = None
+    in_: Text | None = msgspec.field(name="in", default=None)
+    run: Texts | None = None
+    wheels: Text | None = None
+
+
+class SourcesRow(Evidence, kw_only=True):
+    """A commit of a git repository. It has no `versions`: `version` is the one that its build has."""
+
+    git: Text
+    commit: Text
+    ref: Text = ""
+    subdirectory: Text | None = None
+    version: Text
+    requires: list[Text]
+    requires_from: list[Text] = []
+    drop: list[Text] = []
+    requires_python: Text | None = None
+    build_requires: list[Text]
+    isolation: bool = True
+    editable: bool = False
+    env: dict[str, str] = {}
+    steps: list[StepRow] = []
+    rewrites: list[Text] = []
+
+
 class FactFile(_Table, kw_only=True):
     """All facts about one project."""
 
@@ -116,6 +153,8 @@ class FactFile(_Table, kw_only=True):
     warns: list[WarnsRow] = []
     names: list[NamesRow] = []
     exports: list[ExportsRow] = []
+    sources: list[SourcesRow] = []
+    absent: list[AbsentRow] = []
 
 
 # --- indexes.toml, and [[index]] / [[binding]] of a stack
@@ -222,6 +261,13 @@ class RelaxRow(_Table, kw_only=True):
     reason: Text
 
 
+class AbsenceRow(_Table, kw_only=True):
+    """A distribution that must not be there, and why."""
+
+    package: Text
+    reason: Text
+
+
 class StackFile(_Table, kw_only=True):
     stack: StackTable
     target: TargetTable | list[TargetTable]
@@ -230,5 +276,6 @@ class StackFile(_Table, kw_only=True):
     policy: PolicyTable = msgspec.field(default_factory=PolicyTable)
     departs: list[DepartsRow] = []
     relax: list[RelaxRow] = []
+    absent: list[AbsenceRow] = []
     fact: FactFile = msgspec.field(default_factory=FactFile)
     check: CheckTable = msgspec.field(default_factory=CheckTable)

@@ -10,6 +10,7 @@ from resolver.model.component import Value
 from resolver.model.fact import Builds
 from resolver.model.package import Package
 from resolver.model.release import File
+from resolver.model.source import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,7 +21,7 @@ class Release:
     tag; a source archive where there is no wheel, or where a fact builds it
     (`builds`). `others` are further wheels of the release that the target
     accepts, best first. `position` is the rank among the project's releases,
-    0 the newest.
+    0 the newest. With a `source` the release comes from no index, and `file` only names it.
     """
 
     version: Version
@@ -30,6 +31,7 @@ class Release:
     builds: Builds | None
     yanked: bool
     position: int
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

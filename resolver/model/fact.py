@@ -17,6 +17,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model.component import ComponentRequirement
+from resolver.model.recipe import Recipe
 from resolver.model.requirement import Requirement
 
 
@@ -146,5 +147,40 @@ class Exports(_Common):
     optional: bool
 
 
-Fact = Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names | Exports
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources(_Common):
+    """What is known of `package` at one commit of a git repository.
+
+    It counts where a stack asks for that commit. `requires_from` are files of the
+    repository that the requirements were taken from; where the repository can
+    be read they are compared.
+    """
+
+    git: str
+    commit: str
+    ref: str
+    subdirectory: str
+    recipe: Recipe
+    requires_from: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent(_Common):
+    """Where `package` is, `other` must not be, whoever asks for it.
+
+    Where the stack itself names `package`, requirements on `other` are left out. Else the two
+    exclude each other, as distributions that collide do.
+    """
+
+    other: NormalizedName
+
+    @property
+    def module(self) -> str:
+        """What stands for the place that only one of the two can have."""
+        return f"{self.other} or {self.package}"
+
+
+Fact = (
+    Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names | Exports | Sources | Absent
+)
 FactKind = TypeVar("FactKind", bound=Fact)

@@ -11,6 +11,11 @@ FORMAT = 1
 Mode = Literal["wheels", "built-apart", "built-here"]
 
 
+def bundle_name(project: str, commit: str) -> str:
+    """The path of a git source in a wheelhouse: what `ascend-lock bundle` writes and install.sh reads."""
+    return f"git/{project}-{commit[:12]}.bundle"
+
+
 class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
     pass
 
@@ -25,10 +30,45 @@ class LockedFile(_Row, kw_only=True, frozen=True):
     sha256: str
 
 
+class LockedStep(_Row, kw_only=True, frozen=True):
+    """What is done to a checkout before it is built: a move, lines commented out, or the script that builds."""
+
+    move: str = ""
+    to: str = ""
+    comment: str = ""
+    in_: str = msgspec.field(name="in", default="")
+    run: tuple[str, ...] = ()
+    wheels: str = ""
+
+
+class LockedGit(_Row, kw_only=True, frozen=True):
+    """A commit of a git repository that a pin is built from. `ref` is what people call the commit.
+
+    `rewrites` names pins whose installed files it changes. `trust` says why what it needs was
+    taken on trust; it is empty where it was read at the commit.
+    """
+
+    url: str
+    commit: str
+    ref: str = ""
+    subdirectory: str = ""
+    editable: bool = False
+    steps: tuple[LockedStep, ...] = ()
+    rewrites: tuple[str, ...] = ()
+    trust: str = ""
+
+    @property
+    def reference(self) -> str:
+        """The direct reference (PEP 508) without the project's name."""
+        fragment = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
+        return f"git+{self.url}@{self.commit}{fragment}"
+
+
 class LockedPin(_Row, kw_only=True, frozen=True):
     """One project. `files` begins with the one that pip takes on the target.
 
-    `index` names the index that served it; `mode` how it is installed;
+    `index` names the index that served it, empty where it is built from `git` and has no files;
+    `mode` tells how it is installed;
     `label` is what a source build adds to its version as a local part;
     `why` holds a sentence for each thing that asks for it; `needs` names
     what it needs in turn. Of a build tool `builds` names the archives that its
@@ -46,7 +86,8 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     builds: tuple[str, ...] = ()
     why: tuple[str, ...]
     needs: tuple[str, ...] = ()
-    file: tuple[LockedFile, ...]
+    file: tuple[LockedFile, ...] = ()
+    git: LockedGit | None = None
 
 
 class LockedStage(_Row, kw_only=True, frozen=True):
@@ -87,9 +128,10 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 
 
 class Override(_Row, kw_only=True, frozen=True):
-    """A requirement of upstream metadata that a fact took out. pip check complains of it.
+    """A requirement of upstream metadata that was taken out. pip check complains of it.
 
-    `name` is the project that it names, `dropped` the requirement as written.
+    `name` is the project that it names, `dropped` the requirement as written, `fact` the id of
+    the fact, or file:line of the stack's own row.
     """
 
     package: str
@@ -106,6 +148,14 @@ class LockedExport(_Row, kw_only=True, frozen=True):
     value: str
     optional: bool = False
     facts: tuple[str, ...]
+
+
+class LockedAbsent(_Row, kw_only=True, frozen=True):
+    """A distribution that must not be there. `because` names the fact, or file:line of the stack."""
+
+    name: str
+    reason: str
+    because: str
 
 
 class Departed(_Row, kw_only=True, frozen=True):
@@ -140,6 +190,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     fact: tuple[LockedFact, ...] = ()
     override: tuple[Override, ...] = ()
     export: tuple[LockedExport, ...] = ()
+    absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departed, ...] = ()
     warnings: tuple[str, ...] = ()
     exclude_newer: str = ""
@@ -156,6 +207,12 @@ class Lock(_Row, kw_only=True, frozen=True):
     def facts_of(self, row: LockedExport) -> tuple[LockedFact, ...]:
         """The facts behind an environment variable, in the order of the files."""
         return tuple(fact for fact in self.fact if fact.id in row.facts)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """All that a reader should be warned of: the warnings, and each pin that was taken on trust."""
+        trusted = (f"{pin.name} {pin.version}: {pin.git.trust}" for pin in self.pin if pin.git and pin.git.trust)
+        return (*self.warnings, *trusted)
 
     def pins_of(self, stage: LockedStage) -> tuple[LockedPin, ...]:
         """The pins of a stage, sorted by name."""

@@ -13,6 +13,8 @@ from resolver.model.component import Value
 from resolver.model.fact import Fact, Need
 from resolver.model.index import Indexes
 from resolver.model.origin import BuildLine, StackLine
+from resolver.model.requirement import Requirement
+from resolver.model.source import Source
 from resolver.model.target import Target
 
 Prereleases = Literal["if-necessary", "allow", "never"]
@@ -54,6 +56,15 @@ class Relaxed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Absence:
+    """A distribution that the stack keeps out. `where` is file:line."""
+
+    package: NormalizedName
+    reason: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """What may be chosen at all. `exclude_newer` is a moment with a zone, or None."""
 
@@ -77,6 +88,7 @@ class Stack:
     asks: tuple[Ask, ...]
     departures: tuple[Departure, ...] = ()
     relaxed: tuple[Relaxed, ...] = ()
+    absent: tuple[Absence, ...] = ()
     checks: Checks = field(default_factory=Checks)
 
 
@@ -87,6 +99,7 @@ class Problem:
     `digest` is the sha256 of all input files' content that it was made from.
     With `wheels_only` source archives do not count: so it is for build tools.
     `values` are the values of components that are known to exist, nearest to the target's first.
+    `sources` holds what each direct reference of the stack stands for, by its text.
     """
 
     stack: Stack
@@ -97,3 +110,22 @@ class Problem:
     digest: str
     wheels_only: bool = False
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+
+    def asked(self, name: NormalizedName) -> tuple[Ask, ...]:
+        """The lines about a project that count for the target."""
+        return tuple(
+            ask
+            for ask in self.stack.asks
+            if isinstance(ask.need, Requirement)
+            and ask.need.name == name
+            and (ask.need.marker is None or ask.need.marker.evaluate(self.target.markers))
+        )
+
+    def source(self, name: NormalizedName) -> tuple[Ask, Source] | None:
+        """The line by which a project comes from no index, and what it stands for; None where an index serves it."""
+        for ask in self.asked(name):
+            assert isinstance(ask.need, Requirement)  # noqa: S101  only these are asked for by name
+            if ask.need.url:
+                return ask, self.sources[ask.need.url]
+        return None

@@ -33,6 +33,17 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A requirement that was not followed, as what it names must be absent. `because` names the fact, or file:line."""
+
+    package: NormalizedName
+    version: Version
+    name: NormalizedName
+    requirement: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
     """Pins sorted by name. `rounds` counts the search's rounds; `engine` is what found it."""
 
@@ -40,6 +51,7 @@ class Resolution:
     pins: tuple[Pin, ...]
     engine: str
     rounds: int
+    left_out: tuple[LeftOut, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project, None where it is not part of the resolution."""

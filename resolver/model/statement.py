@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from resolver.model.fact import Collides, Excludes, Fact, Names
+from resolver.model.fact import Absent, Collides, Excludes, Fact, Names
 from resolver.model.release import SetAside
 
 
@@ -80,9 +80,9 @@ class Forbids:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Two distributions own the same importable module, so at most one of them can be installed."""
+    """Two distributions own the same importable module, or must not meet: at most one of them can be installed."""
 
-    fact: Collides
+    fact: Collides | Absent
 
     @property
     def where(self) -> str:
@@ -100,6 +100,7 @@ class Lack(Enum):
     PRERELEASE = "prerelease"  # pre-releases, which the policy does not take
     YANKED = "yanked"  # yanked, and pinned by neither the stack nor a fact
     CUTOFF = "cutoff"  # uploaded after the cut-off
+    SOURCE = "source"  # the stack takes the project from a commit, whose version is another
     UNREACHABLE = "unreachable"  # an index that might have one could not be reached
 
 
@@ -118,7 +119,8 @@ class Lacks:
     `refusals` are the newest of the releases concerned, of which there are
     `count`. `newest` is the newest release on the indexes, empty where there is none.
     `where` names the indexes that were asked, or the file. `unreachable` are indexes
-    that might have had one. `meant` is a known project of a similar name, where no index has this one.
+    that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
+    says so. `meant` is a known project of a similar name, where no index has this one.
     """
 
     subject: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.lock import Lock, LockedPin, LockedStep
 from resolver.render.text import count, markdown, one_line
 
 FILE = "report.md"
@@ -32,10 +32,13 @@ def _lines(lock: Lock) -> Iterator[str]:
     built = [pin for pin in lock.pin if pin.mode != "wheels"]
     yield (
         f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}, "
-        f"{count(len(lock.pin) - len(built), 'wheel')} and {count(len(built), 'source build')}; every file by sha256."
+        f"{count(len(lock.pin) - len(built), 'wheel')} and {count(len(built), 'source build')}; every file by sha256"
+        + (", what comes from git by its commit." if any(pin.git for pin in lock.pin) else ".")
     )
     yield ""
     yield from _warnings(lock)
+    yield from _sources(lock)
+    yield from _absent(lock)
     yield from _changes(lock)
     yield from _departures(lock)
     yield from _overrides(lock)
@@ -60,11 +63,54 @@ def _lines(lock: Lock) -> Iterator[str]:
 
 
 def _warnings(lock: Lock) -> Iterator[str]:
-    if lock.warnings:
+    if lock.cautions:
         yield "## Warnings"
         yield ""
-        for warning in lock.warnings:
+        for warning in lock.cautions:
             yield f"- {markdown(warning)}"
+        yield ""
+
+
+def _sources(lock: Lock) -> Iterator[str]:
+    pins = [(pin, pin.git) for pin in lock.pin if pin.git is not None]
+    if pins:
+        yield "## What comes from git"
+        yield ""
+        yield (
+            "pip's hash mode knows no repositories, so these are in no requirements file: install.sh fetches "
+            "the commit, and git checks every file against it."
+        )
+        yield ""
+        yield "| project | repository, commit | what is done there | what it needs was |"
+        yield "|---|---|---|---|"
+        for pin, git in pins:
+            place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
+            done = [*map(_step, git.steps), "editable" if git.editable else ""]
+            done += [f"rewrites installed files of {', '.join(git.rewrites)}" if git.rewrites else ""]
+            told = "; ".join(filter(None, done))
+            trust = "taken on trust" if git.trust else "read at the commit"
+            yield f"| {pin.name} {pin.version} | {markdown(place)} | {markdown(told)} | {trust} |"
+        yield ""
+
+
+def _step(step: LockedStep) -> str:
+    if step.move:
+        return f"{step.move} becomes {step.to}"
+    if step.comment:
+        return f"lines of {step.in_} that have {step.comment} are commented out"
+    return f"{' '.join(step.run)} builds {step.wheels}"
+
+
+def _absent(lock: Lock) -> Iterator[str]:
+    if lock.absent:
+        yield "## What must not be there"
+        yield ""
+        yield "install.sh removes it."
+        yield ""
+        yield "| project | why | who says so |"
+        yield "|---|---|---|"
+        for row in lock.absent:
+            yield f"| {row.name} | {markdown(row.reason)} | {markdown(row.because)} |"
         yield ""
 
 
@@ -97,9 +143,9 @@ def _departures(lock: Lock) -> Iterator[str]:
 
 def _overrides(lock: Lock) -> Iterator[str]:
     if lock.override:
-        yield "## Upstream metadata that a fact overrides"
+        yield "## Upstream metadata that is overridden"
         yield ""
-        yield "| project | requirement taken out | fact |"
+        yield "| project | requirement taken out | by |"
         yield "|---|---|---|"
         for row in lock.override:
             yield f"| {row.package} {row.version} | {markdown(row.dropped)} | {markdown(row.fact)} |"
@@ -113,12 +159,16 @@ def _table(lock: Lock, pins: tuple[LockedPin, ...]) -> Iterator[str]:
     for pin in pins:
         name = f"{pin.name}[{','.join(pin.extras)}]" if pin.extras else pin.name
         index = f" {markdown(pin.index)} |" if several else ""
-        yield f"| {markdown(name)} | {pin.version} | {_MODES[pin.mode]} |{index} {_why(pin)} |"
+        yield f"| {markdown(name)} | {pin.version} | {_how(pin)} |{index} {_why(pin)} |"
     yield ""
 
 
 def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _how(pin: LockedPin) -> str:
+    return f"git, {_MODES[pin.mode].partition(', ')[2]}" if pin.git is not None else _MODES[pin.mode]
 
 
 def _why(pin: LockedPin) -> str:

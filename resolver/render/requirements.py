@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from resolver.model.lock import Lock, LockedPin
 from resolver.render.text import one_line
@@ -15,15 +15,15 @@ BUILD_FILE = "build-requirements.txt"
 
 def requirements(lock: Lock) -> str:
     """Everything that pip can install by name and hash alone."""
-    pins = [pin for pin in lock.pin if pin.mode != "built-here"]
-    here = [pin for pin in lock.pin if pin.mode == "built-here"]
-    apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
+    pins = [pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None]
+    here = [pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None]
+    apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     lines = [
         *_title(lock),
         f"#   pip install {'--no-deps ' if lock.override else ''}--require-hashes -r {FILE}",
     ]
     if lock.override:
-        lines.append("# (--no-deps, as facts take out requirements that pip would insist on; see report.md)")
+        lines.append("# (--no-deps, as requirements were taken out that pip would insist on; see report.md)")
     if apart:
         lines += [
             f"# {', '.join(apart)}: source archives. pip would build them with whatever it finds that day;",
@@ -31,13 +31,19 @@ def requirements(lock: Lock) -> str:
         ]
     if here:
         lines.append(f"# {', '.join(pin.name for pin in here)}: see {NO_DEPS_FILE}.")
+    for row in lock.absent:
+        lines.append(f"# {row.name} must not be there: {one_line(row.reason)}")
     return "\n".join([*lines, "", *pin_lines(pins), ""])
 
 
 def no_deps(lock: Lock) -> str | None:
-    """Source builds that use the environment and must not bring their own requirements; None where there are none."""
-    pins = [pin for pin in lock.pin if pin.mode == "built-here"]
-    if not pins:
+    """Source builds that use the environment and must not bring their own requirements; None where there are none.
+
+    What comes from git is told in comments: pip's hash mode knows no repositories.
+    """
+    pins = [pin for pin in lock.pin if pin.mode == "built-here" and pin.git is None]
+    sources = [pin for pin in lock.pin if pin.git is not None]
+    if not pins and not sources:
         return None
     lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
     for pin in pins:
@@ -53,7 +59,33 @@ def no_deps(lock: Lock) -> str | None:
             lines.append(
                 f"#   {variables} pip install {options} --no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
             )
+    for pin in sources:
+        lines += _from_git(pin)
     return "\n".join([*lines, "", *pin_lines(pins), ""])
+
+
+def _from_git(pin: LockedPin) -> Iterator[str]:
+    """How a git source is installed by hand, in comments."""
+    git = pin.git
+    assert git is not None  # noqa: S101  only these are asked for
+    called = f" ({one_line(git.ref)})" if git.ref else ""
+    yield f"# {pin.name} {pin.version} comes from git{called}, which has no place in a file of hashes;"
+    yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
+    variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
+    if not git.steps:
+        yield f"#   {variables}pip install --no-deps {'-e ' if git.editable else ''}'{pin.name} @ {git.reference}'"
+        return
+    yield f"#   {git.url} at {git.commit}, then in its folder"
+    for step in git.steps:
+        if step.move:
+            yield f"#   mv {shlex.quote(step.move)} {shlex.quote(step.to)}"
+        elif step.comment:
+            yield f"#   comment out the lines of {one_line(step.in_)} that have {one_line(step.comment)}"
+        else:
+            yield f"#   {variables}{shlex.join(step.run)}"
+            yield f"#   pip install --no-deps {one_line(step.wheels)}"
+    if not any(step.run for step in git.steps):
+        yield f"#   {variables}pip install --no-deps {'-e ' if git.editable else ''}./{one_line(git.subdirectory)}"
 
 
 def build_file(lock: Lock, names: Collection[str]) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from resolver.model.lock import Lock, LockedStage
+import msgspec
+
+from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.render.requirements import build_file, pin_lines
 from resolver.render.template import environment
 from resolver.render.text import one_line
@@ -18,8 +22,27 @@ def stage_files(lock: Lock) -> dict[str, str]:
     files = {}
     for number, stage in enumerate(lock.stage, 1):
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage.title}"
-        files[_stage_path(number)] = "\n".join([header, "", *pin_lines(lock.pins_of(stage), labelled=True), ""])
+        pins = lock.pins_of(stage)
+        if any(pin.git is not None for pin in pins):
+            lines = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
+        else:
+            lines = pin_lines(pins, labelled=True)
+        files[_stage_path(number)] = "\n".join([header, "", *lines, ""])
     return files
+
+
+def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
+    """What install.sh holds an environment against: the version, and which source and steps it was built with."""
+    editable = " editable" if git.editable else ""
+    return [f"# {pin.name} @ {git.reference}", f"{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"]
+
+
+def source_key(pin: LockedPin) -> str:
+    """Stands for all that makes a git pin what it is; install.sh leaves it beside what it installed."""
+    assert pin.git is not None  # noqa: S101  only git pins have one
+    git = msgspec.structs.replace(pin.git, trust="", ref="")
+    text = json.dumps([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def script(lock: Lock) -> str:
@@ -37,10 +60,54 @@ def script(lock: Lock) -> str:
             cann=lock.target.system.get("cann", ""),
             hdk=lock.target.system.get("hdk", ""),
             by_path=[pin.name for pin in lock.pin if pin.label],
+            git=[pin.name for pin in lock.pin if pin.git is not None],
+            apart=any(pin.mode == "built-apart" for pin in lock.pin),
+            archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
+            rewriting=list(_rewriting(lock)),
+            all_files=" ".join(f'"$here/{_stage_path(number)}"' for number in range(1, len(stages) + 1)),
             indexes=[index.url for index in lock.index if index.url],
             only_other_indexes=all(index.url for index in lock.index),
         )
     )
+
+
+def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:
+    """The pins that change installed files of others, and which of those the lock has."""
+    there = {pin.name for pin in lock.pin}
+    for pin in lock.pin:
+        names = [name for name in pin.git.rewrites if name in there and name != pin.name] if pin.git else []
+        if names:
+            yield {"name": pin.name, "names": names}
+
+
+def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
+    git = pin.git
+    if git is None:
+        return None
+    direct = {
+        "url": git.url,
+        "vcs_info": {"vcs": "git", "commit_id": git.commit, **({"requested_revision": git.ref} if git.ref else {})},
+        **({"subdirectory": git.subdirectory} if git.subdirectory else {}),
+    }
+    return {
+        "name": pin.name,
+        "version": pin.version,
+        "url": git.url,
+        "commit": git.commit,
+        "below": f"/{git.subdirectory}" if git.subdirectory else "",
+        "editable": git.editable,
+        "steps": git.steps,
+        "script": next((step.wheels for step in git.steps if step.run), ""),
+        "rewrites": rewriting,
+        "bundle": bundle_name(pin.name, git.commit),
+        "env": _variables(pin),
+        "key": source_key(pin),
+        "direct": json.dumps(direct, sort_keys=True),
+    }
+
+
+def _variables(pin: LockedPin) -> str:
+    return " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
@@ -52,6 +119,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "build_file": build_file(lock, stage.pins) if stage.mode == "built-apart" else "",
         "file": _stage_path(number),
         "because": [one_line(reason) for reason in stage.because],
+        "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
         "builds": [
             {
                 "name": pin.name,
@@ -59,9 +127,10 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
                 "label": pin.label,
                 "archive": pin.file[0].name,
                 "sha256": pin.file[0].sha256,
-                "env": " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items())),
+                "env": _variables(pin),
             }
             for pin in pins
+            if pin.git is None
         ],
     }
 

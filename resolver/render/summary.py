@@ -24,7 +24,7 @@ def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
         "target": lock.target.name,
         "folder": str(folder),
         "pins": {pin.name: pin.version for pin in lock.pin},
-        "warnings": list(lock.warnings),
+        "warnings": list(lock.cautions),
         "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change],
     }
 
@@ -52,9 +52,9 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool, moved:
         more = f", and {len(lock.change) - _CHANGES} more" if len(lock.change) > _CHANGES else ""
         text = f"Written to {folder}; {count(len(lock.change), 'pin')} changed: {', '.join(moves)}{more}"
         lines += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    if lock.warnings:
-        lines.append(f"{count(len(lock.warnings), 'warning')}:")
-    for warning in lock.warnings:
+    if lock.cautions:
+        lines.append(f"{count(len(lock.cautions), 'warning')}:")
+    for warning in lock.cautions:
         lines += textwrap.wrap(one_line(warning), _WIDTH, initial_indent="  - ", subsequent_indent="    ")
     lines += [
         "Next:",

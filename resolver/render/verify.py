@@ -160,6 +160,8 @@ def _told(lock: Lock) -> str:
         "overrides": [[row.package, row.version, row.name] for row in lock.override],
         "imports": list(lock.imports),
         "import_env": dict(sorted(lock.import_env.items())),
+        "rewritten": sorted({name for pin in lock.pin if pin.git is not None for name in pin.git.rewrites}),
+        "absent": {row.name: row.reason for row in lock.absent},
     }
     lines = [f'"{key}": {json.dumps(value)},' for key, value in rows.items()]
     return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(json.dumps, pins)), "]", "}"])
@@ -170,6 +172,8 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
     row: dict[str, Any] = {"name": pin.name, "version": version, "stage": stage}
     if pin.mode != "wheels":
         row["built"] = True
+    if pin.git is not None:
+        row |= {"commit": pin.git.commit, "editable": pin.git.editable}
     row["sha256"] = [file.sha256 for file in pin.file]
     return row
 

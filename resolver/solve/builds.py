@@ -94,18 +94,22 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
             if isinstance(fact, facts.Metadata) and fact.package == pin.name and fact.speaks_of(pin.version)
         ]
         lines = requirement_lines(catalog, pin.release, stated).build_requires
-        fact = stated[0] if stated else None
+        fact: facts.Fact | None = stated[0] if stated else None
+        if pin.release.source is not None:
+            fact = pin.release.source.fact
         parent = f"{pin.name} {pin.version}"
         for line in lines:
             origin = BuildLine(pin.release.file.filename, parent, line, fact)
             asks.append(Ask(need=_build_need(line, origin), origin=origin))
     if not asks:
         return None
-    stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=())
-    return replace(resolution.problem, stack=stack, wheels_only=True)
+    stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=(), absent=())
+    return replace(resolution.problem, stack=stack, wheels_only=True, sources={})
 
 
 def _apart(release: Release) -> bool:
+    if release.source is not None:
+        return release.source.recipe.isolation
     return not release.file.is_wheel and (release.builds is None or release.builds.isolation)
 
 

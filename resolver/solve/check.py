@@ -11,6 +11,7 @@ import contextlib
 import datetime as dt
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from packaging.requirements import InvalidRequirement
@@ -53,17 +54,63 @@ class _Check:
         self._asked: dict[str, list[SpecifierSet]] = {}
         self._wished: dict[str, list[SpecifierSet]] = {}  # by the stack or a fact
         self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
+        self._absent = set(self._kept_out())
 
     def violations(self) -> Iterator[str]:
         yield from self._requirements()
         for pin in self._pins.values():
-            yield from self._file(pin)
-            yield from self._policy(pin)
+            if pin.release.source is not None:
+                yield from self._source(pin)
+            else:
+                yield from self._file(pin)
+                yield from self._policy(pin)
+            if pin.name in self._absent:
+                yield f"{pin.name} is pinned, and must be absent"
             yield from self._facts(pin)
             if pin.name not in self._asked:
                 yield f"nothing asks for {pin.name}"
             if set(pin.extras) - self._extras[pin.name]:
                 yield f"nothing asks for the extras of {pin.name}"
+
+    # --- what comes from no index, and what must not be there
+
+    def _lines_about(self, name: str) -> list[Requirement]:
+        """The stack's lines about a project that count for the target."""
+        needs = [ask.need for ask in self._problem.stack.asks if isinstance(ask.need, Requirement)]
+        return [need for need in needs if need.name == name and self._counts(need, "")]
+
+    def _kept_out(self) -> Iterator[str]:
+        """What the stack keeps out; and by facts, where it names their project, in versions that they speak of only."""
+        for row in self._problem.stack.absent:
+            yield row.package
+        for fact in self._problem.facts:
+            if isinstance(fact, facts.Absent) and not self._lines_about(fact.other):
+                lines = self._lines_about(fact.package)
+                urls = [line.url for line in lines if line.url]
+                if urls:
+                    known = [self._problem.sources[urls[0]].version]
+                elif lines:
+                    known = [
+                        _version(text_of)
+                        for page in self._catalog.lookup(fact.package).pages
+                        for text_of in page.releases
+                    ]
+                else:
+                    continue
+                wanted = [v for v in known if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+                if wanted and all(any(s.contains(v, prereleases=True) for s in fact.versions) for v in wanted):
+                    yield fact.other
+
+    def _source(self, pin: Pin) -> Iterator[str]:
+        """A pin that comes from no index is the one that the stack names, in the version that is known of it."""
+        source = pin.release.source
+        urls = {line.url for line in self._lines_about(pin.name) if line.url}
+        if len(urls) != 1 or self._problem.sources.get(next(iter(urls), "")) != source or source is None:
+            yield f"{pin.name} is not what the stack's address stands for"
+        elif source.name != pin.name or source.version != pin.version:
+            yield f"{pin.name} {pin.version} is not {source.name} {source.version} of {source.address}"
+        else:
+            yield from self._python(pin.release.file, source.recipe.requires_python)
 
     # --- requirements
 
@@ -71,7 +118,10 @@ class _Check:
         """Walk from the stack; whatever is met is remembered in `_asked` and `_extras`."""
         todo: list[tuple[str, str]] = []
         for ask in self._problem.stack.asks:
-            yield from self._need(str(ask.origin), ask.need, todo)
+            need = ask.need
+            if isinstance(need, Requirement) and need.url in self._problem.sources:
+                need = replace(need, url="")  # `_source` sees to it that the pin is what the address stands for
+            yield from self._need(str(ask.origin), need, todo)
         done: set[tuple[str, str]] = set()
         while todo:
             name, extra = todo.pop()
@@ -87,7 +137,8 @@ class _Check:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
             dropped = {gone for fact in self._about(pin, facts.Replaces) for gone in fact.drop}
-            stated = bool(self._about(pin, facts.Builds))
+            source = pin.release.source
+            stated = bool(self._about(pin, facts.Builds)) if source is None else source.fact is not None
             for needed in needs:
                 if needed.name not in dropped and self._counts(needed, extra):
                     yield from self._project_need(f"{who} {pin.version}", needed, todo, wish=stated)
@@ -119,6 +170,8 @@ class _Check:
     def _project_need(self, who: str, needed: Requirement, todo: list[tuple[str, str]], *, wish: bool) -> Iterator[str]:
         name = needed.name
         pin = self._pins.get(name)
+        if name in self._absent:
+            return
         if needed.url:
             yield f"{who} needs the address {needed.url}"
         elif pin is None:
@@ -135,6 +188,8 @@ class _Check:
 
     def _lines(self, pin: Pin) -> list[str]:
         file = pin.release.file
+        if pin.release.source is not None:
+            return list(pin.release.source.recipe.requires)
         if file.filename.endswith(".whl"):
             return list(self._catalog.metadata(file).requires_dist)
         archive = self._catalog.archive(file)
@@ -156,6 +211,10 @@ class _Check:
 
     def _build_lines(self, pin: Pin) -> list[str]:
         """What a build in the environment itself needs there."""
+        if pin.release.source is not None:
+            recipe = pin.release.source.recipe
+            lines = [] if recipe.isolation else list(recipe.build_requires)
+            return [line for line in lines if text.requirement(line).name != pin.name]
         builds = self._about(pin, facts.Builds)
         if not builds or builds[0].isolation:
             return []
@@ -302,6 +361,9 @@ class _Check:
         for names in self._about(pin, facts.Names):
             if names.index == pin.release.index:
                 yield f"{pin.name} {pin.version} from `{names.index}` is refused at {names.where}"
+        for absent in self._about(pin, facts.Absent):
+            if absent.other in self._pins:
+                yield f"{absent.other} must not be where {pin.name} is, {absent.where}"
         for collides in self._about(pin, facts.Collides):
             if collides.other in self._pins:
                 yield f"{pin.name} and {collides.other} both own the module {collides.module}, {collides.where}"

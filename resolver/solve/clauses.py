@@ -292,17 +292,21 @@ class Clauses:
             yield self._elsewhere(base, "", Lacking(base.name, Lack.UNREACHABLE, ""))
         if not mask:
             wanted = str(allows) if isinstance(allows, SpecifierSet) else ""
-            yield self._elsewhere(base, wanted, Lacking(base.name, Lack.RELEASE, wanted))
+            if project.source is not None:  # without the line that names the commit there might be one
+                ask, _ = self.universe.sources[project.name]
+                yield self._elsewhere(base, wanted, Lacking(base.name, Lack.SOURCE, wanted), Line(ask.origin, ""))
+            else:
+                yield self._elsewhere(base, wanted, Lacking(base.name, Lack.RELEASE, wanted))
         for position, variable in self._absent.get(base, {}).items():
             if mask >> position & 1:
                 yield variable
 
-    def _elsewhere(self, package: Package, wanted: str, ground: Ground) -> int:
+    def _elsewhere(self, package: Package, wanted: str, *because: Ground) -> int:
         """A variable for what is wanted and does not exist. It excludes nothing, as nobody knows what it would be."""
         known = self._nowhere.get((package, wanted))
         if known is None:
             known = self._nowhere[package, wanted] = self._fresh()
-            self._rule([ground], [-known])
+            self._rule(because, [-known])
         return known
 
     def _set_aside(self, package: Package) -> Iterator[int]:

@@ -64,7 +64,14 @@ def gather(universe: Universe, chosen: Mapping[Package, Candidate], *, engine: s
                 needs=_needs(universe, own),
             )
         )
-    return Resolution(problem=universe.problem, pins=tuple(pins), engine=engine, rounds=rounds)
+    left_out = {row for candidate in reached for row in universe.left_out(candidate)}
+    return Resolution(
+        problem=universe.problem,
+        pins=tuple(pins),
+        engine=engine,
+        rounds=rounds,
+        left_out=tuple(sorted(left_out, key=lambda row: (row.package, row.name, row.requirement))),
+    )
 
 
 def _needs(universe: Universe, own: list[Candidate]) -> tuple[NormalizedName, ...]:

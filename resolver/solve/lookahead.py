@@ -39,7 +39,7 @@ class Lookahead:
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 key = (edge.package.name, str(edge.allows))
-                if key not in self._told:
+                if key not in self._told and edge.package.name not in self._universe.sources:
                     self._told.add(key)
                     self._asked.setdefault(key[0], {})[key[1]] = edge.allows
                     wanted.append((text.name(edge.package.name), edge.allows))
@@ -50,7 +50,9 @@ class Lookahead:
         """Tell the catalog of projects that were needed the last time."""
         preferred = self._universe.preferred
         wanted = [
-            (name, SpecifierSet(f"=={preferred[name]}") if name in preferred else SpecifierSet()) for name in names
+            (name, SpecifierSet(f"=={preferred[name]}") if name in preferred else SpecifierSet())
+            for name in names
+            if name not in self._universe.sources
         ]
         if wanted:
             self._universe.catalog.expect(wanted, self)
@@ -60,7 +62,7 @@ class Lookahead:
         wanted = [
             (text.name(one.package.name), SpecifierSet(f"=={one.version}"))
             for one in candidates
-            if isinstance(one.chosen, Release)
+            if isinstance(one.chosen, Release) and one.chosen.source is None
         ]
         if wanted:
             self._universe.catalog.expect(wanted, _Alone(self))
@@ -94,7 +96,9 @@ class Lookahead:
                 requirement = self._universe.relevant(line, "")
             except InvalidRequirement:
                 continue
-            if requirement is not None and requirement.name != project and not requirement.url:
+            if requirement is None or requirement.name == project or requirement.url:
+                continue
+            if requirement.name not in self._universe.sources:
                 yield requirement.name, requirement.specifier
 
 

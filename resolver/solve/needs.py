@@ -36,12 +36,15 @@ class Lines:
 
 
 def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]) -> Lines:
-    """Read what a release needs, in this order: its `builds` fact, its file, its `metadata` fact.
+    """Read what a release needs, in this order: its source, its `builds` fact, its file, its `metadata` fact.
 
     Raises UnusableFile where a file cannot be read, DynamicArchiveError where an archive
     has no static metadata and no fact speaks for it.
     """
     file = release.file
+    if release.source is not None:
+        recipe = release.source.recipe
+        return Lines(recipe.requires, recipe.requires_python, recipe.build_requires, release.source.extras)
     if file.is_wheel:
         wheel = catalog.metadata(file)
         return Lines(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)

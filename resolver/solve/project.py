@@ -21,10 +21,11 @@ from resolver.model.candidate import Release
 from resolver.model.edge import Allows, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, Names
 from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.source import Source
 
 
 class Project:
-    """All releases of a project on the indexes bound to it, newest first.
+    """All releases of a project on the indexes bound to it, newest first; with a `source` the one that it is.
 
     `facts` are those about this project. Screening happens release by release,
     when one is first looked at.
@@ -38,9 +39,11 @@ class Project:
         facts: tuple[Fact, ...],
         *,
         wheels_only: bool = False,
+        source: Source | None = None,
     ) -> None:
         self._wheels_only = wheels_only
         self.name = name
+        self.source = source
         self.found = bool(lookup.pages)
         self.unreachable = lookup.unreachable
         self.set_aside = tuple(row for page in lookup.pages for row in page.set_aside)
@@ -58,7 +61,10 @@ class Project:
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
         self._masks: dict[str, int] = {}
         self.all = (1 << len(self.versions)) - 1
-        self.stable = sum(1 << at for at, version in enumerate(self.versions) if not version.is_prerelease)
+        # what is named by its commit is wanted, whatever the policy says of pre-releases
+        self.stable = sum(
+            1 << at for at, version in enumerate(self.versions) if source is not None or not version.is_prerelease
+        )
 
     def release(self, position: int) -> Release | tuple[SetAside, ...]:
         """The usable release at a position, or why each of its files was set aside."""
@@ -152,6 +158,17 @@ class Project:
                     builds = fact
                 case _:
                     pass
+        if self.source is not None:
+            return Release(
+                version=version,
+                file=offer.page.releases[offer.version][0],
+                others=(),
+                index="",
+                builds=None,
+                yanked=False,
+                position=position,
+                source=self.source,
+            )
         screened = self._screen(offer.page.releases[offer.version])
         wheels, set_aside = screened.wheels, screened.set_aside
         if builds is not None:
@@ -176,6 +193,12 @@ class Project:
             yanked=kept[0].yanked is not None,
             position=position,
         )
+
+
+def of_source(source: Source) -> Lookup:
+    """A source as the answer of an index that has this one release. Its file is none: it only has a name for people."""
+    releases = {str(source.version): (File(filename=source.address),)}
+    return Lookup((Page(project=source.name, index="", releases=releases),))
 
 
 class _Offer(NamedTuple):

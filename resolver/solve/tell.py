@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from resolver.model import text
-from resolver.model.fact import Collides, Excludes, Names, Need, Requires, Warns
+from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
@@ -102,7 +102,7 @@ class _Teller:
                 return Has(component=ground.name, value=value, where=where)
             case Module():
                 fact = self._facts[ground.fact]
-                assert isinstance(fact, Collides)  # noqa: S101  only these have modules
+                assert isinstance(fact, (Collides, Absent))  # noqa: S101  only these have modules
                 return Shares(fact=fact)
             case Said():
                 return self._said(ground)
@@ -156,6 +156,8 @@ class _Teller:
         match ground.lack:
             case Lack.PROJECT | Lack.RELEASE | Lack.UNREACHABLE:
                 pass
+            case Lack.SOURCE if project.source is not None:
+                where = project.source.where
             case Lack.UNUSABLE:
                 rows = self._clauses.edges[ground]
                 parents = [one for one, _ in rows if one and self._matters(ground, self._clauses.variable(one))]
@@ -172,7 +174,7 @@ class _Teller:
                     refusals.append(Refusal(version=str(project.versions[position]), files=files))
         return Lacks(
             subject=ground.project,
-            wanted=ground.detail if ground.lack is Lack.RELEASE else "",
+            wanted=ground.detail if ground.lack in (Lack.RELEASE, Lack.SOURCE) else "",
             lack=ground.lack,
             where=where,
             count=count,

@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
@@ -28,11 +29,13 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge, Exactly, Nothing, Owner
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine, Unusable
 from resolver.model.package import Kind, Package
-from resolver.model.problem import Problem
+from resolver.model.problem import Ask, Problem
 from resolver.model.requirement import Requirement
+from resolver.model.resolution import LeftOut
+from resolver.model.source import Source
 from resolver.solve.admits import names_prerelease, pins, satisfies
 from resolver.solve.needs import DynamicArchiveError, requirement_lines
-from resolver.solve.project import Project
+from resolver.solve.project import Project, of_source
 
 # A marker that is a row of `and` with a last member `extra == "x"`.
 _EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
@@ -44,7 +47,8 @@ _ARCHIVES = 3  # a project's archives without static metadata that are opened be
 class Universe:
     """The candidates of a problem and their edges.
 
-    `preferred` names releases to be tried first: those of the lock before.
+    `preferred` names releases to be tried first: those of the lock before. `sources` are the projects
+    that come from no index, each with the line of the stack that says so.
     """
 
     def __init__(
@@ -53,13 +57,14 @@ class Universe:
         self.problem = problem
         self.catalog = catalog
         self.preferred = dict(preferred or {})
+        self.sources = dict(_named(problem))
         self._screen = Screen(problem.target, problem.policy.exclude_newer)
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts.setdefault(fact.package, []).append(fact)
-        self._collisions: dict[NormalizedName, list[facts.Collides]] = {}
+        self._collisions: dict[NormalizedName, list[facts.Collides | facts.Absent]] = {}
         for fact in problem.facts:
-            if isinstance(fact, facts.Collides):
+            if isinstance(fact, (facts.Collides, facts.Absent)):
                 self._collisions.setdefault(fact.package, []).append(fact)
                 self._collisions.setdefault(fact.other, []).append(fact)
         self._projects: dict[NormalizedName, Project] = {}
@@ -69,6 +74,7 @@ class Universe:
         self.refused: dict[str, ResolverError] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}
         self._extras: dict[Release, tuple[str, ...]] = {}
+        self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
     def variant(self, problem: Problem) -> Universe:
@@ -81,10 +87,12 @@ class Universe:
             and problem.indexes == before.indexes
             and problem.wheels_only == before.wheels_only
         )
-        if not same:
-            return Universe(problem, self.catalog)
+        fresh = Universe(problem, self.catalog)
+        if not same or _sources(fresh) != _sources(self) or fresh.absent.keys() != self.absent.keys():
+            return fresh
         other = copy(self)
         other.problem = problem
+        other.sources = fresh.sources
         other.preferred = {}
         return other
 
@@ -97,6 +105,29 @@ class Universe:
             edges += self._edges_of(ask.need, ask.origin)
         return tuple(edges)
 
+    @cached_property
+    def absent(self) -> Mapping[NormalizedName, str]:
+        """What must not be there, so that requirements on it do not count: the stack's rows, and facts in force.
+
+        A fact is in force where the stack itself names its project, every release that those lines
+        admit is one that it speaks of, and the stack does not ask for the other. The value names the row.
+        """
+        found = {row.package: row.where for row in self.problem.stack.absent}
+        for fact in self.problem.facts:
+            if not isinstance(fact, facts.Absent) or self.problem.asked(fact.other):
+                continue
+            asks = [ask.need for ask in self.problem.asked(fact.package)]
+            if not asks:
+                continue
+            project = self.project(fact.package)
+            mask = project.all
+            for need in asks:
+                mask &= project.mask(need.specifier) if isinstance(need, Requirement) else mask
+            releases = [project.versions[position] for position in project.positions(mask)]
+            if releases and all(map(fact.speaks_of, releases)):
+                found.setdefault(fact.other, fact.id)
+        return found
+
     # --- what there is
 
     def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
@@ -104,7 +135,10 @@ class Universe:
         known = self._projects.get(name)
         if known is not None:
             return known
-        if lookup is None:
+        source = self.sources[name][1] if name in self.sources else None
+        if source is not None:
+            lookup = of_source(source)
+        elif lookup is None:
             lookup = self.catalog.lookup(name)
         with self._lock:
             if name not in self._projects:
@@ -114,6 +148,7 @@ class Universe:
                     self._screen,
                     tuple(self._facts.get(name, ())),
                     wheels_only=self.problem.wheels_only,
+                    source=source,
                 )
                 self._check_facts(project)
                 self._projects[name] = project
@@ -200,7 +235,7 @@ class Universe:
                 return fact
         return None
 
-    def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides]:
+    def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
         """The facts by which a release owns a module together with another project."""
         for collision in self._collisions.get(name, ()):
             if name == collision.other or collision.speaks_of(version):
@@ -258,9 +293,11 @@ class Universe:
 
     def _check_facts(self, project: Project) -> None:
         """A fact that no release matches is a mistake, unless part of the indexes was out of reach."""
-        if not project.found or project.unreachable or self.problem.indexes.own:
+        if not project.found or project.source or project.unreachable or self.problem.indexes.own:
             return
         for fact in self._facts.get(project.name, ()):
+            if isinstance(fact, facts.Sources):
+                continue
             for versions in fact.versions:
                 if not any(versions.contains(version, prereleases=True) for version in project.versions):
                     raise FactError(
@@ -287,11 +324,29 @@ class Universe:
         known = self._extras.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
         return any(text.name(name) == extra for name in known)
 
+    def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
+        """What an opened candidate needs that is not followed, as it must be absent."""
+        return self._left_out.get(candidate, ())
+
     def _look(self, candidate: Candidate) -> tuple[Edge, ...]:
         release = candidate.chosen
         if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
             return ()
-        return (*self._needs(candidate, release), *self._stated(candidate), *self._owns(candidate, release))
+        edges = (*self._needs(candidate, release), *self._stated(candidate), *self._owns(candidate, release))
+        if not self.absent:
+            return edges
+        gone = [edge for edge in edges if edge.package.kind is Kind.PROJECT and edge.package.name in self.absent]
+        self._left_out[candidate] = tuple(
+            LeftOut(
+                package=text.name(candidate.package.name),
+                version=release.version,
+                name=text.name(edge.package.name),
+                requirement=getattr(edge.origin, "text", str(edge.package)),
+                because=self.absent[text.name(edge.package.name)],
+            )
+            for edge in gone
+        )
+        return tuple(edge for edge in edges if edge not in gone)
 
     def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """The modules that a release owns together with another project."""
@@ -330,6 +385,7 @@ class Universe:
             base = candidate.package.base
             edges.append(Edge(base, Exactly(release.version), SameRelease(parent, f"{base} {release.version}")))
         dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
+        fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
         for line in lines.requires:
             try:
                 requirement = self.relevant(line, extra)
@@ -344,8 +400,8 @@ class Universe:
                     return (_nothing(release, parent, f"it needs `{requirement}` of itself"),)
                 continue
             origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker())
-            if release.builds is not None:
-                origin = FactLine(release.builds, parent, requirement.without_marker())
+            if fact is not None:
+                origin = FactLine(fact, parent, requirement.without_marker())
             edges += _split(requirement, origin)
         if not extra:
             edges += self._build_edges(candidate, release, parent, lines.build_requires)
@@ -365,7 +421,11 @@ class Universe:
     def _build_edges(
         self, candidate: Candidate, release: Release, parent: str, build_requires: tuple[str, ...]
     ) -> Iterator[Edge]:
-        if release.builds is not None and not release.builds.isolation:
+        fact: facts.Fact | None = release.builds
+        here = release.builds is not None and not release.builds.isolation
+        if release.source is not None:
+            fact, here = release.source.fact, not release.source.recipe.isolation
+        if here:
             for line in build_requires:
                 try:
                     requirement = self.relevant(line, "")
@@ -376,7 +436,7 @@ class Universe:
                     yield _nothing(release, parent, f"its build needs `{requirement}`, and addresses are not followed")
                 elif requirement is not None and requirement.name != candidate.package.name:
                     what = requirement.without_marker()
-                    yield from _split(requirement, BuildLine(release.file.filename, parent, what, release.builds))
+                    yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
 
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [
@@ -428,6 +488,18 @@ class Universe:
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
             raise InvalidRequirement(f"the marker of `{requirement}` cannot be told: {error}") from None
         return requirement if counts else None
+
+
+def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source]]]:
+    for ask in problem.stack.asks:
+        if isinstance(ask.need, Requirement) and ask.need.url:
+            found = problem.source(ask.need.name)
+            if found is not None:
+                yield ask.need.name, found
+
+
+def _sources(universe: Universe) -> dict[NormalizedName, Source]:
+    return {name: source for name, (_, source) in universe.sources.items()}
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:

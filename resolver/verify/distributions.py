@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from resolver.verify.finding import Finding, Group, some
 from resolver.verify.installed import Installed
@@ -13,8 +13,10 @@ _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
 _NAMED = 8
 
 
-def check_distributions(asked: Asked, found: Mapping[str, Installed], trouble: list[Finding]) -> Group:
-    """Each pin in its version and from its source, and what else there is."""
+def check_distributions(
+    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+) -> Group:
+    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
     locked = asked.lock.pins
     findings: list[Finding] = []
     gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
@@ -31,7 +33,7 @@ def check_distributions(asked: Asked, found: Mapping[str, Installed], trouble: l
         if name in locked or finding.code == "distribution-leftover":
             findings.append(Finding(finding.code, values))
     for name, reason in sorted(asked.lock.absent.items()):
-        if name in found:
+        if name in found and name not in colliding:
             command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
             findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
     extra = sorted(set(found) - set(locked) - set(_TOOLS) - set(asked.lock.absent))

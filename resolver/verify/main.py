@@ -73,8 +73,9 @@ def checks(asked: Asked) -> Iterator[Group]:
     paths = [path for path in sys.path if os.path.isdir(path)]
     found, trouble = installed_distributions(paths)
     records, broken = read_records(found)
-    yield check_distributions(asked, found, trouble)
     collisions, excused = check_collisions(asked, found, records)
+    colliding = {finding.values["other"] for finding in collisions.findings}
+    yield check_distributions(asked, found, trouble, colliding)
     yield check_files(asked, found, records, broken, excused)
     yield collisions
     yield check_requirements(asked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
 
@@ -15,6 +17,12 @@ def get_requires_for_build_wheel(config_settings=None):
     return asks.read_text().splitlines() if asks.exists() else []
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    return _pack(wheel_directory)
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    return _pack(wheel_directory, editable=True)
+
+def _pack(wheel_directory, editable=False):
     if os.environ.get("TINY_FAIL"):
         raise SystemExit("the compiler was not found")
     head = pathlib.Path("PKG-INFO").read_text().split("\\n\\n")[0]
@@ -30,6 +38,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     note = {"tiny": TINY, "prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
     members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
+    if editable:
+        members = {f"{name}.pth": str(pathlib.Path.cwd()) + "\\n"}
+    else:
+        members |= {path.name: path.read_text() for path in pathlib.Path.cwd().glob("*.py") if path.name != "setup.py"}
     info = f"{name}-{version}.dist-info"
     members[f"{info}/METADATA"] = head + "\\n\\n"
     members[f"{info}/WHEEL"] = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
@@ -47,6 +59,18 @@ _PYPROJECT = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybui
 def add_backend(index: LoopbackIndex, version: str = "1.0") -> Built:
     """The backend as a wheel."""
     return index.add_wheel("tinybuild", version, files={"tinybuild.py": f'TINY = "{version}"\n{_BACKEND}'})
+
+
+def tree(name: str, version: str, files: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A source tree with the backend in it, for a repository; its modules are the `.py` files that are added."""
+    pyproject = '[build-system]\nrequires = []\nbuild-backend = "tinybuild"\nbackend-path = ["backend"]\n'
+    head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n"
+    return {
+        "pyproject.toml": pyproject,
+        "PKG-INFO": head,
+        "backend/tinybuild.py": f'TINY = "1.0"\n{_BACKEND}',
+        **(files or {}),
+    }
 
 
 def add_source(

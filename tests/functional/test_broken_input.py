@@ -102,10 +102,9 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
         ),
         pytest.param(
             the_stack("demo @ https://user:secret@example.org/demo-1.0-py3-none-any.whl"),
-            "error: the requirement on `demo` names an address\n"
+            "error: the address of `demo` is not followed\n"
             "  at matrices/stacks/demo.toml:4: stack.requires[0]\n"
-            "  a lock takes files from indexes, by name and hash\n"
-            "hint: name a release of the project instead\n",
+            "  only git repositories are followed: git+https://host/path@COMMIT\n",
             id="direct reference",
         ),
         pytest.param(

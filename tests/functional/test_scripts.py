@@ -93,6 +93,37 @@ def an_override(workspace: Workspace, index: LoopbackIndex) -> None:
     workspace.stack("base", target=HERE)
 
 
+def from_git(workspace: Workspace, index: LoopbackIndex) -> None:
+    add_backend(index)
+    words = "it's $(touch pwned) `touch pwned` ; touch pwned"
+    for name, more in {
+        "edited": f"""
+            editable = true
+            rewrites = ["base", "scripted"]
+            subdirectory = "{words}"
+            steps = [{{ move = "{words}", to = "x {words}" }}, {{ comment = "{words}", in = "{words}" }}]
+            """,
+        "scripted": f"""isolation = false\nsteps = [{{ run = ["echo", "{words}"], wheels = "{words}*.whl" }}]""",
+        "plain": f"""env = {{ A = "{words}" }}""",
+    }.items():
+        row = f"""
+            [[sources]]
+            git = "file:///nowhere/{name}.git"
+            commit = "{"a" * 40}"
+            ref = "{words}"
+            version = "1.0"
+            requires = ["base"]
+            build-requires = ["tinybuild"]
+            reason = "{COMMANDS}"
+            {more}
+            """
+        workspace.facts(name, row)
+    index.add_wheel("base", "1.0")
+    rows = f'[[absent]]\npackage = "gone"\nreason = "{COMMANDS}"\n'
+    asks = [f"{name} @ git+file:///nowhere/{name}@{'a' * 8}" for name in ("edited", "plain", "scripted")]
+    workspace.stack(*asks, target=HERE, more=rows)
+
+
 KINDS = [
     wheels,
     built_apart,
@@ -102,6 +133,7 @@ KINDS = [
     words_of_facts,
     everything_of_a_machine,
     an_override,
+    from_git,
 ]
 
 
@@ -135,7 +167,9 @@ def test_requirements_files_hold_comments_and_hashed_pins_alone(made: Workspace)
     for path in files:
         text = path.read_text().replace(" \\\n", " ")
         for line in text.splitlines():
-            assert not line or line[0] == "#" or re.fullmatch(r"[a-z0-9-]+==\S+( +--hash=sha256:[0-9a-f]{64})+", line)
+            # what comes from git has no hash of a file, but what stands for its commit and steps
+            pin = r"[a-z0-9-]+==\S+(( +--hash=sha256:[0-9a-f]{64})+|  # source [0-9a-f]{32}( editable)?)"
+            assert not line or line[0] == "#" or re.fullmatch(pin, line)
 
 
 def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:

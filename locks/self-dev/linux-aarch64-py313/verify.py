@@ -27,7 +27,7 @@ import subprocess
 import sys
 import sysconfig
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, NamedTuple
@@ -1371,8 +1371,10 @@ _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
 _NAMED = 8
 
 
-def check_distributions(asked: Asked, found: Mapping[str, Installed], trouble: list[Finding]) -> Group:
-    """Each pin in its version and from its source, and what else there is."""
+def check_distributions(
+    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+) -> Group:
+    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
     locked = asked.lock.pins
     findings: list[Finding] = []
     gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
@@ -1389,7 +1391,7 @@ def check_distributions(asked: Asked, found: Mapping[str, Installed], trouble: l
         if name in locked or finding.code == "distribution-leftover":
             findings.append(Finding(finding.code, values))
     for name, reason in sorted(asked.lock.absent.items()):
-        if name in found:
+        if name in found and name not in colliding:
             command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
             findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
     extra = sorted(set(found) - set(locked) - set(_TOOLS) - set(asked.lock.absent))
@@ -1924,8 +1926,9 @@ def checks(asked: Asked) -> Iterator[Group]:
     paths = [path for path in sys.path if os.path.isdir(path)]
     found, trouble = installed_distributions(paths)
     records, broken = read_records(found)
-    yield check_distributions(asked, found, trouble)
     collisions, excused = check_collisions(asked, found, records)
+    colliding = {finding.values["other"] for finding in collisions.findings}
+    yield check_distributions(asked, found, trouble, colliding)
     yield check_files(asked, found, records, broken, excused)
     yield collisions
     yield check_requirements(asked)
@@ -1995,6 +1998,8 @@ LOCK = r"""
 "overrides": [],
 "imports": [],
 "import_env": {},
+"rewritten": [],
+"absent": {},
 "pins": [
 {"name": "anyio", "version": "4.16.0", "stage": 1, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
 {"name": "arrow", "version": "1.4.0", "stage": 1, "sha256": ["749f0769958ebdc79c173ff0b0670d59051a535fa26e8eba02953dc19eb43205"]},

@@ -112,16 +112,22 @@ fi
 missing() {
     # -I: what stands in the current folder or on PYTHONPATH is not installed
     "$python" -I - "$@" <<'EOF'
-import re, sys
+import os, re, sys
 from importlib import metadata
 from pip._vendor.packaging.version import Version
 
 for path in sys.argv[1:]:
     for line in open(path, encoding="utf-8"):
-        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)", line)
+        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
         if pin:
             try:
                 found = str(Version(metadata.version(pin[1])))
+                # a version says nothing of the commit; `record` leaves a note of the source when it is done
+                notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
+                if pin[4]:
+                    notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
+                if any((note or "").strip() != pin[3] for note in notes):
+                    found += ", and not as the lock builds it"
             except Exception:  # not there, or left half-written by an interrupted install
                 found = None
             if found != pin[2]:

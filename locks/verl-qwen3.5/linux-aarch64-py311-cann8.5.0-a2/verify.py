@@ -27,7 +27,7 @@ import subprocess
 import sys
 import sysconfig
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, NamedTuple
@@ -1371,8 +1371,10 @@ _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
 _NAMED = 8
 
 
-def check_distributions(asked: Asked, found: Mapping[str, Installed], trouble: list[Finding]) -> Group:
-    """Each pin in its version and from its source, and what else there is."""
+def check_distributions(
+    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+) -> Group:
+    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
     locked = asked.lock.pins
     findings: list[Finding] = []
     gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
@@ -1389,7 +1391,7 @@ def check_distributions(asked: Asked, found: Mapping[str, Installed], trouble: l
         if name in locked or finding.code == "distribution-leftover":
             findings.append(Finding(finding.code, values))
     for name, reason in sorted(asked.lock.absent.items()):
-        if name in found:
+        if name in found and name not in colliding:
             command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
             findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
     extra = sorted(set(found) - set(locked) - set(_TOOLS) - set(asked.lock.absent))
@@ -1924,8 +1926,9 @@ def checks(asked: Asked) -> Iterator[Group]:
     paths = [path for path in sys.path if os.path.isdir(path)]
     found, trouble = installed_distributions(paths)
     records, broken = read_records(found)
-    yield check_distributions(asked, found, trouble)
     collisions, excused = check_collisions(asked, found, records)
+    colliding = {finding.values["other"] for finding in collisions.findings}
+    yield check_distributions(asked, found, trouble, colliding)
     yield check_files(asked, found, records, broken, excused)
     yield collisions
     yield check_requirements(asked)
@@ -1995,6 +1998,8 @@ LOCK = r"""
 "overrides": [],
 "imports": ["torch", "vllm", "transformers", "ray", "tensordict"],
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+"rewritten": [],
+"absent": {"triton": "Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand."},
 "pins": [
 {"name": "absl-py", "version": "2.5.1", "stage": 4, "sha256": ["721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8"]},
 {"name": "accelerate", "version": "1.2.0", "stage": 4, "sha256": ["815708367eb83cd682e120da634b2cf318729bff95f30e2f046c086aae20201e"]},

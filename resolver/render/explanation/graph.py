@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.fact import Excludes
+from resolver.model.fact import Collides, Excludes
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Span, Statement
 from resolver.render.explanation import words
 from resolver.render.explanation.sentences import component_name, releases
@@ -93,7 +93,7 @@ def _add(graph: Graph, number: int, statement: Statement, stack: str, language: 
             graph.labels.append(Label(number, text(language), sort, (), target))
         case Shares(fact=fact):
             owners = tuple(_wanted(graph, name)[0] for name in (fact.package, fact.other))
-            label = words.GRAPH_MODULE(language, name=fact.module)
+            label = words.GRAPH_MODULE(language, name=fact.module) if isinstance(fact, Collides) else fact.module
             target = _node(graph, f"module {fact.module}", label, "module")
             graph.labels.append(Label(number, "", sort, owners, target))
         case Lacks():
@@ -149,6 +149,8 @@ def _lack(statement: Lacks, language: Language) -> str:
             return words.GRAPH_LACK_YANKED(language)
         case Lack.CUTOFF:
             return words.GRAPH_LACK_CUTOFF(language)
+        case Lack.SOURCE:
+            return words.GRAPH_LACK_SOURCE(language)
         case Lack.UNREACHABLE:
             return words.GRAPH_LACK_UNREACHABLE(language)
 

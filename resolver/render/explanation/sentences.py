@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from resolver.model.explanation import Branch, Closing, Contradiction
-from resolver.model.fact import Fact, Names, Warns
+from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, SetAside
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span, Statement
@@ -29,6 +29,9 @@ def explanation_sentence(statement: Statement, language: Language) -> str:
             return _needs(statement, language)
         case Forbids():
             return _forbids(statement, language)
+        case Shares(fact=Absent() as fact):
+            reason = reason_of(fact, language)
+            return words.MUST_NOT_MEET(language, package=fact.package, other=fact.other, reason=reason)
         case Shares(fact=fact):
             return words.SHARES(language, package=fact.package, other=fact.other, module=fact.module)
         case Lacks():
@@ -145,6 +148,10 @@ def _lacks(statement: Lacks, language: Language) -> str:
             return template(language, subject=statement.subject, meant=statement.meant)
         case Lack.RELEASE:
             return _no_release(statement, language)
+        case Lack.SOURCE:
+            return words.NO_RELEASE_AT_COMMIT(
+                language, subject=statement.subject, wanted=statement.wanted, newest=statement.newest
+            )
         case Lack.UNREACHABLE:
             names = listed([f"`{name}`" for name in statement.unreachable], language)
             return words.UNREACHABLE(language, names=names, subject=statement.subject)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from resolver.model.fact import Strength
 from resolver.model.release import Reason
-from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Source, Statement
+from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
 
 Language = Literal["en", "zh"]
 # Chinese has no space after a full-width mark or between two characters, whatever the values begin and end with.
@@ -93,6 +93,10 @@ MISNAMED = Counted(
         "软件源 `{index}` 上的 {releases} 名不副实：{reason}",
     ),
 )
+MUST_NOT_MEET = Words(
+    "{other} must not be where {package} is: {reason}",
+    "有 {package} 的环境中不能有 {other}：{reason}",
+)
 SHARES = Words(
     "{package} and {other} both own the module `{module}`, so at most one of them can be installed",
     "{package} 与 {other} 都提供模块 `{module}`，最多只能安装其中一个",
@@ -115,6 +119,10 @@ NO_PROJECT_MEANT = Words(
 NO_RELEASE = Words(
     "there is no release of {subject} in `{wanted}`; the newest is {newest}",
     "{subject} 没有符合 `{wanted}` 的版本，最新版本是 {newest}",
+)
+NO_RELEASE_AT_COMMIT = Words(
+    "the stack takes {subject} from a commit, whose version is {newest}: that is not in `{wanted}`",
+    "软件栈从指定的 commit 安装 {subject}，其版本是 {newest}，不符合 `{wanted}`",
 )
 NO_RELEASE_OR_NEWEST = Words(
     "there is no release of {subject} in `{wanted}`",
@@ -312,7 +320,7 @@ def sort_of(statement: Statement) -> Sort:
             return "metadata"
         case Needs(source=Source.BUILD):
             return "build"
-        case Needs() | Forbids() | Shares():
+        case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
             return "fact"
         case Lacks():
             return "index"
@@ -467,6 +475,7 @@ GRAPH_LACK_PRERELEASE = Words("pre-releases only", "只有预发布版本")
 GRAPH_LACK_YANKED = Words("yanked", "已撤回")
 GRAPH_LACK_CUTOFF = Words("after the cut-off", "晚于截止时间")
 GRAPH_CLASH = Words("nothing left", "没有可选的版本")
+GRAPH_LACK_SOURCE = Words("another version", "版本不同")
 GRAPH_LACK_UNREACHABLE = Words("index not reached", "软件源无法访问")
 LEGEND = Words("Colours: who says it", "颜色：陈述的来源")
 

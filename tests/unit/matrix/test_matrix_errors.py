@@ -104,7 +104,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "[tarket]\n[target.system]",
             "unknown key `tarket`\n"
             "  at matrices/stacks/s.toml:13: tarket\n"
-            "hint: known keys are stack, target, index, binding, policy, departs, relax, fact, check",
+            "hint: known keys are stack, target, index, binding, policy, departs, relax, absent, fact, check",
             id="unknown table",
         ),
         pytest.param(
@@ -154,10 +154,9 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
         pytest.param(
             '    "verl",',
             '    "verl @ git+https://github.com/volcengine/verl",',
-            "the requirement on `verl` names an address\n"
+            "the address of `verl` is not followed\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
-            "  a lock takes files from indexes, by name and hash\n"
-            "hint: name a release of the project instead",
+            "  it names no commit or tag: git+https://host/path@COMMIT",
             id="address",
         ),
         pytest.param(
@@ -341,7 +340,7 @@ def fact(row: str) -> str:
             '[[requires]]\nneeds = ["numpy"]\nreasn = "it says so"\n',
             "unknown key `reasn`\n"
             "  at matrices/facts/verl.toml:8: requires[0].reasn\n"
-            "hint: known keys are id, package, versions, reason, reason-zh, strength, source, checked, needs",
+            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions, needs",
             id="unknown key",
         ),
         pytest.param(
@@ -349,7 +348,7 @@ def fact(row: str) -> str:
             "unknown key `needs`\n"
             "  at matrices/facts/verl.toml:6: needs\n"
             "hint: known keys are defaults, requires, excludes, replaces, metadata, builds, collides, after, warns,"
-            " names, exports",
+            " names, exports, sources, absent",
             id="unknown kind",
         ),
         pytest.param(
@@ -386,7 +385,7 @@ def fact(row: str) -> str:
             '[[excludes]]\nreason = "broken"\ntext-zh = "有问题"\n',
             "unknown key `text-zh`\n"
             "  at matrices/facts/verl.toml:8: excludes[0].text-zh\n"
-            "hint: known keys are id, package, versions, reason, reason-zh, strength, source, checked",
+            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions",
             id="a Chinese text where there is none in English",
         ),
         pytest.param(
@@ -398,7 +397,7 @@ def fact(row: str) -> str:
             "[[excludes]]\n",
             "the key `reason` is missing\n"
             "  at matrices/facts/verl.toml:6: excludes[0]\n"
-            "hint: known keys are id, package, versions, reason, reason-zh, strength, source, checked",
+            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions",
             id="no reason",
         ),
         pytest.param(
@@ -412,7 +411,7 @@ def fact(row: str) -> str:
             '[[requires]]\nneeds = ["verl @ https://verl.test/verl.whl"]\nreason = "it says so"\n',
             "the requirement on `verl` names an address\n"
             "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
-            "  a lock takes files from indexes, by name and hash\n"
+            "  only a stack's own `requires` may say that a project comes from no index\n"
             "hint: name a release of the project instead",
             id="address",
         ),

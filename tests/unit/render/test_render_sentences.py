@@ -90,6 +90,16 @@ def refusal(version: str, *files: SetAside) -> Refusal:
             "triton-ascend and triton both own the module `triton`, so at most one of them can be installed",
             "triton-ascend 与 triton 都提供模块 `triton`，最多只能安装其中一个",
         ),
+        (
+            Shares(fact=fact(facts.Absent, "triton-ascend", other="triton")),
+            "triton must not be where triton-ascend is: Somebody read it.",
+            "有 triton-ascend 的环境中不能有 triton：有人读到过。",
+        ),
+        (
+            lacks(Lack.SOURCE, wanted=">=9.9", newest="2.0"),
+            "the stack takes x from a commit, whose version is 2.0: that is not in `>=9.9`",
+            "软件栈从指定的 commit 安装 x，其版本是 2.0，不符合 `>=9.9`",
+        ),
         (lacks(Lack.PROJECT), "no index has a project `x`", "软件源中没有名为 `x` 的项目"),
         (
             lacks(Lack.RELEASE, wanted="==9.9", newest="2.0"),

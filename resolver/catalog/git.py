@@ -1,0 +1,219 @@
+"""Git repositories as they are asked while locking: commits by name, files at a commit, a commit as one file.
+
+Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs. What is
+fetched stays in the cache, as a bare repository for each address. Git checks every object against its name
+(transfer.fsckObjects), so what is read at a commit is what the commit has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from resolver.errors import InputError
+
+_ASK_SECONDS = 20
+_FETCH_SECONDS = 600
+_LARGEST = 8 * 1024 * 1024
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "credential.interactive": "false",
+    "fetch.recurseSubmodules": "false",
+    "gc.auto": "0",
+    "http.lowSpeedLimit": "1000",
+    "http.lowSpeedTime": "20",
+    "maintenance.auto": "false",
+    "transfer.fsckObjects": "true",
+}
+# Variables that would make git look at another repository than the one it is told of.
+_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
+
+
+class Unreachable(Exception):
+    """A repository cannot be read now; the text says why, without an address."""
+
+
+class Named(NamedTuple):
+    """What a repository calls by a name."""
+
+    commit: str
+    sort: Literal["tag", "branch"]
+
+
+class Repositories:
+    """Asks repositories. One that cannot be reached is asked once, and so is its host. `warn` is told of it.
+
+    With `offline` only what the cache in `folder` has is there.
+    """
+
+    def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[str], None]) -> None:
+        self._folder = folder / "git"
+        self._offline = offline
+        self._warn = warn
+        self._lost: dict[str, str] = {}  # hosts (or paths) that could not be reached, and why
+        self._met: set[str] = set()  # those that answered
+
+    def named(self, url: str, name: str) -> Named | None:
+        """The commit that a tag or branch names; None where there is neither. Raises Unreachable."""
+        refs = (f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}")
+        with self._asking(url):
+            answer = _git("ls-remote", "--", url, *refs, seconds=_ASK_SECONDS)
+        found = {ref: commit for commit, _, ref in (line.partition("\t") for line in answer.decode().splitlines())}
+        tag = found.get(refs[1]) or found.get(refs[0])  # the commit that an annotated tag stands for, else the tag
+        if tag is not None:
+            return Named(tag, "tag")
+        return Named(found[refs[2]], "branch") if refs[2] in found else None
+
+    def read(self, url: str, commit: str, path: str) -> bytes | None:
+        """A file at a commit; None where it has none. Raises Unreachable, InputError where there is no such commit."""
+        repository = self._fetched(url, commit)
+        listed = _here(repository, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
+        match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", listed)
+        if match is None:  # nothing, a folder, a link or a submodule
+            return None
+        if int(match[1]) > _LARGEST:
+            raise InputError(f"`{path}` is larger than {_LARGEST >> 20} MiB", where=f"{url}@{commit}")
+        return _here(repository, "cat-file", "blob", f"{commit}:{path}")
+
+    def save(self, url: str, commit: str, path: Path) -> None:
+        """Write the commit with its tree as a bundle that install.sh takes. Raises Unreachable."""
+        repository = self._fetched(url, commit)
+        partial = path.with_name(f".{path.name}.partial")
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _here(repository, "bundle", "create", "--quiet", str(partial), _ref(commit))
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def holds(self, path: Path, commit: str) -> bool:
+        """Whether a file is a bundle from which the commit comes out whole, checked as install.sh does."""
+        if not path.is_file():
+            return False
+        with TemporaryDirectory(prefix="ascend-lock-") as folder:
+            try:
+                _git("init", "--quiet", "--bare", "--template=", "--", folder)
+                Path(folder, "shallow").write_text(f"{commit}\n")
+                ref = _ref(commit)
+                _git(f"--git-dir={folder}", "fetch", "--quiet", "--no-tags", str(path.resolve()), f"+{ref}:{ref}")
+            except _GitError:
+                return False
+            return _has(Path(folder), commit)
+
+    def _fetched(self, url: str, commit: str) -> Path:
+        """The bare repository that has the commit."""
+        repository = self._folder / f"{blake2b(url.encode(), digest_size=16).hexdigest()}.git"
+        if _has(repository, commit):
+            return repository
+        try:
+            with self._asking(url):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                if _host(url) not in self._met:  # a host that never answers is given up much sooner than a slow fetch
+                    _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
+                _git("init", "--quiet", "--bare", "--template=", "--", str(repository))
+                _git(
+                    f"--git-dir={repository}",
+                    *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"),
+                    *("--", url, f"+{commit}:{_ref(commit)}"),
+                    seconds=_FETCH_SECONDS,
+                )
+        except OSError as error:
+            raise Unreachable(error.strerror or str(error)) from None
+        if not _has(repository, commit):
+            raise Unreachable("what was fetched is not the commit that was asked for")
+        return repository
+
+    @contextmanager
+    def _asking(self, url: str) -> Iterator[None]:
+        """Around what needs the network."""
+        host = _host(url)
+        if self._offline:
+            raise Unreachable("no network is asked")
+        if host in self._lost:
+            raise Unreachable(self._lost[host])
+        try:
+            yield
+            self._met.add(host)
+        except _GitError as error:
+            if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
+                raise InputError("the repository has no such commit", where=url, why=error.why) from None
+            self._lost[host] = error.why
+            self._warn(f"{url} could not be read: {error.why}")
+            raise Unreachable(error.why) from None
+
+
+def _host(url: str) -> str:
+    """What is reached or not as a whole: a host, or a path of this machine."""
+    parts = urlsplit(url)
+    return parts.hostname or parts.path
+
+
+def _ref(commit: str) -> str:
+    return f"refs/ascend-lock/{commit}"
+
+
+def _has(repository: Path, commit: str) -> bool:
+    try:
+        found = _git(f"--git-dir={repository}", "rev-parse", "--verify", "--quiet", f"{_ref(commit)}^{{commit}}")
+    except _GitError:
+        return False
+    return found.decode().strip() == commit
+
+
+def _here(repository: Path, *arguments: str) -> bytes:
+    """What git answers of a repository in the cache; one that is damaged cannot be read."""
+    try:
+        return _git(f"--git-dir={repository}", *arguments)
+    except _GitError as error:
+        raise Unreachable(f"{error.why} (in {repository})") from None
+
+
+class _GitError(Exception):
+    """Git failed. `said` is all that it said, `why` its last line without addresses."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+        lines = [line for line in said.splitlines() if line.strip()]
+        fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+        last = (fatal or lines or ["git said nothing"])[-1]
+        self.why = re.sub(r"^(fatal|error): |'[a-z+]+://[^']*'", "", last).strip().replace("  ", " ")
+
+
+def _git(*arguments: str, seconds: float = 60) -> bytes:
+    """What git answers; raises _GitError."""
+    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+    environment |= {
+        "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "SSH_ASKPASS": "",
+        "LC_ALL": "C",
+    }
+    environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=15")
+    settings = [word for key, value in _SETTINGS.items() for word in ("-c", f"{key}={value}")]
+    try:
+        done = subprocess.run(  # noqa: S603  no shell; addresses and names are checked where they are parsed
+            ["git", *settings, *arguments],  # noqa: S607  the git that people have
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise _GitError("git is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise _GitError(f"no answer within {seconds:.0f} seconds") from None
+    if done.returncode:
+        raise _GitError(done.stderr.decode("utf-8", "replace"))
+    return done.stdout

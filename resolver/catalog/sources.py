@@ -1,0 +1,312 @@
+"""What a stack's direct references stand for: which commit, and what is known of the project there.
+
+Facts say what a project needs at a commit. Where the repository can be read, the files that a fact names are
+compared with it; where it cannot, the fact is taken on trust and the lock says so. Without a fact only
+a static pyproject.toml will do. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from packaging.markers import Marker
+from packaging.requirements import InvalidRequirement
+from packaging.utils import NormalizedName
+
+from resolver.catalog import pyproject
+from resolver.catalog.git import Repositories, Unreachable
+from resolver.catalog.metadata import Release
+from resolver.catalog.protocol import UnusableFile
+from resolver.errors import InputError
+from resolver.model import text
+from resolver.model.direct import Direct, same_repository
+from resolver.model.fact import Fact, Sources
+from resolver.model.problem import Ask, Problem
+from resolver.model.recipe import Comment, Move, Recipe
+from resolver.model.requirement import Requirement
+from resolver.model.source import Source
+
+_NOT_READ = "the repository was not read, so what it needs rests on the fact `{id}` alone"
+_NOT_SAID = "no file of the repository was compared, so what it needs rests on the fact `{id}` alone"
+_FILE = "pyproject.toml"
+_COMMENT = re.compile(r"(^|\s)#.*$")
+
+
+def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
+    """The problems with what their stack's direct references stand for.
+
+    Raises InputError where a reference stands for nothing that is known, or a fact is not what its commit says.
+    """
+    sources: dict[str, Source] = {}
+    for problem in problems:
+        named: dict[NormalizedName, Ask] = {}
+        for ask in problem.stack.asks:
+            if not isinstance(ask.need, Requirement) or not ask.need.url:
+                continue
+            if ask.need.url not in sources:
+                sources[ask.need.url] = _source(ask, ask.need, problem.facts, repositories)
+            if ask not in problem.asked(ask.need.name):
+                continue
+            other = named.setdefault(ask.need.name, ask)
+            if isinstance(other.need, Requirement) and other.need.url != ask.need.url:
+                raise InputError(
+                    f"the stack takes `{ask.need.name}` from two places",
+                    where=ask.origin.where,
+                    why=f"the other is at {other.origin.where}",
+                    hint="remove one of the two lines",
+                )
+    return tuple(replace(problem, sources=sources) for problem in problems)
+
+
+def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Repositories) -> Source:
+    direct = Direct.parse(need.url)
+    about = [
+        fact
+        for fact in facts
+        if isinstance(fact, Sources)
+        and fact.package == need.name
+        and same_repository(fact.git, direct.url)
+        and direct.subdirectory in ("", fact.subdirectory)
+    ]
+    known = [fact for fact in about if direct.means(fact.commit, fact.ref)]
+    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, repositories)
+    known = [fact for fact in about if fact.commit == commit]
+    if len(known) > 1:
+        raise InputError(
+            f"{len(known)} facts speak of `{need.name}` there",
+            where=ask.origin.where,
+            why=" and ".join(fact.where for fact in known),
+            hint="name the subdirectory that is meant: …#subdirectory=PATH",
+        )
+    if not known:
+        return _static(ask, need, direct, commit, repositories)
+    fact = known[0]
+    return Source(
+        name=need.name,
+        url=fact.git,
+        commit=commit,
+        ref=fact.ref or ("" if direct.is_commit or commit.startswith(direct.revision) else direct.revision),
+        subdirectory=fact.subdirectory,
+        recipe=fact.recipe,
+        fact=fact,
+        trust=_compare(fact, repositories),
+    )
+
+
+def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Repositories) -> str:
+    """The commit that a tag or the beginning of a commit stands for: the repository's word, else the one fact's."""
+    commits = sorted({fact.commit for fact in known})
+    if len(commits) > 1:
+        raise InputError(
+            f"`{direct.revision}` can stand for {len(commits)} commits",
+            where=ask.origin.where,
+            why=" and ".join(f"{fact.commit[:12]} at {fact.where}" for fact in known),
+            hint="name the commit in full",
+        )
+    try:
+        named = repositories.named(direct.url, direct.revision)
+    except Unreachable as error:
+        if commits:
+            return commits[0]
+        raise InputError(
+            f"it cannot be told which commit `{direct.revision}` is",
+            where=ask.origin.where,
+            why=f"{direct.url} could not be read ({error}), and no fact knows it",
+            hint="name the commit in full, or say what is known of it in a [[sources]] fact",
+        ) from None
+    if named is not None and named.sort == "tag":
+        if commits and commits[0] != named.commit:
+            raise InputError(
+                f"the tag `{direct.revision}` is another commit than the fact `{known[0].id}` says",
+                where=ask.origin.where,
+                why=f"{direct.url} has {named.commit}, {known[0].where} has {commits[0]}",
+                hint="a tag that moved is no release; find out why, then correct the fact or name the commit",
+            )
+        return named.commit
+    if commits:
+        return commits[0]
+    if named is not None:
+        raise InputError(
+            f"`{direct.revision}` is a branch, which moves",
+            where=ask.origin.where,
+            hint=f"name the commit: {direct.url}@{named.commit}",
+        )
+    raise InputError(
+        f"the repository has no tag `{direct.revision}`",
+        where=ask.origin.where,
+        why=direct.url,
+        hint="name a commit in full, or a tag",
+    )
+
+
+# --- a fact, and what the repository says
+
+
+def _compare(fact: Sources, repositories: Repositories) -> str:
+    """Hold a fact against the files that it names; why it is trusted where they say nothing."""
+    stated: dict[str, set[str]] = {}
+    silent = not fact.requires_from
+    try:
+        for path in fact.requires_from:
+            lines = _lines(fact, path, repositories)
+            if lines is None:
+                silent = True
+            else:
+                stated[path] = lines
+    except Unreachable:
+        return _NOT_READ.format(id=fact.id)
+    if not stated:
+        return _NOT_SAID.format(id=fact.id)
+    own = {_normal(line) for line in fact.recipe.requires}
+    said = own  # as far as the files could say it: requirements files know no extras
+    if not any(path.endswith(_FILE) for path in stated):
+        said = {_normal(line) for line in fact.recipe.requires if not _extras(line)}
+    wanted = {(line, path) for path, lines in stated.items() for line in lines}
+    wanted = {(line, path) for line, path in wanted if text.requirement(line).name not in fact.recipe.drop}
+    missing = sorted(f"{path} has `{line}`" for line, path in wanted if line not in own)
+    said = {line for line in said if text.requirement(line).name not in fact.recipe.drop}
+    extra = [] if silent else sorted(f"the fact has `{line}`" for line in said - {line for line, _ in wanted})
+    if missing or extra:
+        raise InputError(
+            f"the fact `{fact.id}` is not what the repository says",
+            where=f"{fact.where} and {fact.git}@{fact.commit}",
+            why="; ".join([*missing, *extra]),
+            hint="correct `requires`, or what `steps` change; name in `drop` what the fact leaves out on purpose",
+        )
+    return ""
+
+
+def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | None:
+    """The requirements that a file says, as far as the fact speaks of their extras; None where it is not static."""
+    content = _patched(fact, path, repositories)
+    try:
+        if path.rpartition("/")[2] == _FILE:
+            found = pyproject.read(content.encode(), Release(path, fact.package, ""))
+            if found.metadata is None:
+                return None
+            extras = {extra for line in fact.recipe.requires for extra in _extras(line)}
+            lines = [line for line in found.metadata.requires_dist if _extras(line) <= extras]
+        elif path.endswith((".txt", ".in")):
+            lines = list(_listed(fact, path, content))
+        else:
+            return None
+        return {_normal(line) for line in lines}
+    except (UnusableFile, InvalidRequirement) as error:
+        raise InputError(
+            f"`{path}` at the commit of the fact `{fact.id}` cannot be read",
+            where=f"{fact.where} and {fact.git}@{fact.commit}",
+            why=str(error).partition("\n")[0],
+        ) from None
+
+
+def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
+    """A file as it is after the fact's steps. Raises InputError where there is none, or a step finds nothing."""
+    at = path
+    patterns = []
+    for step in reversed(fact.recipe.steps):
+        match step:
+            case Move() if step.after == at:
+                at = step.before
+            case Comment() if step.file == at:
+                patterns.append(step.pattern)
+            case _:
+                pass
+    content = repositories.read(fact.git, fact.commit, at)
+    if content is None:
+        raise InputError(
+            f"the commit has no file `{at}`", where=fact.where, why=f"{fact.git}@{fact.commit}", hint="see its tree"
+        )
+    lines = content.decode("utf-8", "replace").splitlines()
+    for pattern in reversed(patterns):
+        found = [re.search(pattern, line) is not None for line in lines]
+        if not any(found):
+            raise InputError(f"no line of `{at}` has `{pattern}`", where=fact.where, why=f"{fact.git}@{fact.commit}")
+        lines = [f"# {line}" if hit else line for line, hit in zip(lines, found, strict=True)]
+    return "\n".join(lines)
+
+
+def _listed(fact: Sources, path: str, content: str) -> Iterator[str]:
+    """The lines of a requirements file. Other files that it includes must be named, too; where from is no matter."""
+    for raw in content.replace("\\\n", " ").splitlines():
+        line = _COMMENT.sub("", raw).strip()
+        option = re.match(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)", line)
+        if option is not None:
+            folder = path.rpartition("/")[0]
+            if f"{folder}/{option[2]}".lstrip("/") not in fact.requires_from:
+                raise UnusableFile(f"it has the line `{line}`, and `requires-from` does not name that")
+        elif line and not line.startswith("-"):
+            yield line
+
+
+def _normal(line: str) -> str:
+    need = text.requirement(line)
+    return str(replace(need, extras=tuple(sorted(need.extras))))
+
+
+def _extras(line: str) -> frozenset[str]:
+    """The extras that a line's marker names."""
+    marker = line.partition(";")[2]
+    return frozenset(
+        text.name(name)
+        for name in re.findall(r"""extra\s*==\s*["']([^"']+)["']""", str(Marker(marker)) if marker else "")
+    )
+
+
+# --- no fact
+
+
+def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositories: Repositories) -> Source:
+    """A project that its own pyproject.toml tells enough of."""
+    path = f"{direct.subdirectory}/{_FILE}".lstrip("/")
+    name = f"{path} of {direct.url}@{commit[:12]}"
+    try:
+        content = repositories.read(direct.url, commit, path)
+        found = pyproject.read(content, Release(name, need.name, "")) if content is not None else None
+    except Unreachable as error:
+        raise _unknown(ask, need, direct, commit, f"the repository could not be read: {error}") from None
+    except UnusableFile as error:
+        raise _unknown(ask, need, direct, commit, str(error)) from None
+    if found is None:
+        raise _unknown(ask, need, direct, commit, f"it has no {path}")
+    metadata = found.metadata
+    version = text.version(metadata.version) if metadata is not None else None
+    if metadata is None or version is None:
+        why = found.why_dynamic or f"its {path} has no version"
+        raise _unknown(ask, need, direct, commit, why)
+    build = found.build_requires if found.build_requires is not None else ("setuptools>=40.8.0",)
+    return Source(
+        name=need.name,
+        url=direct.url,
+        commit=commit,
+        ref="" if commit.startswith(direct.revision) else direct.revision,
+        subdirectory=direct.subdirectory,
+        recipe=Recipe(
+            version=version,
+            requires=metadata.requires_dist,
+            requires_python=metadata.requires_python,
+            build_requires=build,
+        ),
+        fact=None,
+    )
+
+
+def _unknown(ask: Ask, need: Requirement, direct: Direct, commit: str, why: str) -> InputError:
+    rows: Mapping[str, str] = {
+        "git": f'"{direct.url}"',
+        "commit": f'"{commit}"',
+        **({"subdirectory": f'"{direct.subdirectory}"'} if direct.subdirectory else {}),
+        "version": '"…" # what its build calls itself',
+        "requires": "[] # from the files that say it, which go to requires-from",
+        "build-requires": '["setuptools>=64"]',
+        "reason": '"…"',
+    }
+    told = "".join(f"\n  {key} = {value}" for key, value in rows.items())
+    return InputError(
+        f"nothing is known of `{need.name}` at {commit[:12]}",
+        where=ask.origin.where,
+        why=why,
+        hint=f"say it in a fact:\n  # matrices/facts/{need.name}.toml\n  [[sources]]{told}\n"
+        '  strength = "documented"\n  source = "…"\n  checked = 2026-01-31',
+    )

@@ -1,0 +1,71 @@
+"""What stacks and facts ask for: requirements on projects and components, environment variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packaging.requirements import InvalidRequirement
+
+from resolver.errors import InputError
+from resolver.matrix.document import Document
+from resolver.model import text
+from resolver.model.component import COMPONENTS, ComponentRequirement
+from resolver.model.direct import Direct
+from resolver.model.fact import Need
+from resolver.model.requirement import Requirement
+
+
+def parse_need(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Need:
+    """A requirement on a project or a component, as facts and stacks write it; with `direct` it may name an address."""
+    component = document.parse(
+        ComponentRequirement.parse, line, *path, hint="write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
+    )
+    if component is not None:
+        return component
+    need = parse_requirement(document, line, *path, direct=direct)
+    if need.name in COMPONENTS:
+        raise InputError(
+            f"`{line}` says nothing of the component `{need.name}`",
+            where=document.place(*path),
+            hint=f"write `{need.name} in A | B` or `{need.name} >= A`",
+        )
+    return need
+
+
+def parse_env(document: Document[Any], variables: dict[str, str], *path: str | int) -> tuple[tuple[str, str], ...]:
+    """Environment variables, sorted by name."""
+    for key, value in variables.items():
+        if not key.isidentifier() or not key.isascii():
+            raise InputError(f"`{key}` is not the name of an environment variable", where=document.place(*path, key))
+        if not value.isprintable():
+            raise InputError(f"the value of `{key}` has characters that do not print", where=document.place(*path, key))
+    return tuple(sorted(variables.items()))
+
+
+def parse_requirement(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Requirement:
+    """A requirement on a project (PEP 508); without `direct` one that an index serves."""
+    try:
+        need = text.requirement(line)
+    except InvalidRequirement as error:
+        secret = "://" in line and "@" in line.partition("://")[2]  # what cannot be read may hold credentials
+        raise InputError(
+            f"{'this' if secret else f'`{line}`'} is not a requirement",
+            where=document.place(*path),
+            why="" if secret else str(error).partition("\n")[0].strip(),
+            hint="a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+        ) from None
+    if need.url and not direct:
+        raise InputError(
+            f"the requirement on `{need.name}` names an address",
+            where=document.place(*path),
+            why="only a stack's own `requires` may say that a project comes from no index",
+            hint="name a release of the project instead",
+        )
+    if need.url:
+        try:
+            Direct.parse(need.url)
+        except ValueError as error:
+            raise InputError(
+                f"the address of `{need.name}` is not followed", where=document.place(*path), why=str(error)
+            ) from None
+    return need

@@ -1,0 +1,111 @@
+"""`[[sources]]` rows to facts: what is known of a project at one commit of a git repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from resolver.errors import InputError
+from resolver.matrix import schema
+from resolver.matrix.document import Document
+from resolver.matrix.needs import parse_env, parse_requirement
+from resolver.model import direct, text
+from resolver.model.fact import Sources
+from resolver.model.recipe import Comment, Move, Recipe, Run, Step
+
+_FORMS = "write { move, to }, { comment, in } or { run, wheels }"
+
+
+def compile_source(
+    document: Document[schema.FactFile], row: schema.SourcesRow, common: dict[str, Any], *path: str | int
+) -> Sources:
+    """The fact of a row; `common` is what all facts have. Raises InputError with file:line:key."""
+
+    def lines(rows: list[str], key: str) -> tuple[str, ...]:
+        return tuple(str(parse_requirement(document, line, *path, key, at)) for at, line in enumerate(rows))
+
+    def checked(read: Callable[[str], str], value: str, key: str, *more: str | int) -> str:
+        try:
+            return read(value)
+        except ValueError as error:  # which names no secret; the value itself might
+            raise InputError(
+                f"`{key}` cannot be used", where=document.place(*path, key, *more), why=str(error)
+            ) from None
+
+    if not row.ref.isprintable():
+        raise InputError("`ref` has characters that do not print", where=document.place(*path, "ref"))
+    recipe = Recipe(
+        version=document.parse(Version, row.version, *path, "version"),
+        requires=lines(row.requires, "requires"),
+        drop=tuple(map(text.name, row.drop)),
+        requires_python=str(document.parse(SpecifierSet, row.requires_python, *path, "requires-python"))
+        if row.requires_python
+        else "",
+        build_requires=lines(row.build_requires, "build-requires"),
+        isolation=row.isolation,
+        editable=row.editable,
+        env=parse_env(document, row.env, *path, "env"),
+        steps=tuple(_steps(document, row, *path)),
+        rewrites=tuple(map(text.name, row.rewrites)),
+    )
+    if recipe.script is not None and row.editable:
+        raise InputError(
+            "what a script builds is no editable install",
+            where=document.place(*path, "editable"),
+            hint="leave `editable` out, or the step that runs the script",
+        )
+    return Sources(
+        **common,
+        git=checked(direct.repository, row.git, "git"),
+        commit=checked(direct.commit, row.commit, "commit"),
+        ref=row.ref,
+        subdirectory=checked(direct.inside, row.subdirectory, "subdirectory") if row.subdirectory else "",
+        recipe=recipe,
+        requires_from=tuple(
+            checked(direct.inside, one, "requires-from", at) for at, one in enumerate(row.requires_from)
+        ),
+    )
+
+
+def _steps(document: Document[schema.FactFile], row: schema.SourcesRow, *path: str | int) -> Iterator[Step]:
+    for number, step in enumerate(row.steps):
+        place = (*path, "steps", number)
+        given = {key for key in ("move", "to", "comment", "in_", "run", "wheels") if getattr(step, key) is not None}
+        if given == {"move", "to"}:
+            yield Move(_inside(document, step.move, *place, "move"), _inside(document, step.to, *place, "to"))
+        elif given == {"comment", "in_"}:
+            try:
+                re.compile(step.comment or "")
+            except re.error as error:
+                raise InputError(
+                    f"`{step.comment}` is not a regular expression",
+                    where=document.place(*place, "comment"),
+                    why=str(error),
+                ) from None
+            _plain(document, step.comment or "", *place, "comment")
+            yield Comment(step.comment or "", _inside(document, step.in_, *place, "in"))
+        elif given == {"run", "wheels"}:
+            if number != len(row.steps) - 1:
+                raise InputError(
+                    "a step follows the one that builds the wheel",
+                    where=document.place(*path, "steps", number + 1),
+                    hint="the step with `run` comes last",
+                )
+            for at, word in enumerate(step.run or ()):
+                _plain(document, word, *place, "run", at)
+            yield Run(tuple(step.run or ()), _inside(document, step.wheels, *place, "wheels"))
+        else:
+            raise InputError("this is no step that is known", where=document.place(*place), hint=_FORMS)
+
+
+def _inside(document: Document[schema.FactFile], value: str | None, *path: str | int) -> str:
+    return document.parse(direct.inside, value or "", *path)
+
+
+def _plain(document: Document[schema.FactFile], value: str, *path: str | int) -> None:
+    if not value.isprintable():
+        raise InputError("it has characters that do not print", where=document.place(*path))

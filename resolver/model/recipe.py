@@ -1,0 +1,61 @@
+"""How a project is made from its sources: what it needs, what is patched, how it is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A file of the checkout takes the place of another: `mv before after`."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """Lines of a file that a regular expression (Python's) finds are commented out; one must be found."""
+
+    pattern: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A script of the checkout builds the wheel; `wheels` is a glob that matches that one file."""
+
+    command: tuple[str, ...]
+    wheels: str
+
+
+Step = Move | Comment | Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What is known of a project at one commit. `version` is what the build calls itself.
+
+    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop` names what
+    the project's own metadata asks for and this leaves out on purpose.
+    `rewrites` are distributions whose installed files the project changes when it is built or installed.
+    """
+
+    version: Version
+    requires: tuple[str, ...]
+    drop: tuple[NormalizedName, ...] = ()
+    requires_python: str = ""
+    build_requires: tuple[str, ...]
+    isolation: bool = True
+    editable: bool = False
+    env: tuple[tuple[str, str], ...] = ()  # `{version}` stands for the version
+    steps: tuple[Step, ...] = ()
+    rewrites: tuple[NormalizedName, ...] = ()
+
+    @property
+    def script(self) -> Run | None:
+        """The step that builds the wheel, where a script does."""
+        return next((step for step in self.steps if isinstance(step, Run)), None)

@@ -1,0 +1,318 @@
+"""install.sh builds what comes from git: real repositories, real pip, from the network or from a wheelhouse."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.functional.machine import execute, install, installed, make_environment
+from tests.functional.sources import add_backend, tree
+from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace
+from tests.loopback import LoopbackIndex
+from tests.repositories import Repository
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+
+
+@pytest.fixture
+def python(workspace: Workspace) -> Path:
+    return make_environment(workspace.root / "env")
+
+
+def stack_of(workspace: Workspace, *sources: str, more: str = "") -> None:
+    """A stack that takes these projects from their commits; `name=commit`, or `name[extra]#commit`."""
+    lines = []
+    for one in sources:
+        line, _, commit = one.partition("=")
+        name = line.partition("[")[0]
+        lines.append(f"{line} @ git+file://{workspace.root}/git/{name}@{commit}")
+    workspace.stack(*lines, target=HERE, more=more)
+
+
+def fact(repository: Repository, commit: str, version: str = "1.0", more: str = "", build: str = "[]") -> str:
+    return f"""
+        [[sources]]
+        git = "{repository.url}"
+        commit = "{commit}"
+        version = "{version}"
+        requires = []
+        build-requires = {build}
+        reason = "a guide names it"
+        {more}
+        """
+
+
+def repository(workspace: Workspace, name: str) -> Repository:
+    return Repository(workspace.root / "git" / name)
+
+
+def plain(
+    workspace: Workspace, name: str = "plain", version: str = "1.0", more: str = "", text: str = "x = 1\n"
+) -> str:
+    """A repository, a fact about its commit, and the commit."""
+    made = repository(workspace, name)
+    commit = made.commit(tree(name, version, {f"{name}_own.py": text}), tag="v1")
+    workspace.facts(name, fact(made, commit, version, more))
+    return commit
+
+
+def value(python: Path, module: str, name: str = "built") -> object:
+    """What a module of an environment says."""
+    code = f"import json, {module}; print(json.dumps({module}.{name}))"
+    done = subprocess.run([str(python), "-I", "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def note(python: Path, name: str, file: str) -> str:
+    """A file of a distribution's .dist-info."""
+    site = python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
+    (path,) = site.glob(f"{name}-*.dist-info/{file}")
+    return path.read_text()
+
+
+def failed(run: Run) -> str:
+    """What a run says that could not go on."""
+    assert run.status == 1, run
+    return run.stderr[run.stderr.rindex("error: ") :]
+
+
+# --- every kind
+
+
+def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    add_backend(index)
+    apart, here = repository(workspace, "apart"), repository(workspace, "here")
+    script, edited = repository(workspace, "script"), repository(workspace, "edited")
+    tool = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
+    asks = "Metadata-Version: 2.1\nName: apart\nVersion: 1.0.dev5\nRequires-Dist: nosuch>=2\n\n"
+    commits = {
+        "apart": apart.commit({**tree("apart", "1.0.dev5", {"PKG-INFO": asks}), "pyproject.toml": tool}, tag="v1"),
+        "here": here.commit({**tree("here", "1.0"), "pyproject.toml": tool}),
+        "script": script.commit(
+            {
+                "lib/PKG-INFO": "Metadata-Version: 2.1\nName: script\nVersion: 1.0\n\n",
+                "build.sh": 'test "$1" = "-a b" && cd lib && mkdir ../out && python -c \'import sys; '
+                'sys.path.insert(0, "../backend"); import tinybuild; tinybuild.build_wheel("../out")\'\n',
+                **{path: text for path, text in tree("script", "1.0").items() if path.startswith("backend")},
+            }
+        ),
+        "edited": edited.commit(
+            {
+                **{
+                    f"python/{path}": text for path, text in tree("edited", "1.0", {"edited_own.py": "x = 1\n"}).items()
+                },
+                "python/pyproject.toml": "this is no TOML",
+                "other.toml": tree("", "")["pyproject.toml"],
+                "python/run.txt": "base\ntorch==9\ntorchvision\nbase2\n",
+            }
+        ),
+    }
+    workspace.facts("apart", fact(apart, commits["apart"], "1.0.dev5", "drop = ['Nosuch']", build='["tinybuild"]'))
+    env = 'isolation = false\nenv = { TINY_FLAVOUR = "{version} it\'s `touch pwned`" }'
+    workspace.facts("here", fact(here, commits["here"], more=env, build='["tinybuild"]'))
+    workspace.facts(
+        "script",
+        fact(
+            script, commits["script"], more="steps = [{ run = ['sh', 'build.sh', '-a b'], wheels = 'out/script*.whl' }]"
+        ),
+    )
+    steps = """
+        subdirectory = "python"
+        editable = true
+        steps = [
+            { move = "other.toml", to = "python/pyproject.toml" },
+            { comment = "^torch(vision)?\\\\b", in = "python/run.txt" },
+        ]
+        """
+    workspace.facts(
+        "edited",
+        fact(edited, commits["edited"], more=steps).replace("requires = []", "requires = ['wheel ; extra == \"x\"']"),
+    )
+    index.add_wheel("wheel", "1.0")
+    stack_of(workspace, *(f"{name}{'[x]' if name == 'edited' else ''}={commit}" for name, commit in commits.items()))
+    workspace.locked()
+    dry = install(workspace, python, "--dry-run")
+    assert (dry.status, dry.stderr) == (0, "")
+    assert installed(python) == {}
+    assert not (python.parents[1] / "src").exists()
+    run = install(workspace, python)
+    assert run.status == 0, run
+    versions = {
+        "apart": "1.0.dev5",
+        "here": "1.0",
+        "script": "1.0",
+        "edited": "1.0",
+        "wheel": "1.0",
+        "tinybuild": "1.0",
+    }
+    assert installed(python) == versions
+    environment = str(python.parents[1])
+    assert value(python, "apart") != {"tiny": "1.0", "prefix": environment, "flavour": None}
+    assert value(python, "here") == {"tiny": "1.0", "prefix": environment, "flavour": "1.0 it's `touch pwned`"}
+    source = python.parents[1] / "src" / "edited"
+    assert (source / "python" / "run.txt").read_text() == "base\n# torch==9\n# torchvision\nbase2\n"
+    (source / "python" / "edited_own.py").write_text("x = 2\n")
+    assert value(python, "edited_own", "x") == 2
+    assert json.loads(note(python, "apart", "direct_url.json")) == {
+        "url": apart.url,
+        "vcs_info": {"vcs": "git", "commit_id": commits["apart"]},
+    }
+    assert json.loads(note(python, "edited", "direct_url.json"))["dir_info"] == {"editable": True}
+    assert "ascend-lock.txt,sha256=" in note(python, "edited", "RECORD")
+    assert not list(workspace.root.rglob("pwned"))
+    assert not list(workspace.temporary.iterdir())
+    again = install(workspace, python)
+    assert again.stdout.count(": already there") == len(workspace.content()["stage"])
+
+
+# --- the commit
+
+
+def test_another_commit_of_the_same_version_is_not_already_there(workspace: Workspace, python: Path) -> None:
+    first = plain(workspace, more="editable = true")
+    stack_of(workspace, f"plain={first}")
+    workspace.locked()
+    assert install(workspace, python).status == 0
+    made = Repository(workspace.root / "git" / "plain", new=False)
+    second = made.commit(tree("plain", "1.0", {"plain_own.py": "x = 2\n"}))
+    workspace.facts("plain", fact(made, second, more="editable = true"))
+    stack_of(workspace, f"plain={second}")
+    told = workspace.locked().stdout
+    assert f"plain 1.0 ({first[:12]}) -> 1.0 ({second[:12]})" in " ".join(told.split())
+    (python.parents[1] / "src" / "plain" / "mine.txt").write_text("work of somebody")
+    assert install(workspace, python, TINY_FAIL="1").status != 0  # the checkout is new by then, the rest is not
+    run = install(workspace, python)
+    assert run.status == 0, run
+    assert value(python, "plain_own", "x") == 2
+    (kept,) = (python.parents[1] / "src").glob("plain.before-*/plain/mine.txt")
+    assert kept.read_text() == "work of somebody"
+
+
+def test_what_is_built_must_be_what_the_lock_names(workspace: Workspace, python: Path) -> None:
+    made = repository(workspace, "plain")
+    commit = made.commit(tree("plain", "1.1"))
+    workspace.facts("plain", fact(made, commit, "1.0"))
+    stack_of(workspace, f"plain={commit}")
+    workspace.locked()
+    assert failed(install(workspace, python)) == "error: the build made plain 1.1, the lock has plain 1.0\n"
+    assert installed(python) == {}
+
+
+def test_a_step_that_finds_nothing_stops(workspace: Workspace, python: Path) -> None:
+    commit = plain(workspace, more="steps = [{ comment = '^nothing', in = 'plain_own.py' }]")
+    stack_of(workspace, f"plain={commit}")
+    workspace.locked()
+    told = re.sub(r"<root>/temporary/tmp\.\w+", "<scratch>", failed(install(workspace, python)))
+    assert told == (
+        "error: no line of <scratch>/plain/plain_own.py has ^nothing\nhint: the lock expects one; lock again\n"
+    )
+
+
+# --- without the repository
+
+
+def test_a_wheelhouse_needs_no_repository_and_holds_it_to_the_commit(workspace: Workspace, python: Path) -> None:
+    commit = plain(workspace)
+    stack_of(workspace, f"plain={commit}")
+    workspace.locked()
+    house = workspace.root / "house"
+    assert workspace.run("bundle", "demo", str(house)).status == 0
+    (workspace.root / "git").rename(workspace.root / "gone")
+    assert failed(install(workspace, python)) == (
+        f"error: commit {commit} could not be fetched from file://<root>/git/plain\n"
+        "hint: where there is a network: ascend-lock bundle demo DIR, then install.sh --wheelhouse DIR\n"
+    )
+    file = house / "git" / f"plain-{commit[:12]}.bundle"
+    content = file.read_bytes()
+    file.write_bytes(content[:-40] + bytes(40))
+    assert failed(install(workspace, python, "--wheelhouse", str(house))) == (
+        f"error: <root>/house/git/plain-{commit[:12]}.bundle does not hold commit {commit} whole\n"
+        "hint: bundle it again\n"
+    )
+    # a file that calls another commit by this one's name
+    liar = Repository(workspace.root / "liar")
+    liar.commit({"a": ""})
+    liar.git("update-ref", f"refs/ascend-lock/{commit}", "HEAD")
+    liar.git("bundle", "create", "--quiet", str(file), f"refs/ascend-lock/{commit}")
+    assert failed(install(workspace, python, "--wheelhouse", str(house))) == (
+        f"error: file://<root>/git/plain has no commit {commit}\n"
+    )
+    file.write_bytes(content)
+    assert install(workspace, python, "--wheelhouse", str(house)).status == 0
+    assert installed(python) == {"plain": "1.0"}
+
+
+# --- interrupted
+
+
+def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace: Workspace, python: Path) -> None:
+    """The plugin rewrites the other while it is built, and then its build fails."""
+    site = python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
+    target, fail = site / "plain_own.py", workspace.root / "fail"
+    build = f"grep '^x = 1$' {target} && echo 'x = 2' > {target} && test ! -e {fail} && python backend/tinybuild.py\n"
+    plugin = repository(workspace, "a-plugin")
+    files = tree("a-plugin", "1.0", {"build.sh": build})
+    files["backend/tinybuild.py"] += "\nif __name__ == '__main__':\n    build_wheel('.')\n"
+    commits = {"plain": plain(workspace), "a-plugin": plugin.commit(files)}
+    more = "rewrites = ['plain', 'nosuch']\nsteps = [{ run = ['sh', 'build.sh'], wheels = '*.whl' }]"
+    workspace.facts("a-plugin", fact(plugin, commits["a-plugin"], more=more))
+    stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
+    workspace.locked()
+    assert [stage["pins"] for stage in workspace.content()["stage"]] == [["plain"], ["a-plugin"]]
+    fail.touch()
+    assert install(workspace, python).status != 0
+    assert (installed(python), target.read_text()) == ({"plain": "1.0"}, "x = 2\n")
+    fail.unlink()
+    run = install(workspace, python)
+    assert run.status == 0, run
+    assert "a-plugin rewrites files of plain: all of them are installed again" in run.stdout
+    assert (installed(python), target.read_text()) == ({"a-plugin": "1.0", "plain": "1.0"}, "x = 2\n")
+
+
+# --- absent
+
+
+def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    index.add_wheel("triton", "3.0", files={"triton/__init__.py": "name = 'triton'\n", "triton/own.py": ""})
+    index.add_wheel("triton-ascend", "3.2", files={"triton/__init__.py": "name = 'triton-ascend'\n"})
+    index.add_wheel("xgrammar", "1.0", requires=["triton"])
+    index.add_wheel("timm", "1.0")
+    index.add_wheel("sglang", "1.0", requires=["timm>=1", "xgrammar"])
+    workspace.facts("triton-ascend", "[[absent]]\nwithout = 'triton'\nreason = \"both own `triton` $(touch pwned)\"\n")
+    workspace.stack(
+        "sglang",
+        "triton-ascend",
+        target=HERE,
+        more='[[absent]]\npackage = "timm"\nreason = "text only"\n[check]\nimports = ["triton"]\n',
+    )
+    workspace.locked()
+    content = workspace.content()
+    assert workspace.pins() == {"sglang": "1.0", "triton-ascend": "3.2", "xgrammar": "1.0"}
+    assert [(row["name"], row["because"]) for row in content["absent"]] == [
+        ("timm", "matrices/stacks/demo.toml:12"),
+        ("triton", "triton-ascend-absent-1"),
+    ]
+    assert [(row["package"], row["dropped"], row["fact"]) for row in content["override"]] == [
+        ("sglang", "timm>=1", "matrices/stacks/demo.toml:12"),
+        ("xgrammar", "triton", "triton-ascend-absent-1"),
+    ]
+    assert "# timm must not be there: text only" in workspace.read("requirements.txt")
+    assert install(workspace, python).status == 0
+    right = installed(python)
+    # somebody installs them, over what is there
+    assert execute(workspace, [str(python), "-m", "pip", "install", "--no-deps", "triton", "timm"]).status == 0
+    assert value(python, "triton", "name") == "triton"
+    run = install(workspace, python)
+    assert run.status == 0, run
+    assert installed(python) == right
+    assert value(python, "triton", "name") == "triton-ascend"
+    assert not list(workspace.root.rglob("pwned"))

@@ -1,0 +1,188 @@
+"""Laws of what comes from no index and of what must be absent: each such problem is a plain one in disguise.
+
+The plain world is written down by definition here, and judged by brute force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version as Pep440
+
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.origin import StackLine
+from resolver.model.problem import Absence, Ask, Problem
+from resolver.model.recipe import Recipe
+from resolver.model.requirement import Requirement as Need
+from resolver.model.resolution import Resolution
+from resolver.model.source import Source
+from resolver.solve.check import check
+from resolver.solve.complete import CompleteEngine, Unsatisfiable
+from resolver.solve.gather import gather
+from resolver.solve.solver import solve
+from resolver.solve.universe import Universe
+from tests import problems
+from tests.property.bruteforce import BruteForce
+from tests.property.worlds import Version, World, worlds
+
+_COMMIT = "c0ffee" * 6 + "cafe"
+
+
+@dataclass(frozen=True)
+class Disguised:
+    """A world whose `sources` come from a commit, and in which `absent` and facts of absence hold."""
+
+    world: World
+    sources: Mapping[str, str]  # project -> which of its releases
+    absent: tuple[str, ...]
+    facts: tuple[facts.Absent, ...]
+
+    def problem(self) -> Problem:
+        """What the solver is asked."""
+        plain = replace(self.world, facts=(*self.world.facts, *self.facts)).problem()
+        url = f"git+https://example.test/{{}}@{_COMMIT}"
+        asks = [
+            Ask(need=Need(name=text.name(name), url=url.format(name)), origin=StackLine(f"{name} @ {url}", "stack:1"))
+            for name in sorted(self.sources)
+        ]
+        sources = {
+            url.format(name): Source(
+                name=text.name(name),
+                url=f"https://example.test/{name}",
+                commit=_COMMIT,
+                recipe=Recipe(
+                    version=Pep440(version),
+                    requires=self.world.projects[name][version].requires,
+                    build_requires=(),
+                ),
+                fact=None,
+            )
+            for name, version in self.sources.items()
+        }
+        absent = tuple(Absence(package=text.name(name), reason="so", where="stack:9") for name in self.absent)
+        stack = replace(plain.stack, asks=(*plain.stack.asks, *asks), absent=absent)
+        return replace(plain, stack=stack, sources=sources)
+
+    def plain(self) -> World:
+        """The same without disguise: one release where a source is, and nobody asks for what must be absent."""
+        projects = {
+            name: {self.sources[name]: Version(releases[self.sources[name]].requires)}
+            if name in self.sources
+            else releases
+            for name, releases in self.world.projects.items()
+        }
+        asks = (*self.world.asks, *sorted(self.sources))
+        gone, kept = set(self.absent), []
+        for fact in self.facts:
+            lines = [line for line in map(_read, asks) if line is not None]
+            about = [line.specifier for line in lines if line.name == fact.package]
+            admitted = [v for v in projects[fact.package] if all(s.contains(v, prereleases=True) for s in about)]
+            wanted = any(line.name == fact.other for line in lines)
+            if about and admitted and not wanted and all(fact.speaks_of(Pep440(v)) for v in admitted):
+                gone.add(fact.other)
+            kept.append(problems.collides(fact.package, str(fact.versions[0]), fact.other, fact.module))
+        return World(
+            projects={
+                name: {
+                    version: replace(release, requires=_without(release.requires, gone))
+                    for version, release in rows.items()
+                }
+                for name, rows in projects.items()
+            },
+            asks=asks,
+            facts=(*(_fact_without(fact, gone) for fact in self.world.facts), *kept),
+            prereleases=self.world.prereleases,
+            system=self.world.system,
+        )
+
+
+def _read(line: str) -> Requirement | None:
+    try:
+        return Requirement(line)
+    except InvalidRequirement:
+        return None
+
+
+def _without(lines: tuple[str, ...], gone: set[str]) -> tuple[str, ...]:
+    return tuple(line for line in lines if (need := _read(line)) is None or need.url or need.name not in gone)
+
+
+def _fact_without(fact: facts.Fact, gone: set[str]) -> facts.Fact:
+    if isinstance(fact, facts.Requires):
+        return replace(fact, needs=tuple(need for need in fact.needs if getattr(need, "name", "") not in gone))
+    if isinstance(fact, facts.Replaces):
+        return replace(fact, add=tuple(need for need in fact.add if getattr(need, "name", "") not in gone))
+    return fact
+
+
+@st.composite
+def disguised(draw: st.DrawFn) -> Disguised:
+    world = draw(worlds())
+    names = sorted(world.projects)
+    asked = {need.name for line in world.asks if (need := _read(line)) is not None}
+    taken = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
+    sources = {name: draw(st.sampled_from(sorted(world.projects[name]))) for name in taken}
+    free = [name for name in names if name not in asked and name not in sources]
+    absent = draw(st.lists(st.sampled_from(free), max_size=1)) if free else []
+    stated = []
+    for number in range(draw(st.integers(0, 2))):
+        owner, other = draw(st.permutations(names))[:2]
+        versions = draw(st.sampled_from(("", ">=2", "<3", "==1")))
+        common = problems.excludes(owner, versions)
+        stated.append(
+            facts.Absent(
+                id=f"absent-{number}",
+                package=canonicalize_name(owner),
+                versions=(SpecifierSet(versions),),
+                reason="so",
+                strength=common.strength,
+                source="a test",
+                checked=common.checked,
+                where=f"facts/{owner}.toml:{number}",
+                other=canonicalize_name(other),
+            )
+        )
+    return Disguised(world, sources, tuple(absent), tuple(stated))
+
+
+def _pins(resolution: Resolution) -> dict[str, str]:
+    return {pin.name: str(pin.version) for pin in resolution.pins}
+
+
+def _extras(resolution: Resolution) -> dict[str, set[str]]:
+    return {pin.name: set(pin.extras) for pin in resolution.pins}
+
+
+@settings(max_examples=120)
+@given(disguised())
+def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
+    problem, catalog, brute = disguised.problem(), disguised.world.catalog(), BruteForce(disguised.plain())
+    solved = solve(problem, catalog)
+    if isinstance(solved, Resolution):
+        event("solved")
+        assert brute.faults(_pins(solved), _extras(solved)) == []
+        assert check(problem, solved, catalog) == []
+        assert all(pin.release.source is not None for pin in solved.pins if pin.name in disguised.sources)
+    else:
+        event("conflict")
+        assert not brute.satisfiable()
+
+
+@settings(max_examples=120)
+@given(disguised())
+def test_the_complete_engine_alone_agrees(disguised: Disguised) -> None:
+    universe, brute = Universe(disguised.problem(), disguised.world.catalog()), BruteForce(disguised.plain())
+    engine = CompleteEngine(universe)
+    try:
+        found = gather(universe, engine.solve(), engine="complete", rounds=engine.rounds)
+    except Unsatisfiable:
+        assert not brute.satisfiable()
+    else:
+        assert brute.faults(_pins(found), _extras(found)) == []

@@ -1,0 +1,56 @@
+"""Real git repositories on this machine, made on the fly and fetched by file://."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+# Nothing of the machine's own settings, and the same commits at any time.
+_ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "HOME": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_NAME": "A",
+    "GIT_AUTHOR_EMAIL": "a@example.test",
+    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
+    "GIT_COMMITTER_NAME": "A",
+    "GIT_COMMITTER_EMAIL": "a@example.test",
+    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+}
+
+
+class Repository:
+    """The repository in `folder`, which is made unless it is not `new`. Each `commit` replaces the whole tree."""
+
+    def __init__(self, folder: Path, *, new: bool = True) -> None:
+        self.folder = folder
+        if new:
+            folder.mkdir(parents=True)
+            self.git("init", "--quiet", "--initial-branch=main")
+
+    @property
+    def url(self) -> str:
+        """The address that a stack names."""
+        return f"file://{self.folder}"
+
+    def git(self, *arguments: str) -> str:
+        """What git answers."""
+        command = ["git", "-C", str(self.folder), *arguments]
+        done = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def commit(self, files: Mapping[str, str], *, tag: str = "") -> str:
+        """A commit with these files, and no others; its name in full."""
+        for path in [path for path in self.folder.iterdir() if path.name != ".git"]:
+            self.git("rm", "-rqf", "--", path.name)
+        for name, text in files.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", f"tree of {len(files)}")
+        if tag:
+            self.git("tag", "--annotate", "--message", tag, tag)
+        return self.git("rev-parse", "HEAD")

@@ -1,0 +1,276 @@
+"""Direct references, `[[sources]]` and `[[absent]]`: what they mean, and every way to write them wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from resolver.errors import InputError
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load
+from resolver.model import fact as facts
+from resolver.model.direct import Direct, same_repository
+from resolver.model.problem import Problem
+from resolver.model.recipe import Comment, Move, Recipe, Run
+
+COMMIT = "ccd7d934" + "0" * 32
+HEAD = '[defaults]\nstrength = "documented"\nsource = "a guide"\nchecked = 2026-11-20\n\n'
+SOURCE = f"""\
+[[sources]]
+git = "https://example.org/verl.git"
+commit = "{COMMIT}"
+version = "0.6.0.dev0"
+requires = ["numpy<2"]
+build-requires = ["setuptools>=64"]
+reason = "the guide names it"
+"""
+
+
+def problem(folder: Path, *requires: str, more: str = "", facts: str = "") -> Problem:
+    """A stack of these lines on one line (the fourth), with a file of facts about verl."""
+    (folder / "stacks").mkdir()
+    (folder / "facts").mkdir()
+    rows = ", ".join(f"'{line}'" for line in requires)
+    (folder / "stacks" / "s.toml").write_text(
+        f'[stack]\nname = "s"\nsummary = "a test"\nrequires = [{rows}]\n\n'
+        f'[target]\npython = "3.11"\nplatform = "linux-aarch64"\n\n{more}'
+    )
+    (folder / "facts" / "verl.toml").write_text(HEAD + facts)
+    return compile_problems(load("s", folder))[0]
+
+
+def message(folder: Path, *requires: str, more: str = "", facts: str = "") -> str:
+    with pytest.raises(InputError) as caught:
+        problem(folder, *requires, more=more, facts=facts)
+    return str(caught.value)
+
+
+# --- what they mean
+
+
+def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
+    row = SOURCE.replace("[[sources]]", "[[sources]]\nref = 'v0.5.0-716-gccd7d934'\nsubdirectory = 'python/'") + (
+        "requires-python = '>=3.10'\nrequires-from = ['python/pyproject.toml']\nisolation = false\neditable = true\n"
+        "env = { B = '{version}', A = '1' }\nrewrites = ['Verl_X']\n"
+        "steps = [{ move = 'a.toml', to = 'python/pyproject.toml' }, { comment = '^torch', in = 'r.txt' }]\n"
+    )
+    (fact,) = problem(tmp_path, "verl", facts=row).facts
+    assert isinstance(fact, facts.Sources)
+    assert (fact.git, fact.commit, fact.ref) == ("https://example.org/verl.git", COMMIT, "v0.5.0-716-gccd7d934")
+    assert (fact.id, fact.where, fact.subdirectory) == ("verl-sources-1", "matrices/facts/verl.toml:6", "python")
+    assert fact.requires_from == ("python/pyproject.toml",)
+    assert fact.recipe == Recipe(
+        version=Version("0.6.0.dev0"),
+        requires=("numpy<2",),
+        requires_python=">=3.10",
+        build_requires=("setuptools>=64",),
+        isolation=False,
+        editable=True,
+        env=(("A", "1"), ("B", "{version}")),
+        steps=(Move("a.toml", "python/pyproject.toml"), Comment("^torch", "r.txt")),
+        rewrites=("verl-x",),
+    )
+
+
+def test_a_script_that_builds_the_wheel_is_the_last_step(tmp_path: Path) -> None:
+    row = SOURCE + "steps = [{ run = ['bash', 'build.sh', '-a', 'memory-saver'], wheels = 'output/verl*.whl' }]\n"
+    (fact,) = problem(tmp_path, "verl", facts=row).facts
+    assert isinstance(fact, facts.Sources)
+    assert fact.recipe.script == Run(("bash", "build.sh", "-a", "memory-saver"), "output/verl*.whl")
+
+
+def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> None:
+    fact = '[[absent]]\nversions = "<1"\nwithout = "Timm"\nreason = "text only"\n'
+    found = problem(
+        tmp_path, "verl", more='[[absent]]\npackage = "Torch_Vision"\nreason = "no\\n pictures"\n', facts=fact
+    )
+    assert [(row.package, row.reason, row.where) for row in found.stack.absent] == [
+        ("torch-vision", "no pictures", "matrices/stacks/s.toml:10")
+    ]
+    (absent,) = found.facts
+    assert isinstance(absent, facts.Absent)
+    assert (absent.package, absent.other, absent.speaks_of(Version("0.9"))) == ("verl", "timm", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("git+https://h/a/b.git@v1", Direct("https://h/a/b.git", "v1")),
+        ("git+ssh://git@h/a.git@v0.5.0-716-gccd7d934", Direct("ssh://git@h/a.git", "v0.5.0-716-gccd7d934")),
+        ("git+file:///srv/a@refs/x#subdirectory=python/a", Direct("file:///srv/a", "refs/x", "python/a")),
+        ("git+https://h:8443/~u/a@ccd7d93", Direct("https://h:8443/~u/a", "ccd7d93")),
+    ],
+)
+def test_addresses(text: str, expected: Direct) -> None:
+    assert Direct.parse(text) == expected
+
+
+def test_addresses_of_one_repository() -> None:
+    assert same_repository("https://GitHub.com/a/b.git", "https://github.com/a/b/")
+    assert not same_repository("https://github.com/a/b", "https://github.com/a/B")
+    assert not same_repository("https://github.com/a/b", "ssh://github.com/a/b")
+
+
+# --- what is wrong with a line of the stack
+
+_PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("verl @ https://h/verl-1.whl", "only git repositories are followed: git+https://host/path@COMMIT"),
+        ("verl @ git+https://h/verl.git", "it names no commit or tag: git+https://host/path@COMMIT"),
+        ("verl @ git+ssh://git@h/verl.git", "it names no commit or tag: git+https://host/path@COMMIT"),
+        (
+            "verl @ git+https://me:s3cret@h/verl.git@v1",
+            "the address has credentials in it; a file is no place for them: git has credential helpers",
+        ),
+        (
+            "verl @ git+https://s3cret@h/verl.git@v1",
+            "the address has credentials in it; a file is no place for them: git has credential helpers",
+        ),
+        (
+            "verl @ git+ssh://git:s3cret@h/verl.git@v1",
+            "the address has credentials in it; a file is no place for them: git has credential helpers",
+        ),
+        ("verl @ git+http://h/verl.git@v1", "only https, ssh, file are asked, not `http`"),
+        ("verl @ git+ext::sh@h/x@v1", "only https, ssh, file are asked, not `ext`"),
+        ("verl @ git+https://h/$(touch${IFS}x)@v1", "the address has characters that no address of a repository needs"),
+        ("verl @ git+https://h/a;b@v1", "the address has characters that no address of a repository needs"),
+        ("verl @ git+https:///a@v1", "the address has characters that no address of a repository needs"),
+        ("verl @ git+ssh://-oProxyCommand=x/a@v1", "the address has characters that no address of a repository needs"),
+        ("verl @ git+https://h/a@--upload-pack=x", "what stands after @ is no commit or tag"),
+        ("verl @ git+https://h/a@$(id)", "what stands after @ is no commit or tag"),
+        ("verl @ git+https://h/a@v1..v2", "what stands after @ is no commit or tag"),
+        ("verl @ git+https://h/a@v1#egg=x", "after # only subdirectory=PATH is known"),
+        ("verl @ git+https://h/a@v1#subdirectory=../x", "it is not a path inside the repository"),
+        ("verl @ git+https://h/a@v1#subdirectory=.git/hooks", "it is not a path inside the repository"),
+    ],
+)
+def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
+    told = message(tmp_path, line)
+    assert told == f"the address of `verl` is not followed\n{_PLACE}  {why}"
+    assert "s3cret" not in told
+
+
+def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None:
+    assert message(tmp_path, "verl @@ git+https://me:s3cret@h/verl.git@v1") == (
+        f"this is not a requirement\n{_PLACE}"
+        "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)"
+    )
+
+
+# --- what is wrong with a row
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "https://example.org/verl.git",
+            "https://me:s3cret@example.org/verl.git",
+            "`git` cannot be used\n  at matrices/facts/verl.toml:7: sources[0].git\n"
+            "  the address has credentials in it; a file is no place for them: git has credential helpers",
+            id="credentials",
+        ),
+        pytest.param(
+            COMMIT,
+            "ccd7d934",
+            "`commit` cannot be used\n  at matrices/facts/verl.toml:8: sources[0].commit\n"
+            "  a commit is 40 hexadecimal digits, in lower case",
+            id="short commit",
+        ),
+        pytest.param(
+            "0.6.0.dev0",
+            "g1",
+            "`g1` cannot be read\n  at matrices/facts/verl.toml:9: sources[0].version\n  Invalid version: 'g1'",
+            id="version",
+        ),
+        pytest.param(
+            'requires = ["numpy<2"]',
+            'requires = ["numpy @ git+https://h/numpy@v1"]',
+            "the requirement on `numpy` names an address\n  at matrices/facts/verl.toml:10: sources[0].requires[0]\n"
+            "  only a stack's own `requires` may say that a project comes from no index\n"
+            "hint: name a release of the project instead",
+            id="address",
+        ),
+        pytest.param(
+            'build-requires = ["setuptools>=64"]\n',
+            "",
+            "the key `build-requires` is missing\n  at matrices/facts/verl.toml:6: sources[0]\n"
+            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, git, commit, ref,"
+            " subdirectory, version, requires, requires-from, drop, requires-python, build-requires, isolation,"
+            " editable, env, steps, rewrites",
+            id="build-requires",
+        ),
+        pytest.param(
+            "reason =",
+            'requires-from = ["../x"]\nreason =',
+            "`requires-from` cannot be used\n  at matrices/facts/verl.toml:12: sources[0].requires-from[0]\n"
+            "  it is not a path inside the repository",
+            id="path",
+        ),
+        pytest.param(
+            "reason =",
+            'steps = [{ move = "a" }]\nreason =',
+            "this is no step that is known\n  at matrices/facts/verl.toml:12: sources[0].steps[0]\n"
+            "hint: write { move, to }, { comment, in } or { run, wheels }",
+            id="half a step",
+        ),
+        pytest.param(
+            "reason =",
+            'steps = [{ move = "a", to = "/etc/x" }]\nreason =',
+            "`/etc/x` cannot be read\n  at matrices/facts/verl.toml:12: sources[0].steps[0].to\n"
+            "  it is not a path inside the repository",
+            id="move out",
+        ),
+        pytest.param(
+            "reason =",
+            'steps = [{ comment = "(", in = "r.txt" }]\nreason =',
+            "`(` is not a regular expression\n  at matrices/facts/verl.toml:12: sources[0].steps[0].comment\n"
+            "  missing ), unterminated subpattern at position 0",
+            id="regular expression",
+        ),
+        pytest.param(
+            "reason =",
+            'steps = [{ run = ["make"], wheels = "x" }, { move = "a", to = "b" }]\nreason =',
+            "a step follows the one that builds the wheel\n  at matrices/facts/verl.toml:12: sources[0].steps[1]\n"
+            "hint: the step with `run` comes last",
+            id="after the script",
+        ),
+        pytest.param(
+            "reason =",
+            'steps = [{ run = ["make"], wheels = "x" }]\neditable = true\nreason =',
+            "what a script builds is no editable install\n  at matrices/facts/verl.toml:13: sources[0].editable\n"
+            "hint: leave `editable` out, or the step that runs the script",
+            id="editable script",
+        ),
+    ],
+)
+def test_a_source(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    assert SOURCE.count(old) == 1
+    assert message(tmp_path, "verl", facts=SOURCE.replace(old, new)) == expected
+
+
+def test_a_fact_cannot_keep_its_own_project_out(tmp_path: Path) -> None:
+    assert message(tmp_path, "verl", facts='[[absent]]\nwithout = "verl"\nreason = "x"\n') == (
+        "`verl` cannot be absent where it is\n  at matrices/facts/verl.toml:7: absent[0].without"
+    )
+
+
+def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
+    assert message(tmp_path, "numpy", "Timm>=1", more='[[absent]]\npackage = "timm"\nreason = "text only"\n') == (
+        "the stack asks for `timm` and keeps it out\n  at matrices/stacks/s.toml:11: absent[0].package\n"
+        "  `Timm>=1` is asked for at matrices/stacks/s.toml:4\nhint: remove one of the two lines"
+    )
+
+
+def test_a_stack_keeps_a_project_out_once(tmp_path: Path) -> None:
+    row = '[[absent]]\npackage = "timm"\nreason = "text only"\n\n'
+    assert message(tmp_path, "numpy", more=row + row) == (
+        "`timm` is kept out twice\n  at matrices/stacks/s.toml:15: absent[1].package\n"
+        "  the other row is at matrices/stacks/s.toml:10"
+    )
