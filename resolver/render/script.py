@@ -64,7 +64,6 @@ def script(lock: Lock) -> str:
             by_path=[pin.name for pin in lock.pin if pin.label],
             git=[pin.name for pin in lock.pin if pin.git is not None],
             apart=any(pin.mode == "built-apart" for pin in lock.pin),
-            unpinned=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
             rewriting=list(_rewriting(lock)),
             all_files=" ".join(f'"$here/{_stage_path(number)}"' for number in range(1, len(stages) + 1)),
             build_file=BUILD_FILE if lock.build_pin else "",
