@@ -33,6 +33,7 @@ from resolver.model.problem import Ask, Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.source import Source
+from resolver.solve.absent import kept_out
 from resolver.solve.admits import names_prerelease, pins, satisfies
 from resolver.solve.needs import DynamicArchiveError, requirement_lines
 from resolver.solve.project import Project, of_source
@@ -107,26 +108,8 @@ class Universe:
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:
-        """What must not be there, so that requirements on it do not count: the stack's rows, and facts in force.
-
-        A fact is in force where the stack itself names its project, every release that those lines
-        admit is one that it speaks of, and the stack does not ask for the other. The value names the row.
-        """
-        found = {row.package: row.where for row in self.problem.stack.absent}
-        for fact in self.problem.facts:
-            if not isinstance(fact, facts.Absent) or self.problem.asked(fact.other):
-                continue
-            asks = [ask.need for ask in self.problem.asked(fact.package)]
-            if not asks:
-                continue
-            project = self.project(fact.package)
-            mask = project.all
-            for need in asks:
-                mask &= project.mask(need.specifier) if isinstance(need, Requirement) else mask
-            releases = [project.versions[position] for position in project.positions(mask)]
-            if releases and all(map(fact.speaks_of, releases)):
-                found.setdefault(fact.other, fact.id)
-        return found
+        """What must not be there, and the row that says so: requirements on it do not count."""
+        return kept_out(self.problem, self.project)
 
     # --- what there is
 

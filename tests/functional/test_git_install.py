@@ -109,7 +109,7 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
                     f"python/{path}": text for path, text in tree("edited", "1.0", {"edited_own.py": "x = 1\n"}).items()
                 },
                 "python/pyproject.toml": "this is no TOML",
-                "other.toml": tree("", "")["pyproject.toml"],
+                "other.toml": tool,
                 "python/run.txt": "base\ntorch==9\ntorchvision\nbase2\n",
             }
         ),
@@ -133,7 +133,9 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
         """
     workspace.facts(
         "edited",
-        fact(edited, commits["edited"], more=steps).replace("requires = []", "requires = ['wheel ; extra == \"x\"']"),
+        fact(edited, commits["edited"], more=steps, build='["tinybuild"]').replace(
+            "requires = []", "requires = ['wheel ; extra == \"x\"']"
+        ),
     )
     index.add_wheel("wheel", "1.0")
     stack_of(workspace, *(f"{name}{'[x]' if name == 'edited' else ''}={commit}" for name, commit in commits.items()))

@@ -1,0 +1,137 @@
+"""What a fact says of a commit, held against the commit's own files; or why it has to be trusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from packaging.markers import Marker
+from packaging.requirements import InvalidRequirement
+
+from resolver.catalog import pyproject
+from resolver.catalog.git import Repositories, Unreachable
+from resolver.catalog.metadata import Release
+from resolver.catalog.protocol import UnusableFile
+from resolver.errors import InputError
+from resolver.model import text
+from resolver.model.fact import Sources
+from resolver.model.recipe import Comment, Move
+
+_NOT_READ = "the repository was not read, so what it needs rests on the fact `{id}` alone"
+_NOT_SAID = "no file of the repository was compared, so what it needs rests on the fact `{id}` alone"
+_FILE = "pyproject.toml"
+_COMMENT = re.compile(r"(^|\s)#.*$")
+
+
+def trust_in(fact: Sources, repositories: Repositories) -> str:
+    """Hold a fact against the files that it names: empty, or why it is trusted where they were not read or say nothing.
+
+    Raises InputError where it is not what they say.
+    """
+    stated: dict[str, set[str]] = {}
+    silent = not fact.requires_from
+    try:
+        for path in fact.requires_from:
+            lines = _lines(fact, path, repositories)
+            if lines is None:
+                silent = True
+            else:
+                stated[path] = lines
+    except Unreachable:
+        return _NOT_READ.format(id=fact.id)
+    if not stated:
+        return _NOT_SAID.format(id=fact.id)
+    own = {_normal(line) for line in fact.recipe.requires}
+    said = own  # as far as the files could say it: requirements files know no extras
+    if not any(path.endswith(_FILE) for path in stated):
+        said = {_normal(line) for line in fact.recipe.requires if not _extras(line)}
+    wanted = {(line, path) for path, lines in stated.items() for line in lines}
+    wanted = {(line, path) for line, path in wanted if text.requirement(line).name not in fact.recipe.drop}
+    missing = sorted(f"{path} has `{line}`" for line, path in wanted if line not in own)
+    said = {line for line in said if text.requirement(line).name not in fact.recipe.drop}
+    extra = [] if silent else sorted(f"the fact has `{line}`" for line in said - {line for line, _ in wanted})
+    if missing or extra:
+        raise InputError(
+            f"the fact `{fact.id}` is not what the repository says",
+            where=f"{fact.where} and {fact.git}@{fact.commit}",
+            why="; ".join([*missing, *extra]),
+            hint="correct `requires`, or what `steps` change; name in `drop` what the fact leaves out on purpose",
+        )
+    return ""
+
+
+def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | None:
+    """The requirements that a file says, as far as the fact speaks of their extras; None where it is not static."""
+    content = _patched(fact, path, repositories)
+    try:
+        if path.rpartition("/")[2] == _FILE:
+            found = pyproject.read(content.encode(), Release(path, fact.package, ""))
+            if found.metadata is None:
+                return None
+            extras = {extra for line in fact.recipe.requires for extra in _extras(line)}
+            lines = [line for line in found.metadata.requires_dist if _extras(line) <= extras]
+        elif path.endswith((".txt", ".in")):
+            lines = list(_listed(fact, path, content))
+        else:
+            return None
+        return {_normal(line) for line in lines}
+    except (UnusableFile, InvalidRequirement) as error:
+        raise InputError(
+            f"`{path}` at the commit of the fact `{fact.id}` cannot be read",
+            where=f"{fact.where} and {fact.git}@{fact.commit}",
+            why=str(error).partition("\n")[0],
+        ) from None
+
+
+def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
+    """A file as it is after the fact's steps. Raises InputError where there is none, or a step finds nothing."""
+    at = path
+    patterns = []
+    for step in reversed(fact.recipe.steps):
+        match step:
+            case Move() if step.after == at:
+                at = step.before
+            case Comment() if step.file == at:
+                patterns.append(step.pattern)
+            case _:
+                pass
+    content = repositories.read(fact.git, fact.commit, at)
+    if content is None:
+        raise InputError(
+            f"the commit has no file `{at}`", where=fact.where, why=f"{fact.git}@{fact.commit}", hint="see its tree"
+        )
+    lines = content.decode("utf-8", "replace").splitlines()
+    for pattern in reversed(patterns):
+        found = [re.search(pattern, line) is not None for line in lines]
+        if not any(found):
+            raise InputError(f"no line of `{at}` has `{pattern}`", where=fact.where, why=f"{fact.git}@{fact.commit}")
+        lines = [f"# {line}" if hit else line for line, hit in zip(lines, found, strict=True)]
+    return "\n".join(lines)
+
+
+def _listed(fact: Sources, path: str, content: str) -> Iterator[str]:
+    """The lines of a requirements file. Other files that it includes must be named, too; where from is no matter."""
+    for raw in content.replace("\\\n", " ").splitlines():
+        line = _COMMENT.sub("", raw).strip()
+        option = re.match(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)", line)
+        if option is not None:
+            folder = path.rpartition("/")[0]
+            if f"{folder}/{option[2]}".lstrip("/") not in fact.requires_from:
+                raise UnusableFile(f"it has the line `{line}`, and `requires-from` does not name that")
+        elif line and not line.startswith("-"):
+            yield line
+
+
+def _normal(line: str) -> str:
+    need = text.requirement(line)
+    return str(replace(need, extras=tuple(sorted(need.extras))))
+
+
+def _extras(line: str) -> frozenset[str]:
+    """The extras that a line's marker names."""
+    marker = line.partition(";")[2]
+    return frozenset(
+        text.name(name)
+        for name in re.findall(r"""extra\s*==\s*["']([^"']+)["']""", str(Marker(marker)) if marker else "")
+    )
