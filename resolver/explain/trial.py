@@ -27,6 +27,7 @@ from resolver.solve.universe import Universe
 
 _SEARCH_ROUNDS = 1_000
 _TRIAL_SHARE = 1 / 6  # of the time for all
+_SHOWN = 10  # pins that are told of a way out
 
 Tick = Callable[[int, int], None]
 
@@ -137,7 +138,8 @@ def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequen
     Warnings about a release that the wish itself pins are left out: they are nothing that the change brings.
     """
     asked = [ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)]
-    shown = dict.fromkeys([*asked, *matter])
+    known = dict.fromkeys([*asked, *matter])
+    shown = known if len(known) <= _SHOWN else list(dict.fromkeys([*matter, *asked]))[:_SHOWN]
     return Environment(
         name=name,
         requires=tuple(ask.origin.text for ask in resolution.problem.stack.asks),

@@ -39,7 +39,11 @@ _PAIRWISE = 5
 
 
 class Clauses:
-    """One problem's clauses. Those that stand on `relaxed` grounds do not count."""
+    """One problem's clauses. Those that stand on `relaxed` grounds do not count.
+
+    A pre-release or a yanked release is taken only where a requirement names it, and any release that
+    was not read yet may have such a requirement. Unless `reading` is set they are taken to have none.
+    """
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
@@ -60,6 +64,9 @@ class Clauses:
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
         self._opened: dict[Candidate, None] = {}
+        self._guards: list[int] = []  # each stands for a release that was not read and may give leave
+        self._unread: set[int] = set()
+        self.reading = False
         for edge in universe.roots():
             self._add(None, edge)
 
@@ -156,8 +163,11 @@ class Clauses:
         assert base is not None  # noqa: S101  it is there where the extra is
         return base
 
-    def rule_out(self, ground: Ground, candidate: Candidate, unless: Iterable[int]) -> None:
-        """On a ground, no candidate of this kind is taken, unless one of these variables holds."""
+    def rule_out(self, ground: Ground, candidate: Candidate, unless: Iterable[int], unread: Sequence[int]) -> None:
+        """On a ground, no candidate of this kind is taken, unless one of these variables holds.
+
+        Those that are `unread` count only where they are asked for: see `reading`.
+        """
         assert isinstance(candidate.chosen, Release)  # noqa: S101  policies are about releases
         variable = self.variable(candidate)
         row = (candidate.package, candidate.chosen.position, variable)
@@ -165,7 +175,14 @@ class Clauses:
             self.absent[ground].append(row)
         # a line that is relaxed now may give leave when it is not
         lines = [name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, Line)]
-        self._rule([ground], [-variable, *unless, *lines])
+        if unread:
+            guard = self._fresh()
+            self._guards.append(guard)
+            self._unread.update(unread)
+            self._solver.add_clause([-guard, *unread])
+            self._rule([ground], [-variable, *unless, *lines, guard])
+        else:
+            self._rule([ground], [-variable, *unless, *lines])
 
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds whatever is relaxed."""
@@ -187,7 +204,13 @@ class Clauses:
             selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
         else:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
-        return bool(self._solver.solve(assumptions=[*assumed, *selectors]))
+        guards = () if self.reading else [-guard for guard in self._guards]
+        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
+
+    @property
+    def unread(self) -> int:
+        """How many releases that were not read could give the leave that something was ruled out for the lack of."""
+        return sum(1 for variable in self._unread if self._candidates[variable] not in self._opened)
 
     def chosen(self) -> dict[Package, Candidate]:
         """The candidates of the last satisfiable answer."""

@@ -26,6 +26,7 @@ from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
+_MOST_UNREAD = 400  # releases that are read only to see whether one of them asks for a pre-release
 _AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
 
 Tick = Callable[[int, int], None]
@@ -55,7 +56,10 @@ class CompleteEngine:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
         while True:
             if not self.clauses.satisfiable():
-                raise Unsatisfiable(tuple(self.clauses.minimal()))
+                if self.clauses.reading or not 0 < self.clauses.unread <= _MOST_UNREAD:
+                    raise Unsatisfiable(tuple(self.clauses.minimal()))
+                self.clauses.reading = True
+                continue
             package = self._next()
             if package is None:
                 reached = {candidate.package: candidate for candidate in self._decided}
@@ -152,7 +156,8 @@ class CompleteEngine:
 
         The clause says: not this release together with those who ask for it now,
         unless somebody else is chosen who asks for it, too, or whose metadata is
-        unknown and may. So it takes away nothing that could be allowed.
+        unknown and may. So it takes away nothing that could be allowed; those who may
+        are looked at only where nothing else is left, and they are not too many.
         """
         askers: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
         for parent in (None, *reached.values()):
@@ -174,9 +179,11 @@ class CompleteEngine:
                 other for other in self.clauses.candidates() if other not in parents and self._may_ask(other, package)
             ]
             variable = self.clauses.variable
-            unless = [*sorted(-variable(parent) for parent in parents), *(variable(other) for other in others)]
+            read = [variable(other) for other in others if self.clauses.opened(other)]
+            unread = [variable(other) for other in others if not self.clauses.opened(other)]
+            unless = [*sorted(-variable(parent) for parent in parents), *read]
             lack = Lack.YANKED if release.yanked else Lack.PRERELEASE
-            self.clauses.rule_out(Lacking(package.name, lack, ""), candidate, unless)
+            self.clauses.rule_out(Lacking(package.name, lack, ""), candidate, unless, unread)
             return True
         return False
 
