@@ -168,37 +168,47 @@ build_in() { # environment, variables and command
 # What the backend of a source archive asks for beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
 # and is not there. Without isolation pip does not ask it; with isolation pip would download it, unpinned.
 asks_beyond='
-import contextlib, importlib, os, shutil, sys, tempfile
-from importlib import metadata
-from pip._vendor.packaging.requirements import Requirement
-try:
-    import tomllib
-except ModuleNotFoundError:
-    from pip._vendor import tomli as tomllib
+import json, os, shutil, subprocess, sys, tempfile
 
+# in a process of its own: where pip was imported before, setuptools cannot be any more
+hook = """
+import contextlib, importlib, json, sys
+backend, path = json.loads(sys.argv[1])
+sys.path[:0] = path
+module, _, names = backend.partition(":")
+with contextlib.redirect_stdout(sys.stderr):
+    backend = importlib.import_module(module)
+    for name in filter(None, names.split(".")):
+        backend = getattr(backend, name)
+    asked = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])(None)
+print(json.dumps(asked))
+"""
 with tempfile.TemporaryDirectory() as folder:
     shutil.unpack_archive(sys.argv[1], folder)
-    os.chdir(os.path.join(folder, *os.listdir(folder)))
+    top = os.path.join(folder, *os.listdir(folder))
+    from importlib import metadata
+    from pip._vendor.packaging.requirements import Requirement
+    try:
+        import tomllib
+    except ModuleNotFoundError:
+        from pip._vendor import tomli as tomllib
     system = {}
-    if os.path.exists("pyproject.toml"):
-        with open("pyproject.toml", "rb") as file:
+    if os.path.exists(os.path.join(top, "pyproject.toml")):
+        with open(os.path.join(top, "pyproject.toml"), "rb") as file:
             system = tomllib.load(file).get("build-system", {})
-    sys.path[:0] = map(os.path.abspath, system.get("backend-path", []))
-    module, _, path = system.get("build-backend", "setuptools.build_meta:__legacy__").partition(":")
-    with contextlib.redirect_stdout(sys.stderr):
-        backend = importlib.import_module(module)
-        for name in filter(None, path.split(".")):
-            backend = getattr(backend, name)
-        asked = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])(None)
+    path = [os.path.join(top, part) for part in system.get("backend-path", [])]
+    told = json.dumps([system.get("build-backend", "setuptools.build_meta:__legacy__"), path])
+    asked = subprocess.run([sys.executable, "-I", "-c", hook, told], cwd=top, stdout=subprocess.PIPE)
+    if asked.returncode:
+        sys.exit(1)
     missing = []
-    for need in map(Requirement, asked):
+    for need in map(Requirement, json.loads(asked.stdout)):
         if need.marker is None or need.marker.evaluate():
             try:
                 there = need.specifier.contains(metadata.version(need.name), prereleases=True)
             except metadata.PackageNotFoundError:
                 there = False
             missing += [] if there else [str(need)]
-    os.chdir(os.sep)
 print(", ".join(missing), end="")
 '
 unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
