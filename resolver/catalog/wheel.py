@@ -5,8 +5,10 @@ from __future__ import annotations
 import zipfile
 import zlib
 from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from typing import IO, Final
 
+from resolver.catalog import directory
 from resolver.catalog.guarded import Guarded, TooLargeError
 from resolver.catalog.metadata import Release
 from resolver.catalog.protocol import UnusableFile
@@ -90,12 +92,17 @@ class Sparse:
 def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
     """The METADATA of a wheel; raises UnusableFile, and MissingSpanError for a Sparse one."""
     source = wheel if isinstance(wheel, Sparse) else Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
+    require = wheel.require if isinstance(wheel, Sparse) else lambda start, end: None  # noqa: ARG005
     try:
+        found = _quickly(source, release, require)
+        if found is not None:
+            return found
         with zipfile.ZipFile(source) as archive:
-            info = _member(archive, release)
-            if isinstance(wheel, Sparse):
-                start = info.header_offset
-                wheel.require(start, start + _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)
+            info = archive.getinfo(_member(archive.namelist(), release))
+            if info.file_size > METADATA_LIMIT:
+                raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
+            start = info.header_offset
+            require(start, start + _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)
             with archive.open(info) as member:
                 content = member.read(METADATA_LIMIT + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
@@ -107,20 +114,25 @@ def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
     return content
 
 
-def _member(archive: zipfile.ZipFile, release: Release) -> zipfile.ZipInfo:
+def _quickly(source: Sparse | Guarded, release: Release, require: Callable[[int, int], object]) -> bytes | None:
+    """The same of a wheel that is plain and as it should be; None of any other."""
+    entries = {entry.name: entry for entry in directory.entries(source, ".dist-info/METADATA", DIRECTORY_LIMIT) or ()}
+    if not entries:
+        return None
+    return directory.content(source, entries[_member(entries, release)], METADATA_LIMIT, require)
+
+
+def _member(names: Iterable[str], release: Release) -> str:
     """METADATA in the one .dist-info folder of the project, whatever the spelling of its name, as pip has it."""
     found = {}
-    for name in archive.namelist():
+    for name in names:
         folder, _, rest = name.partition("/")
         if rest == "METADATA" and folder.endswith(".dist-info"):
             distribution, _, version = folder.removesuffix(".dist-info").rpartition("-")
             if text.name(distribution) == release.project:
                 found[name] = version
     exact = [name for name, version in found.items() if text.version(version) == text.version(release.version)]
-    names = exact if len(exact) == 1 else list(found)
-    if len(names) != 1:
-        raise UnusableFile(f"{release.filename} has {len(names) or 'no'} .dist-info folders of {release.project}")
-    info = archive.getinfo(names[0])
-    if info.file_size > METADATA_LIMIT:
-        raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
-    return info
+    chosen = exact if len(exact) == 1 else list(found)
+    if len(chosen) != 1:
+        raise UnusableFile(f"{release.filename} has {len(chosen) or 'no'} .dist-info folders of {release.project}")
+    return chosen[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
+from resolver.catalog import wheel as wheel_module
+from resolver.catalog.guarded import Guarded
 from resolver.catalog.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.wheel import MissingSpanError, Sparse, read_metadata
@@ -107,3 +110,46 @@ def test_a_sparse_file_has_what_was_added_and_no_more(spans: list[tuple[int, int
     else:
         with pytest.raises(MissingSpanError):
             sparse.read(length)
+
+
+# --- the quick way, which must never say anything else than zipfile
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("change", ["none", "comment", "cut", "front", "other name", "checksum", "hidden", "twice"])
+def test_a_quick_look_finds_what_zipfile_finds(change: str, compression: int) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a name that is there already
+        archive.writestr("demo/__init__.py", b"x" * 1000)
+        archive.writestr("demo-1.0.dist-info/METADATA", b"Name: demo\n" * 50)
+        if change == "twice":
+            archive.writestr("demo-1.0.dist-info/METADATA", b"Name: other\n")
+        if change == "hidden":
+            archive.writestr("demo-1.0.dist-info/METADATA?x", b"Name: other\n")
+        archive.comment = b"!" if change == "comment" else b""
+    content = bytearray(stream.getvalue().replace(b"METADATA?x", b"METADATA\0x"))
+    listed = content.rindex(b"demo-1.0.dist-info/METADATA", 0, content.rindex(b"PK"))
+    match change:
+        case "cut":
+            del content[50]
+        case "front":
+            content[:0] = b"#!/bin/sh\n"
+        case "other name":
+            content[content.index(b"demo-1.0.dist-info")] = ord("x")
+        case "checksum":
+            content[listed - 46 + 16] ^= 1
+        case _:
+            pass
+    release = Release("demo-1.0-py3-none-any.whl", NormalizedName("demo"), "1.0")
+    quick = wheel_module._quickly(Guarded(io.BytesIO(content), one_read=1 << 20, position=1 << 62), release, print)
+    assert (quick is not None) == (change in ("none", "twice") and compression != zipfile.ZIP_LZMA)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            expected = archive.read("demo-1.0.dist-info/METADATA")
+    except zipfile.BadZipFile:
+        with pytest.raises(UnusableFile):
+            read_metadata(io.BytesIO(content), release)
+    else:
+        assert quick in (None, expected)
+        assert read_metadata(io.BytesIO(content), release) == expected

@@ -1,0 +1,103 @@
+"""One member of a zip, found in its list of members without an object for each of ten thousand.
+
+The reading is that of `zipfile`, of the plain case only: what is not plain
+(ZIP64, comments, encryption, other compressions) or not whole is left to `zipfile`.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+_END = struct.Struct("<4s4H2LH")
+_ENTRY = struct.Struct("<4s6H3L5H2L")
+_LENGTHS = struct.Struct("<3H")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_ENCRYPTED = 0x1
+_DEFLATED = 8
+_ZIP64 = 0xFFFFFFFF
+
+
+class Source(Protocol):
+    """A file that is read at positions."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Read on."""
+        ...
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Move."""
+        ...
+
+
+class Entry(NamedTuple):
+    """A member as the list has it: name, how it is stored, and where."""
+
+    name: str
+    flags: int
+    method: int
+    checksum: int
+    packed: int
+    size: int
+    offset: int
+
+
+def entries(source: Source, ending: str, limit: int) -> list[Entry] | None:
+    """The members whose names end so, in the order of the list; None where it is not plain or longer than `limit`."""
+    total = source.seek(0, 2)
+    if total < _END.size:
+        return None
+    source.seek(total - _END.size)
+    mark, disk, first, here, count, size, offset, comment = _END.unpack(source.read(_END.size))
+    if mark != b"PK\5\6" or disk or first or comment or here != count or count == 0xFFFF:
+        return None
+    if size > limit or offset + size != total - _END.size:
+        return None
+    source.seek(offset)
+    listed = source.read(size)
+    wanted = ending.encode()
+    found = []
+    at = 0
+    while at + _ENTRY.size <= size and listed[at : at + 4] == b"PK\1\2":
+        name, extra, remark = _LENGTHS.unpack_from(listed, at + 28)
+        start = at + _ENTRY.size
+        if listed[start : start + name].endswith(wanted):
+            row = _ENTRY.unpack_from(listed, at)
+            try:
+                title = listed[start : start + name].decode("ascii")
+            except UnicodeDecodeError:
+                return None
+            found.append(Entry(title, row[3], row[4], row[7], row[8], row[9], row[16]))
+        at = start + name + extra + remark
+        count -= 1
+    whole = at == size and count == 0 and listed.count(wanted) == len(found)  # else one is hidden somewhere
+    return found if whole else None
+
+
+def content(source: Source, entry: Entry, limit: int, require: Callable[[int, int], object]) -> bytes | None:
+    """A member's content, its checksum compared; None where that is not plain, or more than `limit` bytes.
+
+    `require` is told, before it is read, from where to where the member is.
+    """
+    if entry.flags & _ENCRYPTED or entry.method not in (0, _DEFLATED) or entry.size > limit:
+        return None
+    if _ZIP64 in (entry.packed, entry.size, entry.offset):
+        return None
+    require(entry.offset, entry.offset + _LOCAL.size + len(entry.name) + 1024 + entry.packed)
+    source.seek(entry.offset)
+    head = source.read(_LOCAL.size)
+    if len(head) != _LOCAL.size or head[:4] != b"PK\3\4":
+        return None
+    name, extra = _LOCAL.unpack(head)[9:]
+    if source.read(name) != entry.name.encode():
+        return None
+    source.seek(entry.offset + _LOCAL.size + name + extra)
+    packed = source.read(entry.packed)
+    if entry.method == _DEFLATED:
+        try:
+            packed = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, limit + 1)
+        except zlib.error:
+            return None
+    return packed if len(packed) == entry.size and zlib.crc32(packed) == entry.checksum else None
