@@ -76,16 +76,16 @@ class Catalogs:
         yield self.live(problem, purpose=f"{problem.stack.name}/{problem.target.name}")
         path = snapshot_path(problem.stack.name, self._matrices)
         if self._offline and not problem.indexes.own and path.exists():
-            from resolver.catalog.snapshot import SnapshotCatalog
+            from resolver.catalog.snapshot_catalog import SnapshotCatalog
 
             yield SnapshotCatalog(self._snapshot(path), problem.target.platform)
 
     def _snapshot(self, path: Path) -> Snapshot:
         """The snapshot of a stack, read once for all its targets; the user is told."""
         if self._last is None or self._last[0] != path:
-            from resolver.catalog.snapshot import Snapshot
+            from resolver.catalog import snapshot_file
 
-            self._last = path, Snapshot.read(path)
+            self._last = path, snapshot_file.read(path)
             self._progress.clear()
             sys.stderr.write(f"offline: using the snapshot of {self._last[1].date.isoformat()} ({path})\n")
         return self._last[1]

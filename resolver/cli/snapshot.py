@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from resolver.catalog import snapshot_file
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.recording import RecordingCatalog
@@ -59,6 +60,6 @@ def command(stack: str, matrices: Path | None) -> int:
     assert whole is not None  # noqa: S101  a stack has a target
     path = snapshot_path(problems[0].stack.name, matrices)
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole.write(path)
+    snapshot_file.write(whole, path)
     sys.stdout.write(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.lookups)} projects\n")
     return 0

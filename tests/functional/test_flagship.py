@@ -13,6 +13,7 @@ from typing import Literal
 
 import pytest
 
+from resolver.catalog import snapshot_file
 from resolver.catalog.cache import Cache
 from resolver.catalog.snapshot import Snapshot, seed_cache
 from tests.functional.workspace import REPOSITORY, Run, Tree, Workspace, tree
@@ -33,7 +34,7 @@ OF_THE_DAY = f"offline: using the snapshot of 2026-11-20 ({REPOSITORY}/snapshots
 
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
-    return Snapshot.read(REPOSITORY / "snapshots" / f"{STACK}.snapshot")
+    return snapshot_file.read(REPOSITORY / "snapshots" / f"{STACK}.snapshot")
 
 
 @pytest.fixture(scope="module")

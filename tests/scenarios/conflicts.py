@@ -15,11 +15,13 @@ from typing import Any
 import tomli
 import tomli_w
 
+from resolver.catalog import snapshot_file
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.protocol import Catalog
 from resolver.catalog.recording import RecordingCatalog
-from resolver.catalog.snapshot import Snapshot, SnapshotCatalog
+from resolver.catalog.snapshot import Snapshot
+from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.explain.contradictions import contradiction, cores
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
@@ -109,13 +111,13 @@ def record() -> None:
             whole[path] = whole[path].merged(recorded) if path in whole else recorded
         print(scenario.name)
     for path, snapshot in whole.items():
-        snapshot.write(path)
+        snapshot_file.write(snapshot, path)
 
 
 def replayed(scenario: Scenario, problem: Problem, snapshots: dict[Path, Snapshot]) -> SnapshotCatalog:
     """The recording as a catalog for a problem."""
     if scenario.recording not in snapshots:
-        snapshots[scenario.recording] = Snapshot.read(scenario.recording)
+        snapshots[scenario.recording] = snapshot_file.read(scenario.recording)
     return SnapshotCatalog(snapshots[scenario.recording], problem.target.platform)
 
 

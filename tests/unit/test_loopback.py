@@ -18,13 +18,14 @@ import pytest
 from packaging.metadata import parse_email
 from packaging.utils import NormalizedName, parse_wheel_filename
 
-from resolver.catalog import simple
+from resolver.catalog import simple, snapshot_file
 from resolver.catalog.cache import Cache
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.recording import RecordingCatalog
-from resolver.catalog.snapshot import Snapshot, SnapshotCatalog, seed_cache, sorted_page
+from resolver.catalog.snapshot import Snapshot, seed_cache, sorted_page
+from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.model.index import Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from resolver.model.target import Target
@@ -353,7 +354,7 @@ def test_serves_a_snapshot(tmp_path: Path) -> None:
     archive = File("demo-1.tar.gz")
     metadata = Metadata("Demo", "1", ("numpy>=1 ; extra == 'np'",), ">=3.9", ("np",))
     here = sorted_page(DEMO, "vendor", {"1": [wheel, archive]}, ())
-    Snapshot(
+    snapshot = Snapshot(
         stack="demo",
         date=dt.date(2026, 11, 20),
         lookups={
@@ -364,10 +365,11 @@ def test_serves_a_snapshot(tmp_path: Path) -> None:
         archives={},
         members={},
         hashed={archive.filename: ("b" * 64, 7)},
-    ).write(tmp_path / "demo.snapshot")
+    )
+    snapshot_file.write(snapshot, tmp_path / "demo.snapshot")
 
     with (
-        LoopbackIndex(Snapshot.read(tmp_path / "demo.snapshot")) as index,
+        LoopbackIndex(snapshot_file.read(tmp_path / "demo.snapshot")) as index,
         httpx.Client(base_url=index.url.removesuffix("/simple/pypi/"), trust_env=False) as client,
     ):
         files = read_page(client, index="vendor")
@@ -426,8 +428,9 @@ def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(t
     assert "not a requirement" in str(expected["demo-4-py3-none-any.whl"])
     assert warnings == [next(line for line in warnings if "has no sha256 for demo-5.tar.gz" in line)]
 
-    recording.snapshot(stack="demo", date=dt.date(2026, 11, 20), target=target).write(tmp_path / "demo.snapshot")
-    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    recorded = recording.snapshot(stack="demo", date=dt.date(2026, 11, 20), target=target)
+    snapshot_file.write(recorded, tmp_path / "demo.snapshot")
+    snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
     assert ask(SnapshotCatalog(snapshot, target.platform)) == expected
 
     with LoopbackIndex(snapshot) as index:

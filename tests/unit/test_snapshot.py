@@ -15,9 +15,11 @@ import msgspec
 import pytest
 from packaging.utils import NormalizedName, canonicalize_name
 
+from resolver.catalog import snapshot_file
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.recording import RecordingCatalog, without_addresses
-from resolver.catalog.snapshot import Snapshot, SnapshotCatalog, Unusable, moment
+from resolver.catalog.snapshot import Snapshot, Unusable, moment
+from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 from resolver.model.target import Target
@@ -174,16 +176,18 @@ def test_recording_answers_as_the_catalog_below() -> None:
 
 def test_snapshot_answers_as_the_recorded_catalog(tmp_path: Path) -> None:
     recording, files = demo()
-    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
-    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    snapshot_file.write(recording.snapshot(stack="demo", date=TODAY, target=ARM), tmp_path / "demo.snapshot")
+    snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
     assert (snapshot.stack, snapshot.date) == ("demo", TODAY)
     assert ask_everything(SnapshotCatalog(snapshot, "linux-aarch64"), files) == ask_everything(recording, files)
 
 
 def test_files_come_back_without_address_and_in_order(tmp_path: Path) -> None:
     recording, _ = demo()
-    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
-    lookup = SnapshotCatalog(Snapshot.read(tmp_path / "demo.snapshot"), "linux-aarch64").lookup(NormalizedName("demo"))
+    snapshot_file.write(recording.snapshot(stack="demo", date=TODAY, target=ARM), tmp_path / "demo.snapshot")
+    lookup = SnapshotCatalog(snapshot_file.read(tmp_path / "demo.snapshot"), "linux-aarch64").lookup(
+        NormalizedName("demo")
+    )
     assert lookup.unreachable == ("vendor",)
     (page,) = lookup.pages
     assert (page.project, page.index) == ("demo", "pypi")
@@ -299,9 +303,9 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
     recording.archive(archive)
     recording.member(archive, "requirements.txt")
     refusal(recording, other)
-    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
+    snapshot_file.write(recording.snapshot(stack="demo", date=TODAY, target=ARM), tmp_path / "demo.snapshot")
 
-    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
     everything = msgspec.json.encode(
         [
             [
@@ -426,9 +430,9 @@ def test_merges_the_recordings_of_two_platforms(tmp_path: Path) -> None:
     merged = first.merged(second)
     assert merged == second.merged(first)
     assert merged.merged(first) == merged
-    merged.write(tmp_path / "demo.snapshot")
+    snapshot_file.write(merged, tmp_path / "demo.snapshot")
 
-    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
     assert snapshot == merged
     for target, index, unreachable in ((ARM, "pypi", ()), (X86, "cpu", ("far",))):
         catalog = SnapshotCatalog(snapshot, target.platform)
@@ -478,17 +482,17 @@ def test_recordings_of_two_days_do_not_merge() -> None:
 def test_round_trip(tmp_path: Path) -> None:
     recording, _ = demo()
     snapshot = recording.snapshot(stack="demo", date=TODAY, target=ARM)
-    snapshot.write(tmp_path / "demo.snapshot")
+    snapshot_file.write(snapshot, tmp_path / "demo.snapshot")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.snapshot"]
-    again = Snapshot.read(tmp_path / "demo.snapshot")
+    again = snapshot_file.read(tmp_path / "demo.snapshot")
     assert again == snapshot
-    assert again.to_bytes() == (tmp_path / "demo.snapshot").read_bytes()
+    assert snapshot_file.to_bytes(again) == (tmp_path / "demo.snapshot").read_bytes()
 
 
 def test_an_empty_snapshot_round_trips(tmp_path: Path) -> None:
     empty = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM)
-    empty.write(tmp_path / "demo.snapshot")
-    assert Snapshot.read(tmp_path / "demo.snapshot") == empty
+    snapshot_file.write(empty, tmp_path / "demo.snapshot")
+    assert snapshot_file.read(tmp_path / "demo.snapshot") == empty
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
@@ -496,17 +500,19 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     snapshot = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM)
     broken = replace(snapshot, hashed={"demo.whl": ("no hash", 1)})
     with pytest.raises(ValueError, match="fromhex"):
-        broken.write(tmp_path / "demo.snapshot")
+        snapshot_file.write(broken, tmp_path / "demo.snapshot")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"demo.snapshot": b"old"}
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError):
-        snapshot.write(tmp_path / "folder")
+        snapshot_file.write(snapshot, tmp_path / "folder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.snapshot", "folder"]
 
 
 def test_order_of_asking_and_hash_seed_change_nothing() -> None:
     recording, _ = demo()
-    expected = hashlib.sha256(recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()).hexdigest()
+    expected = hashlib.sha256(
+        snapshot_file.to_bytes(recording.snapshot(stack="demo", date=TODAY, target=ARM))
+    ).hexdigest()
     script = f"""
 import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]
 from test_snapshot import *
@@ -522,7 +528,7 @@ for filename in set(files):
             pass
 ask_everything(again, files)
 extra = again.snapshot(stack="demo", date=TODAY, target=ARM)
-print(hashlib.sha256(extra.to_bytes()).hexdigest())
+print(hashlib.sha256(snapshot_file.to_bytes(extra)).hexdigest())
 """
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -533,26 +539,26 @@ print(hashlib.sha256(extra.to_bytes()).hexdigest())
 @pytest.mark.parametrize("position", [0, 21, 30, 60, 200, -1])
 def test_a_damaged_file_is_an_input_error(tmp_path: Path, position: int) -> None:
     recording, _ = demo()
-    content = bytearray(recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes())
+    content = bytearray(snapshot_file.to_bytes(recording.snapshot(stack="demo", date=TODAY, target=ARM)))
     content[position] ^= 1
     path = tmp_path / "demo.snapshot"
     path.write_bytes(content)
     with pytest.raises(InputError, match="make snapshot STACK=demo"):
-        Snapshot.read(path)
+        snapshot_file.read(path)
 
 
 @pytest.mark.parametrize("length", [0, 10, 23, 40, 60, -1])
 def test_a_truncated_file_is_an_input_error(tmp_path: Path, length: int) -> None:
     recording, _ = demo()
     path = tmp_path / "demo.snapshot"
-    path.write_bytes(recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()[:length])
+    path.write_bytes(snapshot_file.to_bytes(recording.snapshot(stack="demo", date=TODAY, target=ARM))[:length])
     with pytest.raises(InputError, match="make snapshot STACK=demo"):
-        Snapshot.read(path)
+        snapshot_file.read(path)
 
 
 def test_damage_is_told_from_another_format_and_from_no_file(tmp_path: Path) -> None:
     path = tmp_path / "demo.snapshot"
-    content = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()
+    content = snapshot_file.to_bytes(RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM))
     reasons = {}
     for name, changed in (
         ("damaged", content[:-1] + b"?"),
@@ -561,7 +567,7 @@ def test_damage_is_told_from_another_format_and_from_no_file(tmp_path: Path) -> 
     ):
         path.write_bytes(changed)
         with pytest.raises(InputError) as caught:
-            Snapshot.read(path)
+            snapshot_file.read(path)
         reasons[name] = caught.value.why
     assert reasons == {
         "damaged": "It was changed or cut after it was made.",
@@ -569,7 +575,7 @@ def test_damage_is_told_from_another_format_and_from_no_file(tmp_path: Path) -> 
         "other": "It is not a snapshot.",
     }
     with pytest.raises(InputError) as caught:
-        Snapshot.read(tmp_path / "none.snapshot")
+        snapshot_file.read(tmp_path / "none.snapshot")
     assert str(caught.value) == (
         f"The snapshot cannot be read.\n  at {tmp_path}/none.snapshot\n  No such file or directory\n"
         "hint: make it where there is a network: make snapshot STACK=none"
@@ -577,18 +583,18 @@ def test_damage_is_told_from_another_format_and_from_no_file(tmp_path: Path) -> 
 
 
 def test_what_is_sealed_but_wrong_inside_is_an_input_error(tmp_path: Path) -> None:
-    content = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()
+    content = snapshot_file.to_bytes(RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM))
     payload = b"\0\0\0\4none"
     (tmp_path / "demo.snapshot").write_bytes(content[:23] + hashlib.sha256(payload).digest() + payload)
     with pytest.raises(InputError, match=r"The snapshot cannot be used\."):
-        Snapshot.read(tmp_path / "demo.snapshot")
+        snapshot_file.read(tmp_path / "demo.snapshot")
 
 
 def test_reading_decodes_no_page_and_a_page_no_release(tmp_path: Path) -> None:
     """The whole set has 60,000 files; a run looks at a few hundred, and must not pay for the others."""
     recording, _ = demo()
-    recording.snapshot(stack="demo", date=TODAY, target=ARM).write(tmp_path / "demo.snapshot")
-    snapshot = Snapshot.read(tmp_path / "demo.snapshot")
+    snapshot_file.write(recording.snapshot(stack="demo", date=TODAY, target=ARM), tmp_path / "demo.snapshot")
+    snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
     assert snapshot.lookups._decoded == {}  # type: ignore[attr-defined]
     assert snapshot.metadata._decoded == {}  # type: ignore[attr-defined]
     releases = snapshot.lookups[NormalizedName("demo")]["linux-aarch64"].pages[0].releases
@@ -609,5 +615,5 @@ def test_a_page_of_thousands_of_files_takes_few_bytes_beyond_its_hashes() -> Non
     }
     recording = RecordingCatalog(Plain({"demo": Lookup((a_page("demo", releases),))}))
     recording.lookup(NormalizedName("demo"))
-    content = recording.snapshot(stack="demo", date=TODAY, target=ARM).to_bytes()
+    content = snapshot_file.to_bytes(recording.snapshot(stack="demo", date=TODAY, target=ARM))
     assert len(content) - 32 * 6000 < 6000  # a byte a file
