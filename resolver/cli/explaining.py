@@ -14,7 +14,6 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
-from resolver.explain.explain import explain
 from resolver.explain.trial import Clock, Expired
 from resolver.lock import folder as lock_folder
 from resolver.matrix import schema
@@ -24,7 +23,6 @@ from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.explanation.report import report_files
 from resolver.render.explanation.words import Language
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
@@ -44,6 +42,8 @@ def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
 ) -> Explanation:
     """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once."""
+    from resolver.explain.explain import explain  # only where there is a conflict: it costs a fifth of a short run
+
     problem = refutation.engine.clauses.universe.problem
     progress.label(f"looking for ways out of {problem.stack.name} for {problem.target.name}")
     return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
@@ -85,5 +85,7 @@ def _locks(problem: Problem, clock: Clock, catalog: Catalog) -> bool:
 
 def write_reports(found: Iterable[tuple[Path, Explanation]], language: Language) -> None:
     """Write conflict.md, conflict.html and conflict.json into each lock's folder; an old lock there stays."""
+    from resolver.render.explanation.report import report_files  # likewise
+
     for folder, explanation in found:
         lock_folder.add(folder, report_files(explanation, language))

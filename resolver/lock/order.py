@@ -8,11 +8,11 @@ plugin that rewrites what is installed. What comes from git is a stage of its ow
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-
-import networkx as nx
+from graphlib import CycleError
 
 from resolver.errors import InputError
 from resolver.model import fact as facts
+from resolver.model.digraph import generations, reached
 from resolver.model.lock import LockedStage, Mode
 from resolver.model.source import Source
 
@@ -31,36 +31,40 @@ def stages(
     environment and any plugin that rewrites it. What is built in different `environments` apart
     (name -> which) is not built in one stage. Raises InputError where the facts form a cycle.
     """
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_node(_REST)
+    before: dict[str, set[str]] = {_REST: set()}
     because: dict[str, list[str]] = {}
     for fact in afters:
         others = [other for other in fact.others if fact.package in modes and other in modes]
         for other in others:
-            graph.add_edge(str(other), str(fact.package))
+            before.setdefault(fact.package, set()).add(other)
+            before.setdefault(other, set())
         if others:
             text = f"{fact.package} after {' and '.join(others)}: {fact.reason} ({fact.where})"
             because.setdefault(fact.package, []).append(text)
     for source in sources:
         others = [other for other in source.recipe.rewrites if other in modes and other != source.name]
         for other in others:
-            graph.add_edge(str(other), str(source.name))
+            before.setdefault(source.name, set()).add(other)
+            before.setdefault(other, set())
         if others:
             text = f"{source.name} rewrites installed files of {' and '.join(others)} ({source.where})"
             because.setdefault(source.name, []).append(text)
-    _refuse_cycles(graph, [*afters, *(source.fact for source in sources if source.fact is not None)])
+    _refuse_cycles(before, [*afters, *(source.fact for source in sources if source.fact is not None)])
     from_git = {source.name for source in sources}
     rewriting = [source.name for source in sources if source.name in because and source.recipe.rewrites]
     here = [name for name, mode in modes.items() if mode == "built-here" or name in rewriting]
-    graph.add_nodes_from(here)
-    later = set(here).union(*(nx.descendants(graph, name) for name in here))
-    for name in [name for name in graph if name and name not in later]:
-        graph.add_edge(name, _REST)
+    after: dict[str, list[str]] = {}
+    for name, earlier in before.items():
+        for one in earlier:
+            after.setdefault(one, []).append(name)
+    later = set(here).union(*(reached(after, name) for name in here))
+    for name in [name for name in before if name and name not in later]:
+        before[_REST].add(name)
     for name in here:
-        graph.add_edge(_REST, name)
-    rest = sorted(name for name in modes if name not in graph)
+        before.setdefault(name, set()).add(_REST)
+    rest = sorted(name for name in modes if name not in before)
     found: list[LockedStage] = []
-    for generation in nx.topological_generations(graph):
+    for generation in generations(before):
         names = sorted(name for node in generation for name in (rest if node == _REST else [node]))
         for mode in ("wheels", "built-apart", "built-here"):
             alike = [name for name in names if modes[name] == mode]
@@ -97,11 +101,12 @@ def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
             return f"{names}, built from source in this environment"
 
 
-def _refuse_cycles(graph: nx.DiGraph[str], afters: Sequence[facts.After | facts.Sources]) -> None:
+def _refuse_cycles(before: Mapping[str, Collection[str]], afters: Sequence[facts.After | facts.Sources]) -> None:
     try:
-        cycle = [edge[0] for edge in nx.find_cycle(graph)]
-    except nx.NetworkXNoCycle:
+        list(generations(before))
         return
+    except CycleError as error:
+        cycle: list[str] = error.args[1][1:]
     wheres = sorted({fact.where for fact in afters if fact.package in cycle})
     raise InputError(
         f"the facts order {', '.join(cycle)} in a circle",

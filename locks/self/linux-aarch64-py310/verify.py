@@ -2009,7 +2009,6 @@ LOCK = r"""
 {"name": "license-expression", "version": "30.4.4", "stage": 1, "sha256": ["421788fdcadb41f049d2dc934ce666626265aeccefddd25e162a26f23bcbf8a4"]},
 {"name": "markupsafe", "version": "3.0.4", "stage": 1, "sha256": ["cf63c214fe879a65e69a386f915e36104fc84254ab141240f8854602d8e0be2a"]},
 {"name": "msgspec", "version": "0.22.0", "stage": 1, "sha256": ["57c282f474e17acf6bcf84f393c73afd45d6eba47cccff8b76b79c4fbb8a3b54"]},
-{"name": "networkx", "version": "3.4.2", "stage": 1, "sha256": ["df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f"]},
 {"name": "packageurl-python", "version": "0.17.6", "stage": 1, "sha256": ["31a85c2717bc41dd818f3c62908685ff9eebcb68588213745b14a6ee9e7df7c9"]},
 {"name": "packaging", "version": "26.3", "stage": 1, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
 {"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},

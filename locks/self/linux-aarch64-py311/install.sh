@@ -159,7 +159,7 @@ stage() { # number, title, requirements file: true where something is to be done
     say "stage $1 of 1: $2"
 }
 
-if stage 1 '25 distributions' stages/1.txt; then
+if stage 1 '24 distributions' stages/1.txt; then
     run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
@@ -179,4 +179,4 @@ if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
     fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
-say 'self is installed: 25 distributions, as locked'
+say 'self is installed: 24 distributions, as locked'

@@ -2009,7 +2009,6 @@ LOCK = r"""
 {"name": "license-expression", "version": "30.4.4", "stage": 1, "sha256": ["421788fdcadb41f049d2dc934ce666626265aeccefddd25e162a26f23bcbf8a4"]},
 {"name": "markupsafe", "version": "3.0.4", "stage": 1, "sha256": ["849dd2bb0e5e4ab2b71c7191726a4a8d5aa8a610daa584728cbee0b710ddc4ef"]},
 {"name": "msgspec", "version": "0.22.0", "stage": 1, "sha256": ["b962000e11dd34fb210a5a2c57a8a62b2d92b381c8cb3b05c075a83e38f8d645"]},
-{"name": "networkx", "version": "3.6.1", "stage": 1, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
 {"name": "packageurl-python", "version": "0.17.6", "stage": 1, "sha256": ["31a85c2717bc41dd818f3c62908685ff9eebcb68588213745b14a6ee9e7df7c9"]},
 {"name": "packaging", "version": "26.3", "stage": 1, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
 {"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},

@@ -2009,7 +2009,6 @@ LOCK = r"""
 {"name": "license-expression", "version": "30.4.4", "stage": 1, "sha256": ["421788fdcadb41f049d2dc934ce666626265aeccefddd25e162a26f23bcbf8a4"]},
 {"name": "markupsafe", "version": "3.0.4", "stage": 1, "sha256": ["6a45c3d514f2436064db00d7fc8778d888f0236ebfed649b53d13a59e69ad51b"]},
 {"name": "msgspec", "version": "0.22.0", "stage": 1, "sha256": ["b5a169b5b03f0f2c7a296c002647db1dab75d2cd501bca34e32b71cab0261b56"]},
-{"name": "networkx", "version": "3.7", "stage": 1, "sha256": ["e3fd2c13a7814cee3746340d8d7f8598a67f16a58bf47fb7f8793fab6efca1b0"]},
 {"name": "packageurl-python", "version": "0.17.6", "stage": 1, "sha256": ["31a85c2717bc41dd818f3c62908685ff9eebcb68588213745b14a6ee9e7df7c9"]},
 {"name": "packaging", "version": "26.3", "stage": 1, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
 {"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},

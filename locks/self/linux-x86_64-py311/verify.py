@@ -2009,7 +2009,6 @@ LOCK = r"""
 {"name": "license-expression", "version": "30.4.4", "stage": 1, "sha256": ["421788fdcadb41f049d2dc934ce666626265aeccefddd25e162a26f23bcbf8a4"]},
 {"name": "markupsafe", "version": "3.0.4", "stage": 1, "sha256": ["6da83a088f8ef93b2d483a8232a4dbf4d69d3d8496b568a03c56becac43e1808"]},
 {"name": "msgspec", "version": "0.22.0", "stage": 1, "sha256": ["a6db3806b3b76ca78064255eac6fa101a8a64fe6f698d80fbaf81fdfa21217d4"]},
-{"name": "networkx", "version": "3.6.1", "stage": 1, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
 {"name": "packageurl-python", "version": "0.17.6", "stage": 1, "sha256": ["31a85c2717bc41dd818f3c62908685ff9eebcb68588213745b14a6ee9e7df7c9"]},
 {"name": "packaging", "version": "26.3", "stage": 1, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
 {"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},

@@ -2009,7 +2009,6 @@ LOCK = r"""
 {"name": "license-expression", "version": "30.4.4", "stage": 1, "sha256": ["421788fdcadb41f049d2dc934ce666626265aeccefddd25e162a26f23bcbf8a4"]},
 {"name": "markupsafe", "version": "3.0.4", "stage": 1, "sha256": ["8e124f974786f831d6043728e38296969d3579db8896fe004682f5758e613581"]},
 {"name": "msgspec", "version": "0.22.0", "stage": 1, "sha256": ["99c401861c5bb3a57f7d6423ea7ed4352cd57aa3f04f4fbe9f3e3e4564a10f08"]},
-{"name": "networkx", "version": "3.7", "stage": 1, "sha256": ["e3fd2c13a7814cee3746340d8d7f8598a67f16a58bf47fb7f8793fab6efca1b0"]},
 {"name": "packageurl-python", "version": "0.17.6", "stage": 1, "sha256": ["31a85c2717bc41dd818f3c62908685ff9eebcb68588213745b14a6ee9e7df7c9"]},
 {"name": "packaging", "version": "26.3", "stage": 1, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
 {"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import networkx as nx
-
+from resolver.model.digraph import generations, reached
 from resolver.render.explanation.graph import Graph, Label, Node
 
 _CHAR = 7.5  # of the monospaced 12 px font, a little more than it takes
@@ -92,15 +91,14 @@ def layout(graph: Graph) -> Drawing:
 
 def _edges(graph: Graph) -> Iterator[_Edge]:
     """The edges, each from the upper to the lower end; those that would close a cycle are turned."""
-    acyclic: nx.DiGraph[str] = nx.DiGraph()
-    acyclic.add_nodes_from([*graph.nodes, *(_label_key(label) for label in graph.labels)])
+    below: dict[str, list[str]] = {}
     for label in graph.labels:
         own = _label_key(label)
         pairs = [(source, own, "") for source in label.sources] + [(own, label.target, "lower")]
         for upper, lower, arrow in pairs:
-            if nx.has_path(acyclic, lower, upper):
+            if lower == upper or upper in reached(below, lower):
                 upper, lower, arrow = lower, upper, "upper" if arrow else ""
-            acyclic.add_edge(upper, lower)
+            below.setdefault(upper, []).append(lower)
             yield _Edge(upper, lower, label.sort, arrow)
 
 
@@ -110,11 +108,12 @@ def _label_key(label: Label) -> str:
 
 def _layers(graph: Graph, edges: Iterable[_Edge]) -> dict[str, int]:
     """The layer of each: below all that point to it; what nothing points to stands right above what it points to."""
-    order: nx.DiGraph[str] = nx.DiGraph()
-    order.add_nodes_from([*graph.nodes, *(_label_key(label) for label in graph.labels)])
+    above: dict[str, list[str]] = {key: [] for key in (*graph.nodes, *(_label_key(label) for label in graph.labels))}
     alone = {_label_key(label) for label in graph.labels if not label.sources}
-    order.add_edges_from((edge.upper, edge.lower) for edge in edges if edge.upper not in alone)
-    layers = {key: number for number, keys in enumerate(nx.topological_generations(order)) for key in sorted(keys)}
+    for edge in edges:
+        if edge.upper not in alone:
+            above[edge.lower].append(edge.upper)
+    layers = {key: number for number, keys in enumerate(generations(above)) for key in keys}
     for label in graph.labels:
         if not label.sources:
             layers[_label_key(label)] = layers[label.target] - 1
