@@ -18,7 +18,7 @@ from packaging.version import Version
 
 from resolver.model import fact as facts
 from resolver.model.component import ComponentRequirement
-from tests.property.worlds import COMPONENT_NEEDS, TAGS, World
+from tests.property.worlds import COMPONENT_NEEDS, World, fits
 
 # PEP 508, for linux-aarch64 with CPython
 _ENVIRONMENT = {
@@ -157,7 +157,7 @@ class BruteForce:
         release = self._world.projects[name][version]
         excluded = any(isinstance(fact, facts.Excludes) for fact in self._about(name, version))
         return (
-            self._python in TAGS[release.tags]
+            fits(release.tags, self._world.system)
             and SpecifierSet(release.page_python).contains(f"{self._python}.0")
             and not excluded
         )

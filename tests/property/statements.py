@@ -18,7 +18,7 @@ from packaging.version import Version
 from resolver.model import fact as facts
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Span, Statement
 from tests.property.bruteforce import line_holds
-from tests.property.worlds import COMPONENT_NEEDS, TAGS, World
+from tests.property.worlds import COMPONENT_NEEDS, World, fits
 
 Pins = Mapping[str, str]
 
@@ -296,7 +296,7 @@ def _base(subject: str) -> str:
 def _fits(world: World, name: str, version: str) -> bool:
     """Whether page and facts leave a release to the target."""
     release = world.projects[name][version]
-    tags = world.system["python"] in TAGS[release.tags]
+    tags = fits(release.tags, world.system)
     return tags and _admits(release.page_python, world) and not _about(world, name, version, facts.Excludes)
 
 

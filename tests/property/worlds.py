@@ -32,17 +32,18 @@ COMPONENT_NEEDS: Final[Mapping[str, tuple[str, Callable[[str], bool]]]] = {
     "soc in A2 | A3": ("soc", lambda value: value in ("A2", "A3")),
     "soc in 310P": ("soc", lambda value: value == "310P"),
     "python >= 3.10, < 3.12": ("python", lambda value: value in ("3.10", "3.11")),
-    "glibc >= 2.31": ("glibc", lambda value: value == "2.31"),
+    "glibc >= 2.31": ("glibc", lambda value: value in ("2.31", "2.34")),
     "hdk >= 25.3.rc1": ("hdk", lambda _: True),
 }
-# Tags, and the Pythons with which linux-aarch64 and glibc 2.28 accept them.
+# Tags, and the Pythons and the glibcs (of 2.28 and newer) with which linux-aarch64 accepts them.
+_GLIBCS = ("2.28", "2.31", "2.34")
 TAGS: Final = {
-    "py3-none-any": ("3.10", "3.11", "3.12"),
-    "cp311-cp311-manylinux_2_28_aarch64": ("3.11",),
-    "cp38-abi3-manylinux2014_aarch64": ("3.10", "3.11", "3.12"),
-    "cp311-cp311-manylinux_2_28_x86_64": (),
-    "cp312-cp312-manylinux_2_28_aarch64": ("3.12",),
-    "cp311-cp311-manylinux_2_34_aarch64": (),
+    "py3-none-any": (("3.10", "3.11", "3.12"), _GLIBCS),
+    "cp311-cp311-manylinux_2_28_aarch64": (("3.11",), _GLIBCS),
+    "cp38-abi3-manylinux2014_aarch64": (("3.10", "3.11", "3.12"), _GLIBCS),
+    "cp311-cp311-manylinux_2_28_x86_64": ((), ()),
+    "cp312-cp312-manylinux_2_28_aarch64": (("3.12",), _GLIBCS),
+    "cp311-cp311-manylinux_2_34_aarch64": (("3.11",), ("2.34",)),
 }
 _NAMES: Final = ("p", "q", "r", "s", "t", "u")
 _EXTRAS: Final = ("x", "y")
@@ -65,6 +66,12 @@ _MARKERS: Final = (
 
 Option = TypeVar("Option")
 Number = Callable[[int, int], int]  # one of low to high
+
+
+def fits(tags: str, system: Mapping[str, str]) -> bool:
+    """Whether a machine accepts a wheel with these tags."""
+    pythons, glibcs = TAGS[tags]
+    return system["python"] in pythons and system["glibc"] in glibcs
 
 
 @dataclass(frozen=True)
