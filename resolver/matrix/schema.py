@@ -109,7 +109,7 @@ class AbsentRow(FactRow, kw_only=True):
 
 
 class StepRow(_Table, kw_only=True):
-    """One of: move and to, comment and in, run and wheels."""
+    """One of: move and to, comment and in, run, run and wheels."""
 
     move: Text | None = None
     to: Text | None = None

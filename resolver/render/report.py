@@ -98,7 +98,8 @@ def _step(step: LockedStep) -> str:
         return f"{step.move} becomes {step.to}"
     if step.comment:
         return f"lines of {step.in_} that have {step.comment} are commented out"
-    return f"{' '.join(step.run)} builds {step.wheels}"
+    command = " ".join(step.run)
+    return f"{command} builds {step.wheels}" if step.wheels else f"{command} is run"
 
 
 def _absent(lock: Lock) -> Iterator[str]:
