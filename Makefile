@@ -101,13 +101,16 @@ $(BIN)/python:
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 
-# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply.
+# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. Bytecode is made at once:
+# where PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
 $(VENV)/.run: $(BIN)/python $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q resolver
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self-dev
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q resolver
 	@touch $@ $(VENV)/.run

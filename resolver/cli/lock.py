@@ -16,8 +16,8 @@ from packaging.utils import canonicalize_name
 
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.explaining import language_of
 from resolver.cli.failures import failure
+from resolver.cli.language import language_of
 from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_stack
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -26,10 +26,8 @@ from resolver.errors import InputError
 from resolver.lock import diff
 from resolver.matrix.load import stack_names
 from resolver.model.explanation import Explanation
+from resolver.model.language import Language
 from resolver.model.lock import Lock
-from resolver.render.explanation import words
-from resolver.render.explanation.json import explanation_json
-from resolver.render.explanation.words import Language
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
 from resolver.render.text import count
 
@@ -164,6 +162,8 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
         case Lock() as lock:
             return lock_json(lock, _job(outcome).folder)
         case Explanation() as explanation:
+            from resolver.render.explanation.json import explanation_json  # loaded where there is a conflict
+
             return explanation_json(explanation, language)
         case Failure(told=told):
             who = {"stack": outcome.stack, "target": outcome.target}
@@ -196,6 +196,8 @@ def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
     for outcome in outcomes:
         match outcome.found:
             case Explanation():
+                from resolver.render.explanation import words
+
                 sys.stderr.write(words.REPORT_IN(language, folder=_job(outcome).folder) + "\n")
             case Failure(told=told):
                 who = f"{outcome.stack} for {outcome.target}" if outcome.target else outcome.stack

@@ -42,7 +42,7 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
 
 
 def _only_for_other(line: str, extra: str) -> bool:
-    match = _EXTRA.search(line)
+    match = _EXTRA.search(line) if "extra" in line else None
     return match is not None and text.name(match[1]) != extra
 
 
@@ -54,6 +54,9 @@ class _Check:
         self._asked: dict[str, list[SpecifierSet]] = {}
         self._wished: dict[str, list[SpecifierSet]] = {}  # by the stack or a fact
         self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
+        self._facts_of: dict[str, list[facts.Fact]] = {}
+        for fact in problem.facts:
+            self._facts_of.setdefault(str(fact.package), []).append(fact)
         self._absent = set(self._kept_out())
 
     def violations(self) -> Iterator[str]:
@@ -349,9 +352,8 @@ class _Check:
     def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [
             fact
-            for fact in self._problem.facts
+            for fact in self._facts_of.get(pin.name, ())
             if isinstance(fact, kind)
-            and fact.package == pin.name
             and any(versions.contains(pin.version, prereleases=True) for versions in fact.versions)
         ]
 
