@@ -156,6 +156,8 @@ Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_n
     ("content", "why"),
     [
         ("[project", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
+        (f"x = {'9' * 5000}", "pyproject.toml in demo-1.0.tar.gz is invalid: Exceeds the limit (4300 digits)"),
+        (f"x = {'[' * 5000}", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
         (
             "[project]\n",
             "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Object missing required field `name`",
@@ -171,6 +173,10 @@ Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_n
         (
             '[project]\nname = "demo"\ndependencies = ["-x"]\n',
             "demo-1.0.tar.gz has the invalid requirement `-x`: ",
+        ),
+        (
+            f'[project]\nname = "demo"\n[project.optional-dependencies]\na = ["x; {"(" * 1000}"]\n',
+            "demo-1.0.tar.gz has the invalid requirement `x; ((((",
         ),
         (
             '[project]\nname = "demo"\n[project.optional-dependencies]\na = ["x=="]\n',
