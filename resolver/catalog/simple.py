@@ -49,6 +49,8 @@ class _Project(msgspec.Struct):
     files: list[_File]
 
 
+_MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
+
 _decode_project = msgspec.json.Decoder(_Project).decode
 
 
@@ -154,10 +156,14 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
 
 
 def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> list[File]:
+    if body.count(b"{") > _MOST_OBJECTS:
+        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         page = _decode_project(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
+    except RecursionError:
+        unusable(project, index, url, "It is not a JSON page of PEP 691: its values are nested too deeply.")
     if page.meta.api_version.partition(".")[0] != "1":
         unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
     if text.name(page.name) != project:
@@ -177,7 +183,7 @@ def _json_file(file: _File, base: Base) -> File:
         file.filename,
         url,
         read_sha256(file.hashes.get("sha256", "")),
-        file.size,
+        file.size if file.size is not None and file.size >= 0 else None,
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked),
         file.upload_time or "",
