@@ -42,7 +42,7 @@ def read(content: bytes, release: Release) -> Pyproject:
     """Read a pyproject.toml; raises UnusableFile where it is invalid."""
     try:
         document = tomli.loads(content.decode("utf-8-sig"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, no TOML, a number with too many digits
         raise UnusableFile(f"pyproject.toml in {release.filename} is invalid: {error}") from None
     build = _convert(document, "build-system", _BuildSystem, release)
     build_requires = tuple(build.requires) if build and build.requires is not None else None
