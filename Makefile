@@ -14,6 +14,7 @@ APPLY   ?=
 OFFLINE ?=
 UPGRADE ?=
 ARGS    ?=
+MINUTES ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
@@ -66,8 +67,8 @@ test: $(VENV)/.dev ## run the tests (no network but loopback)
 test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)
 
-fuzz: $(VENV)/.dev ## hold the complete engine against brute force on random graphs: [N=100000]
-	@$(BIN)/python -m tests.fuzz $(N) $(ARGS)
+fuzz: $(VENV)/.dev ## hold the engine against brute force: [N=100000]; or all readers of foreign bytes: MINUTES=20 [TARGET=page]
+	@$(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)),$(N)) $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, import rules, tests
 	@$(BIN)/ruff check .

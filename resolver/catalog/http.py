@@ -273,6 +273,6 @@ def _retry_after(value: str) -> float:
             from datetime import datetime, timezone
 
             seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return 0.0
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import tomli
 import tomli_w
-from packaging.version import Version
 
 from resolver.errors import InputError
+from resolver.lock.sound import require_sound
 from resolver.model.lock import FORMAT, Lock
 
 NAME = "lock.toml"
@@ -45,10 +45,7 @@ def read(folder: Path) -> Lock | None:
         if version != FORMAT:
             raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=hint)
         lock = msgspec.convert(raw, Lock, strict=True)
-        for pin in (*lock.pin, *lock.build_pin):
-            Version(pin.version)
-            if not pin.file and pin.git is None:
-                raise ValueError(f"`{pin.name}` has no file")
+        require_sound(lock)
         if lock.exclude_newer:
             dt.datetime.fromisoformat(lock.exclude_newer)
         return lock

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from resolver.errors import InputError
@@ -214,7 +215,10 @@ def _values(
     for component, own in target.system.items():
         known: list[Value] = [own]
         if systems is not None and component in systems.content.component:
-            known += [parse_value(component, value) for value in systems.content.component[component].known]
+            known += [
+                systems.parse(partial(parse_value, component), value, "component", component, "known", number)
+                for number, value in enumerate(systems.content.component[component].known)
+            ]
         for fact in facts:
             if isinstance(fact, Requires):
                 known += [value for need in fact.needs for value in named_values(need, component)]

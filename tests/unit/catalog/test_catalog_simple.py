@@ -412,6 +412,6 @@ def test_files_that_changed_on_disk_are_never_decoded() -> None:
     flipped = bytes([parts[0], parts[1] ^ 1, *parts[2:]])
     thawed = thaw(content, DEMO, "x", lambda offset, length: flipped[offset : offset + length])
     assert thawed is not None
-    with pytest.raises(IndexFailure, match="The cache changed while it was read"):
+    with pytest.raises(IndexFailure, match="A page in the cache is damaged"):
         thawed.releases["1"]
     assert thaw(content, DEMO, "x", lambda offset, length: None) is None
