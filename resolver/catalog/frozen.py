@@ -14,7 +14,7 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
-from resolver.model.release import File, Page, SetAside
+from resolver.model.release import File, Page, SetAside, Standing
 
 # The bytes from an offset on, so many of them; None where they are not to be had any more.
 Read = Callable[[int, int], "bytes | None"]
@@ -25,6 +25,7 @@ class _Index(msgspec.Struct, array_like=True, gc=False):
     set_aside: tuple[SetAside, ...]
     releases: dict[str, tuple[int, int, int]]  # offset, length, CRC-32
     size: int
+    standing: Standing
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -72,7 +73,7 @@ def freeze(page: Page) -> tuple[bytes, bytes]:
         places[version] = size, len(part), crc32(part)
         parts.append(part)
         size += len(part)
-    return _encode(_Index(page.project, page.set_aside, places, size)), b"".join(parts)
+    return _encode(_Index(page.project, page.set_aside, places, size, page.standing)), b"".join(parts)
 
 
 def thaw(frozen: bytes, project: NormalizedName, index: str, read: Read) -> Page | None:
@@ -83,4 +84,5 @@ def thaw(frozen: bytes, project: NormalizedName, index: str, read: Read) -> Page
         return None
     if page.project != project or read(page.size, 0) is None:
         return None
-    return Page(project=project, index=index, releases=Releases(page.releases, read), set_aside=page.set_aside)
+    releases = Releases(page.releases, read)
+    return Page(project=project, index=index, releases=releases, set_aside=page.set_aside, standing=page.standing)
