@@ -14,6 +14,7 @@ from resolver.model.release import Reason
 from resolver.render.explanation import words
 from resolver.render.explanation.words import Counted, Words
 from resolver.render.upstream import words as upstream_words
+from resolver.upstream.verdict import Saying, Verdict
 
 RENDER = Path(words.__file__).parents[1]
 CHINESE = r"[\u4e00-\u9fff]"
@@ -26,6 +27,8 @@ def entries() -> Iterator[tuple[str, Words]]:
         elif isinstance(entry, Counted):
             yield f"{name}, one", entry.one
             yield f"{name}, many", entry.many
+    yield from ((verdict.name, entry) for verdict, entry in upstream_words.VERDICTS.items())
+    yield from ((saying.name, entry) for saying, entry in upstream_words.SAYINGS.items())
 
 
 @pytest.mark.parametrize(("name", "entry"), list(entries()))
@@ -63,6 +66,11 @@ def test_only_this_module_has_chinese() -> None:
     for path in (*(RENDER / "explanation").glob("*.py"), *(RENDER / "upstream").glob("*.py")):
         if path.name not in ("words.py", "columns.py"):
             assert not re.search(CHINESE, path.read_text(encoding="utf-8")), path.name
+
+
+def test_every_verdict_has_words() -> None:
+    assert set(upstream_words.VERDICTS) == set(Verdict)
+    assert set(upstream_words.SAYINGS) == set(Saying)
 
 
 @pytest.mark.parametrize("reason", Reason)
