@@ -1,7 +1,8 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
 0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale, a bundle not whole;
-70 a mistake of ours; 130 interrupted. Of several stacks in one run the highest counts (`lock`).
+5 the indexes say otherwise than a lock or a fact; 70 a mistake of ours; 130 interrupted.
+Of several stacks in one run the highest counts (`lock`, `check`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _INTERRUPTED = 130
 class _Group(click.Group):
     """Loads a command's module when it is called, so that none pays for another's imports."""
 
-    _commands = ("lock", "explain", "check", "verify", "bundle", "export", "snapshot", "stacks")
+    _commands = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._commands)

@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog import simple
 from resolver.catalog.frozen import freeze, thaw
 from resolver.errors import IndexFailure
-from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
 DEMO = NormalizedName("demo")
@@ -386,6 +386,35 @@ def test_a_file_that_is_listed_twice() -> None:
     parsed = parse(html(link, f"<a href='demo-1.zip#sha256={B}'>"))
     assert [file.sha256 for file in parsed.releases["1"]] == [A]
     assert parsed.set_aside == (SetAside("demo-1.zip", Reason.NAME, "the page lists it again with another sha256"),)
+
+
+STATUS = '<meta name="pypi:repository-version" content="1.4"><meta name="pypi:project-status" content="archived">'
+REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
+
+
+@pytest.mark.parametrize(
+    ("body", "standing"),
+    [
+        (page(), ACTIVE),
+        (page(**{"project-status": {"status": "active"}}), ACTIVE),
+        (page(**{"project-status": {"status": "quarantined"}}), Standing("quarantined")),
+        (page(**{"project-status": {"status": "archived", "reason": "see demo2"}}), Standing("archived", "see demo2")),
+        (page(**{"project-status": {"status": 7}}), ACTIVE),
+        (page(**{"project-status": "archived"}), ACTIVE),
+        (html(), ACTIVE),
+        (html(head=STATUS), Standing("archived")),
+        (html(head=STATUS + REASON), Standing("archived", "see demo2")),
+        (html(head=REASON), ACTIVE),
+    ],
+)
+def test_how_a_project_stands(body: str, standing: Standing) -> None:
+    """PEP 792, in both forms; what is of another shape says nothing."""
+    parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
+    assert parsed.standing == standing
+    frozen, files = freeze(parsed)
+    thawed = thaw(frozen, DEMO, "mirror", lambda offset, length: files[offset : offset + length])
+    assert thawed is not None
+    assert thawed.standing == standing
 
 
 def test_a_page_is_the_same_after_freezing() -> None:
