@@ -23,6 +23,7 @@ from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
+from resolver.profile import counts
 from resolver.render.explanation.words import Language
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
@@ -38,6 +39,7 @@ def language_of(wanted: str | None) -> Language:
     return "en"
 
 
+@counts("solving")
 def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
 ) -> Explanation:
