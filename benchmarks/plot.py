@@ -9,6 +9,7 @@ from typing import Any
 
 _WIDTH, _HEIGHT = 190, 150  # of a panel
 _LEFT, _TOP, _GAP = 62, 58, 26
+_FONT = 'font-family="sans-serif" font-size="11"'
 _MEASURES = (("wall", "wall, s", 1.0), ("requests", "requests", 1.0), ("peak", "peak memory, MiB", 1.0))
 _SIDES = (("ours", "ascend-lock", "#c7000b"), ("uv", "uv", "#30576f"))
 
@@ -19,7 +20,7 @@ def svg(cells: Sequence[dict[str, Any]], families: Sequence[str], limit: float) 
     width = _LEFT + len(families) * (_WIDTH + _GAP)
     height = _TOP + len(_MEASURES) * (_HEIGHT + _GAP) + 18
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {_FONT}>',
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
     for at, (_, name, colour) in enumerate(_SIDES):
@@ -32,9 +33,8 @@ def svg(cells: Sequence[dict[str, Any]], families: Sequence[str], limit: float) 
         values = [cell[side][key] for cell in cells for side, _, _ in _SIDES if cell[side][key] > 0]
         low, high = _decades(values)
         top = _TOP + row * (_HEIGHT + _GAP)
-        parts.append(
-            f'<text transform="translate(14 {top + _HEIGHT / 2}) rotate(-90)" text-anchor="middle">{escape(label)}</text>'
-        )
+        turned = f'transform="translate(14 {top + _HEIGHT / 2}) rotate(-90)" text-anchor="middle"'
+        parts.append(f"<text {turned}>{escape(label)}</text>")
         for column, family in enumerate(families):
             panel = _Panel(_LEFT + column * (_WIDTH + _GAP), top, sizes, low, high)
             parts += panel.frame(first=column == 0)

@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/scaling.py [--rounds 3] [--only FAMILY[:SIZE]] [--limit 120] [--render]
 
 Each cell is a made-up index (worlds.py) that a process of its own serves on loopback (server.py). Both programs lock
-from an empty cache, in turn. Figures go to scaling.json, and from there to SCALING.md and scaling.svg; with `--only` the
-other cells stay as they were. `--render` writes the two anew and measures nothing.
+from an empty cache, in turn. Figures go to scaling.json, and from there to SCALING.md and scaling.svg; with `--only`
+the other cells stay as they were. `--render` writes the two anew and measures nothing.
 """
 
 from __future__ import annotations
@@ -255,15 +255,15 @@ def report(told: Cell) -> str:
     lines = [
         "# How it grows",
         "",
-        f"Written by `.venv/bin/python benchmarks/scaling.py` on {told['date']}: {told['machine']}; {told['uv']}; "
-        f"Python {told['python']}; load average before {told['load']}. Medians of {told['rounds']} rounds, the two in turn, "
-        "each from an empty cache.",
+        f"Written by `.venv/bin/python benchmarks/scaling.py` on {told['date']}: {told['machine']}; {told['uv']};",
+        f"Python {told['python']}; load average before {told['load']}. Medians of {told['rounds']} rounds, the two in",
+        "turn, each from an empty cache.",
         "",
         "![wall time, requests and peak memory against the number of projects](scaling.svg)",
         "",
-        "Made-up indexes on loopback, the same each time: numbers of releases and files and sizes of metadata are those of real "
-        "projects, each answer comes 10 ms late. No network, no mirror, no other resolver's cache has a part in these figures. "
-        f"A run is ended after {limit:.0f} s. Pins of both are held against the index itself, requirement by requirement.",
+        "Made-up indexes on loopback, the same each time: numbers of releases and files and sizes of metadata are those",
+        "of real projects, each answer comes 10 ms late. No network and no mirror has a part in these figures. A run is",
+        f"ended after {limit:.0f} s. The pins of both are held against the index itself, requirement by requirement.",
         "",
     ]
     for family, make in FAMILIES.items():
@@ -287,9 +287,8 @@ def report(told: Cell) -> str:
             ended = {cell["ours"]["ended"], cell["uv"]["ended"]}
             ratio = f"{cell['ratio']:.2f} ({low:.2f}..{high:.2f})" if ended == {"done"} else "-"
             rounds = shown(cell["ours"], "rounds", limit)
-            lines.append(
-                f"| {cell['size']:,} | {pairs[0]} | {ratio} | {' | '.join(pairs[1:])} | {rounds} | {said_of_pins(cell)} |"
-            )
+            columns = (f"{cell['size']:,}", pairs[0], ratio, *pairs[1:], rounds, said_of_pins(cell))
+            lines.append(f"| {' | '.join(columns)} |")
         lines += [
             "",
             f"Growth of wall: ours {growth(cells, 'ours')}, uv {growth(cells, 'uv')}; n log n: 4.8 to 4.9.",

@@ -121,7 +121,7 @@ class _Maker:
         return f"{name}>={version(low)}{upper}"
 
     def layers(self, size: int, width: int, each: int, last: Sequence[str] = ()) -> list[str]:
-        """Layers of projects that each need some of the next layer; the names of the first. The last one needs `last`."""
+        """Layers of projects that each need some of the next; the last needs `last`. The names of the first."""
         below: list[str] = []
         for wide in (size % width, *[width] * (size // width)):
             layer = []
@@ -154,9 +154,10 @@ def diamonds(size: int) -> World:
 
 
 def late(size: int) -> World:
-    """Diamonds, and below them conflicts that show late: one in 20 is a boto3, botocore, urllib3 and who wants new urllib3.
+    """Diamonds, and below them conflicts that show late: like boto3, botocore, urllib3 and who wants new urllib3.
 
-    boto k needs core k, core k from 20 on needs old url; late needs new url from 5 on, and is met at the bottom.
+    The stack asks for boto. boto k needs core k, core k needs old url from 20 on; late needs new url from 5 on, and
+    is met at the bottom.
     """
     maker = _Maker(f"late {size}")
     asked, bottom = [], []
@@ -175,7 +176,10 @@ def late(size: int) -> World:
 
 
 def runs(size: int) -> World:
-    """Diamonds, and below them long runs of releases with the same requirements, of which only the oldest fit together."""
+    """Diamonds, and below them two projects with long runs of releases of the same requirements, which clash.
+
+    Each release of one needs old base; all but the oldest of the other need new base.
+    """
     maker = _Maker(f"runs {size}")
     bottom = []
     for _ in range(size // 20):
