@@ -18,7 +18,7 @@ MINUTES ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle check-locks snapshot test test-live fuzz check format bench requirements clean
+.PHONY: help lock explain verify bundle check-locks snapshot test test-live fuzz check format bench scaling requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -84,6 +84,9 @@ format: $(VENV)/.dev ## put the code into its form
 bench: $(VENV)/.dev ## pair this with uv on the same requirements
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 	@$(BIN)/python benchmarks/explain.py
+
+scaling: $(VENV)/.dev ## how time and memory grow with the number of projects, beside uv: [ARGS="--only late:800"]
+	@$(BIN)/python benchmarks/scaling.py $(ARGS)
 
 requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRADE=1]
 	@$(LOCK) lock self self-dev $(if $(UPGRADE),--upgrade)

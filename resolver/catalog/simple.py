@@ -22,6 +22,7 @@ from resolver.catalog.hashes import read_sha256
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
+from resolver.profile import counts
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -56,6 +57,7 @@ _MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
 _decode_project = msgspec.json.Decoder(_Project).decode
 
 
+@counts("parsing")
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
     """Read the page of `project` that `index` sent from `url` (the last one of any redirects)."""
     media, _, parameters = content_type.partition(";")

@@ -24,11 +24,13 @@ from resolver.model.explanation import Explanation
 from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
+from resolver.profile import counts
 from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 
 
+@counts("solving")
 def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
 ) -> Explanation:

@@ -14,8 +14,10 @@ from typing import Any
 import click
 from packaging.utils import canonicalize_name
 
+from resolver import profile
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.cost import cost_json, cost_text
 from resolver.cli.failures import failure
 from resolver.cli.language import language_of
 from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_stack
@@ -47,6 +49,7 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 @options.matrices
 @options.locks
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@click.option("--profile", "profiled", is_flag=True, help="Tell on stderr where the time went (with --json, as JSON).")
 def command(
     stacks: tuple[str, ...],
     offline: bool,
@@ -58,12 +61,15 @@ def command(
     matrices: Path | None,
     locks: Path,
     as_json: bool,
+    profiled: bool,
 ) -> int:
     """Lock each STACK for all its targets: a name in matrices/stacks, a path to a .toml file, or `all`.
 
     Where one stack or target fails, the others are locked all the same. The exit status is the highest of them; with
     `all`, a target that had no lock but the report of a conflict, and has no solution still, counts as done.
     """
+    if profiled:
+        profile.begin()
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
     names = _named(stacks, matrices)
@@ -80,6 +86,9 @@ def command(
     page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress)
     outcomes = _lock_all(names, order, progress, page, offline=offline)
     progress.clear()
+    if profiled:
+        cost = (cost_json if as_json else cost_text)(profile.end(), progress.traffic, progress.rounds)
+        sys.stderr.write(cost)
     if len(outcomes) == 1 and isinstance(only := outcomes[0].found, Failure):
         raise only.cause
     status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)

@@ -27,6 +27,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.profile import counts
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -36,6 +37,7 @@ _version = lru_cache(None)(Version)
 _EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
 
 
+@counts("checking")
 def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
     """Every way in which the resolution does not hold, as sentences; empty where it does."""
     return list(_Check(problem, resolution, catalog).violations())
