@@ -243,9 +243,13 @@ class PolicyTable(_Table, kw_only=True):
 
 
 class DepartsRow(_Table, kw_only=True):
+    """Where the stack differs from its guide; in Chinese, too, where somebody wrote it."""
+
     guide: Text
     here: Text
+    here_zh: Text | None = None
     reason: Text
+    reason_zh: Text | None = None
 
 
 class CheckTable(_Table, kw_only=True):

@@ -163,7 +163,9 @@ class Departed(_Row, kw_only=True, frozen=True):
 
     guide: str
     here: str
+    here_zh: str = ""
     reason: str
+    reason_zh: str = ""
 
 
 class Change(_Row, kw_only=True, frozen=True):

@@ -140,6 +140,15 @@ def _departures(lock: Lock) -> Iterator[str]:
         for row in lock.departs:
             yield f"| {markdown(row.guide)} | {markdown(row.here)} | {markdown(row.reason)} |"
         yield ""
+    translated = [row for row in lock.departs if row.reason_zh]
+    if translated:
+        yield "### 与指南的不同之处"
+        yield ""
+        yield "| 指南 | 此处 | 原因 |"
+        yield "|---|---|---|"
+        for row in translated:
+            yield f"| {markdown(row.guide)} | {markdown(row.here_zh or row.here)} | {markdown(row.reason_zh)} |"
+        yield ""
 
 
 def _overrides(lock: Lock) -> Iterator[str]:
