@@ -73,7 +73,9 @@ def words_of_facts(workspace: Workspace, index: LoopbackIndex) -> None:
         [[departs]]
         guide = "{COMMANDS}"
         here = "{COMMANDS}"
+        here-zh = "{COMMANDS}"
         reason = "{COMMANDS}"
+        reason-zh = "{COMMANDS}"
         [check]
         imports = ["base"]
         env = {{ A = "$(touch pwned) it's", B = "`touch pwned`" }}
