@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -149,3 +150,18 @@ def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path
         "numba\n\n# torch\n# torch>=2.7.1\n# torchvision\ntorchx\n--pre\n# torch-npu==2.7.1.dev1\n"
     )
     assert tomli.loads((tmp_path / "pyproject.toml").read_text()) == {"requires": ["scipy"]}
+
+
+@pytest.mark.parametrize(("verl", "vllm", "status"), [(True, True, 0), (False, True, 1), (True, False, 1)])
+def test_the_installation_stops_where_the_plugin_could_not_rewrite(
+    verl: bool, vllm: bool, status: int, tmp_path: Path
+) -> None:
+    """The step of the lock in a checkout whose setup.py has the functions that it calls."""
+    (plugin,) = (pin for pin in content("mindspeed-rl")["pin"] if pin["name"] == "verl-npu")
+    (step,) = plugin["git"]["steps"]
+    (tmp_path / "verl_npu").mkdir()
+    (tmp_path / "verl_npu" / "setup.py").write_text(
+        f"def inject_verl_plugin():\n    return {verl}\n\ndef inject_vllm_plugin():\n    return {vllm}\n"
+    )
+    done = subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False)
+    assert done.returncode == status

@@ -2021,7 +2021,7 @@ LOCK = r"""
 "glibc": "2.28",
 "system": {"cann": "8.3.RC1", "soc": "A2"},
 "overrides": [],
-"imports": ["torch", "transformers", "vllm", "ray", "tensordict", "megatron.core", "verl"],
+"imports": ["torch", "transformers", "vllm", "ray", "tensordict", "megatron.core"],
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": ["verl"],
 "absent": {"triton-ascend": "MindSpeed-RL does not support triton, says its install guide, and verl_npu takes the import of triton's kernels out of verl."},
