@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -108,7 +109,7 @@ def build(
         override=tuple(_overrides(resolution, catalog)),
         export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
         absent=tuple(_absent(resolution, about)),
-        departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
+        departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
         warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, builds)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         imports=problem.stack.checks.imports,

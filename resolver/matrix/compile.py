@@ -80,7 +80,14 @@ def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Sta
         where=document.name,
         asks=tuple(asks),
         departures=tuple(
-            Departure(guide=row.guide, here=row.here, reason=row.reason) for row in document.content.departs
+            Departure(
+                guide=row.guide,
+                here=row.here,
+                here_zh=row.here_zh or "",
+                reason=row.reason,
+                reason_zh=row.reason_zh or "",
+            )
+            for row in document.content.departs
         ),
         relaxed=tuple(_relaxed(document, facts)),
         absent=tuple(_absences(document, asks)),

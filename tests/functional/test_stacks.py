@@ -14,7 +14,7 @@ from resolver.catalog import snapshot_file
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 
 CONFLICTS = ("trl-guide", "trl-vllm-train")
-LOCKS = ("trl-train", "trl-vllm-eval", "verl-one-step-off")
+LOCKS = ("trl-train", "trl-vllm-eval", "verl-one-step-off", "mindspeed-rl")
 REPORTS = REPOSITORY / "tests" / "recorded" / "reports"
 PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
 
