@@ -11,6 +11,7 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Builds, Metadata
 from resolver.model.release import File
+from resolver.upstream.noted import noted_in
 from resolver.upstream.offers import Offers
 from resolver.upstream.verdict import Remark, Saying
 
@@ -87,33 +88,7 @@ def _archive(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
     archive = offers.catalog.archive(file)
     if archive.metadata is not None:
         return file.filename, archive.metadata.requires_dist
-    distribution = file.filename.rpartition("-")[0]
-    for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
-        for folder in (f"{name}.egg-info", f"src/{name}.egg-info"):
-            noted = _member(file, f"{folder}/requires.txt", offers)
-            if noted is not None:
-                return f"{folder}/requires.txt of {file.filename}", tuple(_noted(noted))
-            if _member(file, f"{folder}/SOURCES.txt", offers) is not None:
-                return f"{folder} of {file.filename}", ()
-    return file.filename, None
-
-
-def _member(file: File, path: str, offers: Offers) -> str | None:
-    try:
-        return offers.catalog.member(file, path)
-    except UnusableFile:
-        return None
-
-
-def _noted(content: str) -> Iterator[str]:
-    """The lines of requires.txt that count without an extra: its sections are `[extra:marker]`."""
-    extra = marker = ""
-    for raw in content.splitlines():
-        line = raw.strip()
-        if line.startswith("[") and line.endswith("]"):
-            extra, _, marker = line[1:-1].partition(":")
-        elif line and not extra:
-            yield f"{line} ; {marker}" if marker else line
+    return noted_in(file, offers.catalog) or (file.filename, None)
 
 
 def _always(lines: Iterable[str]) -> frozenset[str]:

@@ -22,6 +22,7 @@ from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.solve.needs import Lines, requirement_lines
 from resolver.solve.project import Project
+from resolver.upstream.noted import noted_in
 
 
 class Unreadable(Exception):
@@ -30,9 +31,10 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a file says of its needs."""
+    """What a release says of its needs; `where` is what says so, `python` what has its Requires-Python."""
 
-    file: File
+    where: str
+    python: str
     lines: Lines
 
 
@@ -80,11 +82,15 @@ class Offers:
         """What a release says that it needs; raises Unreadable and IndexFailure."""
         release = self._release(name, version)
         try:
-            return Said(release.file, requirement_lines(self.catalog, release, ()))
+            where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
+            return Said(where, where, requirement_lines(self.catalog, release, ()))
         except UnusableFile as error:
             raise Unreadable(str(error)) from None
         except InputError as error:  # an archive without static metadata
-            raise Unreadable(error.why or error.message) from None
+            noted = noted_in(release.file, self.catalog)
+            if noted is None:
+                raise Unreadable(error.why or error.message) from None
+            return Said(noted.where, release.file.filename, Lines(noted.lines, release.file.requires_python, (), ()))
 
     def counting(self, said: Said, names: Iterable[NormalizedName]) -> list[Requirement]:
         """The requirements on these projects that count for the target without any extra."""
@@ -96,7 +102,7 @@ class Offers:
                 if need.name in wanted and (need.marker is None or need.marker.evaluate(self._problem.target.markers)):
                     found.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
-                raise Unreadable(f"{said.file.filename} has the invalid requirement `{line}`") from None
+                raise Unreadable(f"{said.where} has the invalid requirement `{line}`") from None
         return found
 
     def expect(self, names: Sequence[NormalizedName]) -> None:
