@@ -22,6 +22,7 @@ from resolver.catalog.hashes import read_sha256
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
+from resolver.profile import counts
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -51,9 +52,12 @@ class _Project(msgspec.Struct, rename="kebab"):
     project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
 
+_MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
+
 _decode_project = msgspec.json.Decoder(_Project).decode
 
 
+@counts("parsing")
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
     """Read the page of `project` that `index` sent from `url` (the last one of any redirects)."""
     media, _, parameters = content_type.partition(";")
@@ -156,10 +160,14 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
 
 
 def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing]:
+    if body.count(b"{") > _MOST_OBJECTS:
+        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         page = _decode_project(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
+    except RecursionError:
+        unusable(project, index, url, "It is not a JSON page of PEP 691: its values are nested too deeply.")
     if page.meta.api_version.partition(".")[0] != "1":
         unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
     if text.name(page.name) != project:
@@ -188,7 +196,7 @@ def _json_file(file: _File, base: Base) -> File:
         file.filename,
         url,
         read_sha256(file.hashes.get("sha256", "")),
-        file.size,
+        file.size if file.size is not None and file.size >= 0 else None,
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked),
         file.upload_time or "",

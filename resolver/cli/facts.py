@@ -16,7 +16,7 @@ from resolver.catalog.cache import default_folder
 from resolver.catalog.git import Repositories
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.explaining import language_of
+from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure, InputError
 from resolver.matrix.compile import compile_problems

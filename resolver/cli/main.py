@@ -19,6 +19,7 @@ import click
 from resolver import __version__
 from resolver.cli.failures import failure
 from resolver.errors import InputError, ResolverError
+from resolver.profile import begin, counts
 
 _INTERRUPTED = 130
 
@@ -31,6 +32,7 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._commands)
 
+    @counts("imports")
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self._commands:
             return None
@@ -58,6 +60,8 @@ def _commands() -> None:
 
 def main() -> None:
     """Run the command line of this process and exit."""
+    if "--profile" in sys.argv[1:]:
+        begin()  # before the command's own modules are loaded
     gc.disable()  # a short run makes much that lives to its end, and next to no garbage
     signal.signal(signal.SIGTERM, _terminate)
     try:

@@ -12,7 +12,7 @@ from typing import Any
 from resolver.catalog.address import read_root
 from resolver.catalog.advisories import Found, ReleaseName, Silent, vulnerabilities
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.explaining import language_of
+from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure
 from resolver.model.lock import Lock

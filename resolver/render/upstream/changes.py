@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from resolver.errors import shown
-from resolver.render.explanation.words import COMMA, Language, Words
+from resolver.model.language import Language
+from resolver.render.explanation.words import COMMA, Words
 from resolver.render.upstream import words
 from resolver.upstream.age import Old
 from resolver.upstream.change import (

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from resolver.errors import shown
-from resolver.render.explanation.words import SEMICOLON, Language
+from resolver.model.language import Language
+from resolver.render.explanation.words import SEMICOLON
 from resolver.render.upstream import words
 from resolver.upstream.verdict import Judged, Remark, Verdict
 
