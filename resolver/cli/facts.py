@@ -78,6 +78,8 @@ def check(
             if not as_json:
                 sys.stdout.write(told.summary(found, str(problem.target), tongue) + "\n")
             every += found
+    if not every and not as_json:
+        sys.stdout.write(told.summary(every, "", tongue) + "\n")
     status = max(map(_status, every), default=0)
     if as_json:
         answer = {"status": _STATUS[status], "facts": rows}

@@ -12,10 +12,8 @@ from resolver.model import text
 from resolver.model.fact import Builds, Metadata
 from resolver.model.release import File
 from resolver.upstream.noted import noted_in
-from resolver.upstream.offers import Offers
+from resolver.upstream.offers import Offers, some
 from resolver.upstream.verdict import Remark, Saying
-
-_FEW = 5
 
 
 def built_from(fact: Builds, offers: Offers) -> Iterator[Remark]:
@@ -32,8 +30,7 @@ def built_from(fact: Builds, offers: Offers) -> Iterator[Remark]:
                 opened = True
                 newest[version] = archives[0]
     if without:
-        told = ", ".join(map(str, without[:_FEW])) + (", …" if len(without) > _FEW else "")
-        yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {told}"})
+        yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {some(without)}"})
     for file in newest.values():
         yield from _opened(fact, file, offers)
 

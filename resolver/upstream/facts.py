@@ -17,10 +17,9 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.fact import Fact, Need
 from resolver.model.requirement import Requirement
 from resolver.upstream.archives import built_from, stated
-from resolver.upstream.offers import Offers, Unreadable
+from resolver.upstream.offers import Offers, Unreadable, some
 from resolver.upstream.verdict import Judged, Remark, Saying, Verdict
 
-_FEW = 5  # releases that a remark names
 _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
@@ -112,7 +111,7 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _extra(fact, found, offers)
             yield Remark(Saying.WARNING)
         case model.Excludes():
-            yield Remark(Saying.THERE, {"releases": _some(_all(fact, offers))})
+            yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
         case model.Names():
             yield from _named(fact, offers)
         case model.Exports():
@@ -262,19 +261,14 @@ def _there(names: Sequence[NormalizedName], offers: Offers) -> Iterator[Remark]:
 
 
 def _named(fact: model.Names, offers: Offers) -> Iterator[Remark]:
-    yield Remark(Saying.THERE, {"releases": _some(_all(fact, offers))})
+    yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
     beyond = [version for version in offers.versions(fact.package) if not fact.speaks_of(version)]
     if beyond:
-        yield Remark(Saying.BEYOND, {"releases": _some(beyond)})
+        yield Remark(Saying.BEYOND, {"releases": some(beyond)})
 
 
 def _all(fact: Fact, offers: Offers) -> list[Version]:
     return [version for version in offers.versions(fact.package) if fact.speaks_of(version)]
-
-
-def _some(versions: Sequence[Version]) -> str:
-    told = ", ".join(map(str, versions[:_FEW]))
-    return told if len(versions) <= _FEW else f"{told}, …"
 
 
 def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:

@@ -24,6 +24,13 @@ from resolver.solve.needs import Lines, requirement_lines
 from resolver.solve.project import Project
 from resolver.upstream.noted import noted_in
 
+_FEW = 5
+
+
+def some(versions: Sequence[Version]) -> str:
+    """The first few of them, for a remark."""
+    return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
+
 
 class Unreadable(Exception):
     """What a release says cannot be read; the text is the reason."""

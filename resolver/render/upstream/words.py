@@ -66,6 +66,7 @@ FACTS = Counted(
     Words("{count} fact for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
     Words("{count} facts for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
 )
+NO_FACTS = Words("no facts are used", "没有用到任何事实")
 OUTCOME = Words(
     "{holds} hold, {contradicted} contradicted, {gone} gone, {unmet} unmet, {unchecked} not checked",
     "{holds} 条成立，{contradicted} 条有矛盾，{gone} 条已消失，{unmet} 条无法满足，{unchecked} 条未核对",
