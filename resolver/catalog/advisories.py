@@ -80,7 +80,7 @@ Found = tuple[Vulnerability, ...]
 def legacy_address(root: Root, release: ReleaseName) -> str:
     """Where the legacy JSON of a release would be, beside an index whose address ends in `/simple/`."""
     project, version = release
-    return f"{root.url.removesuffix(_SIMPLE)}{_LEGACY}{project}/{quote(version, safe='')}/json"
+    return f"{root.url.removesuffix(_SIMPLE)}{_LEGACY}{quote(project, safe='')}/{quote(version, safe='')}/json"
 
 
 def vulnerabilities(releases: Iterable[ReleaseName], root: Root, pool: Pool) -> Told | Silent:

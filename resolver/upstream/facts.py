@@ -68,25 +68,29 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
-    """Of each set of versions the newest and the oldest release; and what is not there."""
+    """Of each set of versions the newest and the oldest release; and what of them is on no index."""
     lookup = offers.lookup(fact.package)
-    passed = ", ".join(lookup.unreachable)
-    if not lookup.pages:
-        if passed:
-            return [], [Remark(Saying.PASSED_OVER, {"index": passed, "what": fact.package})]
-        return [], [Remark(Saying.NO_PROJECT, {"project": fact.package})]
     found: dict[Version, None] = {}
+    at_commits: dict[Version, None] = {}
     lost: list[SpecifierSet] = []
     for versions in fact.versions:
         matching = offers.matching(fact.package, versions)
         found |= dict.fromkeys(matching[:1] + matching[-1:])
-        if not matching:
+        if not matching and (commits := offers.at_commits(fact.package, versions)):
+            at_commits |= dict.fromkeys(commits)
+        elif not matching:
             lost.append(versions)
-    if not lost:
-        return list(found), []
-    what = f"{fact.package} {', '.join(map(str, lost))}"
-    missing = Remark(Saying.PASSED_OVER, {"index": passed, "what": what}) if passed else None
-    return list(found), [missing or Remark(Saying.NO_RELEASE, {"what": what})]
+    remarks = []
+    if at_commits:
+        remarks.append(Remark(Saying.AT_COMMIT, {"releases": f"{fact.package} {some(list(at_commits))}"}))
+    if lost and lookup.unreachable:
+        what = f"{fact.package} {', '.join(map(str, lost))}" if lookup.pages else fact.package
+        remarks.append(Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": what}))
+    elif lost and not lookup.pages:
+        remarks.append(Remark(Saying.NO_PROJECT, {"project": fact.package}))
+    elif lost:
+        remarks.append(Remark(Saying.NO_RELEASE, {"what": f"{fact.package} {', '.join(map(str, lost))}"}))
+    return list(found), remarks
 
 
 def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:

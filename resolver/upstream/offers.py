@@ -16,7 +16,7 @@ from resolver.catalog.screen import Screen
 from resolver.errors import IndexFailure, InputError
 from resolver.model import text
 from resolver.model.candidate import Release
-from resolver.model.fact import Builds, Fact
+from resolver.model.fact import Builds, Fact, Sources
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
@@ -46,16 +46,19 @@ class Said:
 
 
 class Offers:
-    """Answers from a catalog. `facts` are those by which a release is built rather than taken as a wheel."""
+    """Answers from a catalog. Of `facts` those count by which a release is built, and those that know a commit."""
 
     def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
         self.catalog = catalog
         self._problem = problem
         self._screen = Screen(problem.target, None)
         self._builds: dict[NormalizedName, list[Fact]] = {}
+        self._commits: dict[NormalizedName, list[Version]] = {}
         for fact in facts:
             if isinstance(fact, Builds):
                 self._builds.setdefault(fact.package, []).append(fact)
+            elif isinstance(fact, Sources):
+                self._commits.setdefault(fact.package, []).append(fact.recipe.version)
         self._projects: dict[NormalizedName, Project] = {}
 
     def lookup(self, name: NormalizedName) -> Lookup:
@@ -69,6 +72,10 @@ class Offers:
     def matching(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
         """The releases that a specifier set admits, pre-releases too, newest first."""
         return [version for version in self.versions(name) if wanted.contains(version, prereleases=True)]
+
+    def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+        """The versions of commits that a specifier set admits: on no index, and there all the same."""
+        return [version for version in self._commits.get(name, ()) if wanted.contains(version, prereleases=True)]
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
         """All files of a release, whoever can use them."""

@@ -58,6 +58,7 @@ class Saying(Enum):
     WARNING = "warning", Verdict.UNCHECKED
     VARIABLES = "variables", Verdict.UNCHECKED
     GIT = "git", Verdict.UNCHECKED
+    AT_COMMIT = "at-commit", Verdict.UNCHECKED  # it speaks of what a commit's build calls itself
 
     def __init__(self, code: str, verdict: Verdict) -> None:
         self.code = code

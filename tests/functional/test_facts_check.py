@@ -245,6 +245,12 @@ AT_COMMIT = """
     requires-from = ["requirements.txt"]
     build-requires = []
     reason = "r"
+
+    [[after]]
+    id = "of-that-commit"
+    versions = "==1.0"
+    others = ["lib"]
+    reason = "r"
 """
 
 
@@ -273,6 +279,7 @@ def test_what_archives_and_others_say(workspace: Workspace, index: LoopbackIndex
         ),
         "contradicted: built-otherwise: built-1.0.tar.gz has no requirements/gone.txt",
         "contradicted: drops-what-is-not-asked-for: built-1.0.tar.gz does not ask for torch",
+        "not checked: of-that-commit: gitted 1.0 is that of a commit, on no index",
         (
             "not checked: at-commit: file:///nowhere/at/all.git@012345678901: the repository was not read, "
             "so what it needs rests on the fact `at-commit` alone"
@@ -287,7 +294,7 @@ def test_what_archives_and_others_say(workspace: Workspace, index: LoopbackIndex
         "holds: of-wheel: old-2.0-py3-none-any.whl says the same",
         "contradicted: static: old-3.0.tar.gz has other where the fact has lib",
         "not checked: nothing: old-4.0.tar.gz says nothing statically",
-        "11 facts for linux-aarch64, Python 3.11: 3 hold, 5 contradicted, 1 gone, 0 unmet, 2 not checked",
+        "12 facts for linux-aarch64, Python 3.11: 3 hold, 5 contradicted, 1 gone, 0 unmet, 3 not checked",
     ]
     assert run.status == 5
 

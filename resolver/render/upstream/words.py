@@ -58,6 +58,7 @@ SAYINGS = {
     Saying.MODULE: Words("no metadata tells who owns the module `{module}`", "元数据不说明模块 `{module}` 属于谁"),
     Saying.WARNING: Words("no metadata tells what it warns of", "元数据不说明它所警告的内容"),
     Saying.VARIABLES: Words("no metadata tells environment variables", "元数据不说明环境变量"),
+    Saying.AT_COMMIT: Words("{releases} is that of a commit, on no index", "{releases} 来自某个 commit，不在软件源上"),
     Saying.GIT: Words("{address}: {why}", "{address}：{why}"),
 }
 FACT = Words("{verdict}: {id} ({where}): {remarks}", "{verdict}：{id}（{where}）：{remarks}")
