@@ -342,3 +342,10 @@ def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None
         "error: there is no stack, no project with facts and no fact `exclude`\nhint: did you mean `excluded`?\n"
     )
     assert (unknown.status, index.requests) == (2, [])
+
+
+def test_without_a_command_the_commands_are_listed(workspace: Workspace) -> None:
+    for words, known in (((), "  lock "), (("facts",), "  check ")):
+        run = workspace.run(*words)
+        assert (run.status, run.stdout) == (2, "")
+        assert f"\n{known}" in run.stderr
