@@ -52,10 +52,15 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ascend-lock")
-def _commands() -> None:
+@click.pass_context
+def _commands(context: click.Context) -> int:
     """Lock software stacks for Ascend NPUs: every file by hash, in the order that works."""
+    if context.invoked_subcommand is not None:
+        return 0
+    sys.stderr.write(f"{context.get_help()}\n")
+    return InputError.exit_status
 
 
 def main() -> None:
