@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from resolver.catalog.scratch import Scratch
 from resolver.errors import InputError
 
 _ASK_SECONDS = 20
@@ -99,15 +99,15 @@ class Repositories:
         """Whether a file is a bundle from which the commit comes out whole, checked as install.sh does."""
         if not path.is_file():
             return False
-        with TemporaryDirectory(prefix="ascend-lock-") as folder:
+        with Scratch() as folder:
             try:
-                _git("init", "--quiet", "--bare", "--template=", "--", folder)
-                Path(folder, "shallow").write_text(f"{commit}\n")
+                _git("init", "--quiet", "--bare", "--template=", "--", str(folder))
+                (folder / "shallow").write_text(f"{commit}\n")
                 ref = _ref(commit)
                 _git(f"--git-dir={folder}", "fetch", "--quiet", "--no-tags", str(path.resolve()), f"+{ref}:{ref}")
             except _GitError:
                 return False
-            return _has(Path(folder), commit)
+            return _has(folder, commit)
 
     def _fetched(self, url: str, commit: str) -> Path:
         """The bare repository that has the commit."""
