@@ -18,7 +18,7 @@ MINUTES ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle check-locks snapshot test test-live fuzz faults check format bench requirements clean
+.PHONY: help lock explain verify bundle check-locks snapshot test test-live fuzz faults check format bench scaling requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -88,6 +88,9 @@ bench: $(VENV)/.dev ## pair this with uv on the same requirements
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 	@$(BIN)/python benchmarks/explain.py
 
+scaling: $(VENV)/.dev ## how time and memory grow with the number of projects, beside uv: [ARGS="--only late:800"]
+	@$(BIN)/python benchmarks/scaling.py $(ARGS)
+
 requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRADE=1]
 	@$(LOCK) lock self self-dev $(if $(UPGRADE),--upgrade)
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
@@ -105,13 +108,16 @@ $(BIN)/python:
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 
-# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply.
+# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. Bytecode is made at once:
+# where PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
 $(VENV)/.run: $(BIN)/python $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q resolver
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self-dev
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q resolver
 	@touch $@ $(VENV)/.run

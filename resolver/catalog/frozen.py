@@ -15,7 +15,7 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog.packed import ODD, reader
 from resolver.errors import IndexFailure
-from resolver.model.release import File, Page, SetAside
+from resolver.model.release import File, Page, SetAside, Standing
 
 # The bytes from an offset on, so many of them; None where they are not to be had any more.
 Read = Callable[[int, int], "bytes | None"]
@@ -30,6 +30,7 @@ class _Index(msgspec.Struct, array_like=True, gc=False):
     set_aside: tuple[SetAside, ...]
     releases: dict[str, tuple[int, int, int]]  # offset, length, CRC-32
     size: int
+    standing: Standing
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -86,7 +87,7 @@ def freeze(page: Page) -> tuple[bytes, bytes]:
         places[version] = size, len(part), crc32(part)
         parts.append(part)
         size += len(part)
-    return _encode(_Index(page.project, page.set_aside, places, size)), b"".join(parts)
+    return _encode(_Index(page.project, page.set_aside, places, size, page.standing)), b"".join(parts)
 
 
 def thaw(
@@ -111,4 +112,4 @@ def thaw(
             list(releases.values())
         except DamagedPageError:
             return None
-    return Page(project=project, index=index, releases=releases, set_aside=page.set_aside)
+    return Page(project=project, index=index, releases=releases, set_aside=page.set_aside, standing=page.standing)

@@ -19,8 +19,9 @@ from resolver.catalog.protocol import Lookup
 from resolver.errors import IndexFailure, InputError
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
+from resolver.profile import counts
 
-_PARSER: Final = "2"  # part of every key: another number, and all pages are parsed anew
+_PARSER: Final = "3"  # part of every key: another number, and all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
@@ -120,6 +121,7 @@ class Shelf:
         """Store what an index answered."""
         self._cache.put("page", _key(root, project), _encode_record(record))
 
+    @counts("parsing")
     def parsed(self, key: str, project: NormalizedName, name: str) -> Page | None:
         """The page of that key, as one of the index `name`."""
         if (known := self._pages.get((key, name))) is not None:
@@ -133,6 +135,7 @@ class Shelf:
             self._pages[key, name] = page
         return page
 
+    @counts("parsing")
     def keep_parsed(self, key: str, page: Page) -> Page:
         """Store a page; the one returned takes less memory."""
         content, files = frozen.freeze(page)

@@ -1,6 +1,6 @@
 """Pages of the simple repository API, bytes to `Page`. Pure.
 
-JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both.
+JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
 What is odd about a single file leaves a `SetAside`; what makes the page as a
 whole unusable is an IndexFailure.
 """
@@ -8,7 +8,8 @@ whole unusable is an IndexFailure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NoReturn
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -20,7 +21,8 @@ from resolver.catalog.filename import archive_version, is_readable, starts_with_
 from resolver.catalog.hashes import read_sha256
 from resolver.errors import IndexFailure
 from resolver.model import text
-from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
+from resolver.profile import counts
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -43,15 +45,19 @@ class _File(msgspec.Struct, rename="kebab"):
     upload_time: str | None = None
 
 
-class _Project(msgspec.Struct):
+class _Project(msgspec.Struct, rename="kebab"):
     meta: _Meta
     name: str
     files: list[_File]
+    project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
+
+_MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 
 
+@counts("parsing")
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
     """Read the page of `project` that `index` sent from `url` (the last one of any redirects)."""
     media, _, parameters = content_type.partition(";")
@@ -62,13 +68,13 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     if media.startswith("application/vnd.pypi.simple.v") and not media.startswith("application/vnd.pypi.simple.v1+"):
         unusable(project, index, url, f"It is of the type `{media}`; version 1 is what can be read (PEP 629).")
     if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-        files = _read_json(body, project, index, url)
+        files, standing = _read_json(body, project, index, url)
     else:
         try:
-            files = html.read(body, parameters, url)
+            files, standing = html.read(body, parameters, url)
         except html.HtmlError as error:
             unusable(project, index, url, str(error))
-    return group(files, project=project, index=index, url=url)
+    return replace(group(files, project=project, index=index, url=url), standing=standing)
 
 
 def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
@@ -153,17 +159,30 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
     return releases, aside
 
 
-def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> list[File]:
+def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing]:
+    if body.count(b"{") > _MOST_OBJECTS:
+        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         page = _decode_project(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
+    except RecursionError:
+        unusable(project, index, url, "It is not a JSON page of PEP 691: its values are nested too deeply.")
     if page.meta.api_version.partition(".")[0] != "1":
         unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
     if text.name(page.name) != project:
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
     base = Base(url)
-    return [file for file in (_json_file(one, base) for one in page.files) if file is not None]
+    return [_json_file(one, base) for one in page.files], _standing(page.project_status)
+
+
+def _standing(given: object) -> Standing:
+    """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
+    found = given if isinstance(given, dict) else {}
+    status, reason = found.get("status"), found.get("reason")
+    if not isinstance(status, str) or not status:
+        return ACTIVE
+    return Standing(status, reason if isinstance(reason, str) else "")
 
 
 def _json_file(file: _File, base: Base) -> File:
@@ -177,7 +196,7 @@ def _json_file(file: _File, base: Base) -> File:
         file.filename,
         url,
         read_sha256(file.hashes.get("sha256", "")),
-        file.size,
+        file.size if file.size is not None and file.size >= 0 else None,
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked),
         file.upload_time or "",

@@ -14,6 +14,7 @@ from resolver.catalog.packed import reader
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata
+from resolver.profile import counts
 
 _encode = msgspec.msgpack.Encoder().encode
 # A text is the reason why a file cannot be used; only reasons that its very bytes give are kept.
@@ -45,6 +46,7 @@ class Stored:
         self._cache = cache
         self._meter = meter
 
+    @counts("parsing")
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata; raises what `Files.metadata` would."""
         key = metadata_key(file)
@@ -63,6 +65,7 @@ class Stored:
         key = metadata_key(file)
         return bool(key) and self._cache.has("metadata", key)
 
+    @counts("parsing")
     def archive(self, file: File) -> Archive | None:
         """What is static in a source archive; raises what `Files.archive` would."""
         content = self._cache.get("archive", file.sha256) if file.sha256 else None
@@ -74,6 +77,7 @@ class Stored:
             raise UnusableFile(found)
         return found
 
+    @counts("parsing")
     def member(self, file: File, path: str) -> str | None:
         """The text of a file in a source archive."""
         content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None

@@ -38,8 +38,10 @@ from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.source import Source
+from resolver.profile import counts
 
 
+@counts("writing")
 def build(
     resolution: Resolution,
     builds: Sequence[tuple[Sequence[str], Resolution | str]],

@@ -13,6 +13,7 @@ import tomli_w
 from resolver.errors import InputError
 from resolver.lock.sound import require_sound
 from resolver.model.lock import FORMAT, Lock
+from resolver.profile import counts
 
 NAME = "lock.toml"
 
@@ -35,6 +36,7 @@ def dump(lock: Lock) -> str:
     return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
 
 
+@counts("inputs")
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None where there is none. InputError where it cannot be read."""
     path = folder / NAME

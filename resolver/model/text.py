@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Final
 
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
@@ -19,15 +20,18 @@ from packaging.version import InvalidVersion, Version
 from resolver.model.requirement import Requirement
 
 _MEMO = 1 << 18
-_DIGITS = 1000
-# Python converts no number of more than some thousand digits, and says so only when one is compared.
-_LONG_NUMBER = re.compile(rf"\d{{{_DIGITS}}}", re.ASCII)
+
+# What no honest text has, and what Python or packaging fail on in ways of their own: `int` at 4,300 digits, and a
+# parser that calls itself for each parenthesis.
+_NUMBER: Final = re.compile(r"[0-9]{101}")
+_LONGEST: Final = 16 << 10
+_DEEPEST: Final = 50
 
 
 @lru_cache(_MEMO)
 def version(text: str) -> Version | None:
-    """The PEP 440 version that `text` spells, or None where it is not one."""
-    if _is_too_long(text):
+    """The PEP 440 version that `text` spells, or None where it is not one that anybody would release."""
+    if _beyond_measure(text):
         return None
     try:
         return Version(text)
@@ -38,7 +42,7 @@ def version(text: str) -> Version | None:
 @lru_cache(_MEMO)
 def specifiers(text: str) -> SpecifierSet | None:
     """The PEP 440 specifier set that `text` spells, or None where it is not one."""
-    if _is_too_long(text):
+    if _beyond_measure(text):
         return None
     try:
         return SpecifierSet(text)
@@ -55,8 +59,8 @@ def name(text: str) -> NormalizedName:
 @lru_cache(_MEMO)
 def requirement(text: str) -> Requirement:
     """The PEP 508 requirement that `text` spells; raises packaging's InvalidRequirement."""
-    if _is_too_long(text):
-        raise InvalidRequirement(f"it has a number of {_DIGITS} digits or more")
+    if why := _beyond_measure(text) or _nested(text):
+        raise InvalidRequirement(why)
     parsed = _PackagingRequirement(text)
     return Requirement(
         name=canonicalize_name(parsed.name),
@@ -73,5 +77,21 @@ def marker_text(marker: Marker | None) -> str:
     return str(marker) if marker is not None else ""
 
 
-def _is_too_long(text: str) -> bool:
-    return len(text) >= _DIGITS and _LONG_NUMBER.search(text) is not None
+def _beyond_measure(text: str) -> str:
+    """Why a text is not even parsed; empty for nearly all."""
+    if len(text) > _LONGEST:
+        return f"it has {len(text)} characters"
+    if len(text) > 100 and _NUMBER.search(text) is not None:
+        return "it has a number of more than 100 digits"
+    return ""
+
+
+def _nested(text: str) -> str:
+    """The same for a marker with parentheses in parentheses."""
+    if text.count("(") <= _DEEPEST:
+        return ""
+    depth = deepest = 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        deepest = max(deepest, depth)
+    return f"it has parentheses {deepest} deep" if deepest > _DEEPEST else ""

@@ -110,7 +110,7 @@ def pin_lines(pins: Iterable[LockedPin], *, labelled: bool = False) -> list[str]
     """Lines of a requirements file, sorted by name as the lock is; `labelled` as a build names itself."""
     lines = []
     for pin in pins:
-        hashes = sorted({f"--hash=sha256:{file.sha256}" for file in pin.file})
+        hashes = [f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})]
         version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
         lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
     return lines

@@ -17,6 +17,7 @@ from resolver.model.conflict import Conflict
 from resolver.model.origin import Unusable
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
+from resolver.profile import counts
 from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
@@ -76,6 +77,7 @@ def decide(
     return resolution if resolution is not None else prove(universe, tick)
 
 
+@counts("solving")
 def search(
     universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, max_rounds: int = _MAX_ROUNDS
 ) -> Resolution | None:
@@ -94,6 +96,7 @@ def search(
     return None if check(universe.problem, resolution, universe.catalog) else resolution
 
 
+@counts("solving")
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
     """What the complete engine finds."""
     from resolver.solve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only where it is needed

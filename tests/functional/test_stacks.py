@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from resolver.catalog import snapshot_file
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 
 CONFLICTS = ("trl-guide", "trl-vllm-train")
-LOCKS = ("trl-vllm-eval",)
+LOCKS = ("trl-train", "trl-vllm-eval", "verl-one-step-off")
 REPORTS = REPOSITORY / "tests" / "recorded" / "reports"
 PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
 
@@ -21,7 +22,8 @@ PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how 
 def offline(workspace: Workspace, stack: str, *arguments: str) -> tuple[int, str, str]:
     matrices = str(REPOSITORY / "matrices")
     run = workspace.lock("--offline", "--matrices", matrices, *arguments, stack=stack)
-    note = f"offline: using the snapshot of 2026-11-20 ({REPOSITORY}/snapshots/{stack}.snapshot)\n"
+    path = REPOSITORY / "snapshots" / f"{stack}.snapshot"
+    note = f"offline: using the snapshot of {snapshot_file.read(path).date} ({path})\n"
     assert note in run.stderr
     return run.status, run.stdout, run.stderr.replace(note, "")
 
