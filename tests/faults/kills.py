@@ -217,7 +217,7 @@ def _require_sound_cache(folder: Path, where: str) -> None:
     for path in folder.glob("v1/*/*/*"):
         content = path.read_bytes()
         assert content.startswith(b"ascend-lock"), (where, path)
-    assert {path.name for path in folder.iterdir()} <= {"v1"}, where
+    assert {path.name for path in folder.glob("*")} <= {"v1"}, where
     for path in folder.glob("v1/*"):
         assert path.is_dir(), (where, path)
 
