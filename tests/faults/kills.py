@@ -97,6 +97,7 @@ def kill_locks(root: Path, number: int, seed: int) -> Score:
             _require_sound_cache(workspace.cache, where)
             workspace.locked()
             assert tree(workspace.locks) == steady[new], where
+            _forget_of_others(workspace.temporary)
             assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
             workspace.locked("--offline")
             assert tree(workspace.locks) == steady[new], where

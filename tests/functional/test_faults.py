@@ -22,6 +22,7 @@ from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex
+from tests.repositories import Repository
 
 DAMAGED = "warning: A page in the cache is damaged. It was thrown away, and pages are read anew.\n"
 
@@ -200,3 +201,43 @@ def test_a_home_that_cannot_be_written_is_a_warning_and_no_more(workspace: Works
     assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock/v1 cannot be written (")
     assert run.stderr.endswith("); going on without.\nhint: set ASCEND_LOCK_CACHE to a folder of yours\n")
     require_the_same()
+
+
+# --- git, whose locks and packs are in the cache too
+
+
+def test_a_cached_repository_that_is_damaged_or_was_never_finished_is_fetched_anew(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("tool", "1.0")
+    repository = Repository(workspace.root / "source")
+    commit = repository.commit({"pyproject.toml": PROJECT})
+    workspace.stack(f"verl @ git+{repository.url}@{commit}")
+    workspace.locked()
+    before = tree(workspace.locks)
+    (cached,) = (workspace.cache / "git").iterdir()
+    draw = random.Random(3)
+    for path in cached.rglob("*"):
+        if path.is_file() and "objects" in path.parts:
+            path.chmod(0o644)
+            path.write_bytes(flipped(path.read_bytes(), draw))
+    shutil.rmtree(workspace.locks)
+    assert workspace.locked().stderr == ""
+    assert tree(workspace.locks) == before
+    shutil.rmtree(cached)
+    left = workspace.cache / "git" / ".ascend-lock-killed"  # of a run that was killed while git fetched
+    shutil.copytree(repository.folder / ".git", left / "git")
+    (left / "git" / "shallow.lock").touch()
+    shutil.rmtree(workspace.locks)
+    assert workspace.locked().stderr == ""
+    assert tree(workspace.locks) == before
+    assert [path.name for path in (workspace.cache / "git").iterdir()] == [cached.name]
+
+
+PROJECT = """\
+[build-system]
+requires = ["tool"]
+[project]
+name = "verl"
+version = "0.6"
+"""
