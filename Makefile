@@ -19,7 +19,7 @@ MINUTES ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle check-locks facts snapshot test test-live fuzz check format bench scaling requirements clean
+.PHONY: help lock explain verify bundle check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -73,6 +73,9 @@ test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured 
 
 fuzz: $(VENV)/.dev ## hold the engine against brute force: [N=100000]; or all readers of foreign bytes: MINUTES=20 [TARGET=page]
 	@$(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)),$(N)) $(ARGS)
+
+faults: $(VENV)/.dev ## kill locks, bundles and installs at 200 moments each, and fill the disk as often: [N=200]
+	@$(BIN)/python -m tests.faults $(if $(filter command line,$(origin N)),$(N)) $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, import rules, tests
 	@$(BIN)/ruff check .
