@@ -11,7 +11,7 @@ import re
 from itertools import islice
 from urllib.parse import unquote
 
-from resolver.catalog.address import Base
+from resolver.catalog.address import NOWHERE, Base
 from resolver.catalog.hashes import read_sha256
 from resolver.model.release import File
 
@@ -78,7 +78,7 @@ def read(body: bytes, parameters: str, url: str) -> list[File]:
             try:
                 base = Base(base.resolve(given.strip()))
             except ValueError:
-                raise HtmlError("Its `<base href>` is no address.") from None
+                raise HtmlError("Its `<base href>` is no address to go by.") from None
     return [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None]
 
 
@@ -113,7 +113,7 @@ def _file(attributes: dict[str, str | None], base: Base) -> File | None:
     try:
         url = base.resolve(address)
     except ValueError:
-        url = "\0"  # never printable, so the file is set aside
+        url = NOWHERE
     yanked = attributes.get("data-yanked", _ABSENT)
     # PEP 714: data-core-metadata wins over its older name where both are there.
     offered = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", _ABSENT))

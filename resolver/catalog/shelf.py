@@ -18,7 +18,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
 
-_PARSER: Final = "2"  # part of every key: another number, and all pages are parsed anew
+_PARSER: Final = "3"  # part of every key: another number, and all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):

@@ -15,7 +15,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog import html
-from resolver.catalog.address import Base
+from resolver.catalog.address import NOWHERE, Base
 from resolver.catalog.filename import archive_version, is_readable, starts_with_project, wheel_release
 from resolver.catalog.hashes import read_sha256
 from resolver.errors import IndexFailure
@@ -97,7 +97,8 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
     for file in files:
         filename = file.filename
         if not is_readable(filename) or not file.url.isprintable():
-            aside.append(SetAside(ascii(filename[:255])[1:-1], Reason.NAME))
+            reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
+            aside.append(SetAside(ascii(filename[:255])[1:-1], reason))
             continue
         if filename.endswith(".whl"):
             wheel = wheel_release(filename)
@@ -176,7 +177,7 @@ def _json_file(file: _File, base: Base) -> File:
     try:
         url = base.resolve(file.url.partition("#")[0])
     except ValueError:
-        url = "\0"  # never printable, so the file is set aside
+        url = NOWHERE
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
     return File(
