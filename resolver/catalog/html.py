@@ -41,6 +41,7 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
+LONGEST_REASON = 500  # characters of what was yanked; a lock repeats it
 _MOST_TAGS = 500_000  # the longest pages of the public indexes have some 30,000 links
 
 
@@ -123,7 +124,7 @@ def _file(attributes: dict[str, str | None], base: Base) -> File | None:
         _fragment_sha256(fragment) if fragment else "",
         None,
         attributes.get("data-requires-python") or "",
-        None if yanked is _ABSENT else yanked or "",
+        None if yanked is _ABSENT else (yanked or "")[:LONGEST_REASON],
         attributes.get("data-upload-time") or "",
         None if offered is _ABSENT else _metadata_sha256(offered or ""),
     )

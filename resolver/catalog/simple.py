@@ -18,6 +18,7 @@ from resolver.catalog import html
 from resolver.catalog.address import NOWHERE, Base
 from resolver.catalog.filename import archive_version, is_readable, starts_with_project, wheel_release
 from resolver.catalog.hashes import read_sha256
+from resolver.catalog.html import LONGEST_REASON
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import File, Page, Reason, SetAside
@@ -186,7 +187,7 @@ def _json_file(file: _File, base: Base) -> File:
         read_sha256(file.hashes.get("sha256", "")),
         file.size if file.size is not None and file.size >= 0 else None,
         file.requires_python or "",
-        None if file.yanked is False else ("" if file.yanked is True else file.yanked),
+        None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),
         file.upload_time or "",
         _metadata_sha256(offered),
     )
