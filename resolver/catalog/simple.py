@@ -16,9 +16,10 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog import html
-from resolver.catalog.address import Base
+from resolver.catalog.address import NOWHERE, Base
 from resolver.catalog.filename import archive_version, are_readable, is_readable, starts_with_project, wheel_release
 from resolver.catalog.hashes import read_sha256
+from resolver.catalog.html import LONGEST_REASON
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
@@ -110,7 +111,8 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
     for file in files:
         filename = file.filename
         if not fit and not (is_readable(filename) and file.url.isprintable()):
-            aside.append(SetAside(ascii(filename[:255])[1:-1], Reason.NAME))
+            reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
+            aside.append(SetAside(ascii(filename[:255])[1:-1], reason))
             continue
         if filename.endswith(".whl"):
             wheel = wheel_release(filename)
@@ -194,13 +196,10 @@ def _standing(given: object) -> Standing:
 
 
 def _json_file(file: _File, base: Base) -> File:
-    """One of 100,000 in a run, so it cuts corners."""
-    url = file.url
-    if not url.startswith("https://") or "#" in url or "@" in url or "[" in url:
-        try:
-            url = base.resolve(url.partition("#")[0])
-        except ValueError:
-            url = "\0"  # never printable, so the file is set aside
+    try:
+        url = base.resolve(file.url.partition("#")[0])
+    except ValueError:
+        url = NOWHERE
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
     return File(
@@ -209,7 +208,7 @@ def _json_file(file: _File, base: Base) -> File:
         read_sha256(file.hashes.sha256),
         file.size if file.size is not None and file.size >= 0 else None,
         file.requires_python or "",
-        None if file.yanked is False else ("" if file.yanked is True else file.yanked),
+        None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),
         file.upload_time or "",
         None if offered is None else _metadata_sha256(offered),
     )

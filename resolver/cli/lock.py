@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -31,7 +30,7 @@ from resolver.model.explanation import Explanation
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import count
+from resolver.render.text import count, json_text
 
 ALL = "all"
 _CONFLICT = 1
@@ -93,10 +92,7 @@ def command(
         raise only.cause
     status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)
     if as_json:
-        sys.stdout.write(
-            json.dumps(_json(outcomes, status, order.language), indent=2, sort_keys=True, ensure_ascii=False)
-        )
-        sys.stdout.write("\n")
+        sys.stdout.write(json_text(_json(outcomes, status, order.language)) + "\n")
     elif len(names) == 1:
         _tell(outcomes, order.language)
     else:

@@ -19,6 +19,7 @@ from resolver.cli.progress import Progress
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
 from resolver.lock import build as lock_build
+from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -149,7 +150,14 @@ def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catal
 
         return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-    return lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+    lock = lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+    for was, now in diff.replaced(previous, lock) if previous is not None else ():
+        progress.warn(
+            f"{now.name} is not the file that was locked before: "
+            f"its sha256 was {was.sha256}, and is {now.sha256} now.\n"
+            "hint: an index that replaces a file under its name may have been broken into; ask before this is installed"
+        )
+    return lock
 
 
 def _told(answer: Resolution | Conflict) -> Resolution | str:
