@@ -14,7 +14,7 @@ from resolver.catalog import snapshot_file
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 
 CONFLICTS = ("trl-guide", "trl-vllm-train")
-LOCKS = ("trl-train", "trl-vllm-eval")
+LOCKS = ("trl-train", "trl-vllm-eval", "verl-qwen3.5-source")
 REPORTS = REPOSITORY / "tests" / "recorded" / "reports"
 PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
 
@@ -55,6 +55,15 @@ def test_a_committed_lock_is_what_its_snapshot_gives(plain: Workspace, stack: st
     status, _, _ = offline(plain, stack)
     assert status == 0
     assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+def test_operators_are_left_out_by_both_variables() -> None:
+    """COMPILE_CUSTOM_KERNELS alone still builds AclNN's, which fails in the archive; 910b passes it over."""
+    (script,) = (REPOSITORY / "locks" / "verl-qwen3.5-source").glob("*/install.sh")
+    builds = re.findall(r"^ *build_in .* pip wheel ", script.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [line.partition(" PIP_")[0].split()[2:] for line in builds if "SOC_VERSION" in line] == [
+        ["COMPILE_CUSTOM_KERNELS=0", "SOC_VERSION=910b"]
+    ]
 
 
 def write() -> None:
