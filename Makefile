@@ -28,13 +28,13 @@ help: ## say what there is to do
 	@echo
 	@echo "For example: make lock STACK=verl-qwen3.5"
 
-lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
+lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [TARGET=…] [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
 ifeq ($(STACK),)
 	@echo "Which stack? make lock STACK=…"
 	@echo
 	@$(LOCK) stacks
 else
-	@$(LOCK) lock $(STACK) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
+	@$(LOCK) lock $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
 endif
 
 explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version]

@@ -45,7 +45,7 @@ def test_a_small_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_flagship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_LOCK_CACHE", str(tmp_path / "cache"))
-    pins = lock("verl-qwen3.5", "--locks", str(tmp_path / "locks"))["pins"]
+    pins = lock("verl-qwen3.5", "--locks", str(tmp_path / "locks"))["targets"][0]["pins"]
     assert isinstance(pins, dict)
     wanted = {"torch": "2.8.0", "torch-npu": "2.8.0.post2", "vllm": "0.13.0", "vllm-ascend": "0.13.0"}
     assert {name: pins[name] for name in wanted} == wanted
