@@ -19,6 +19,7 @@ from resolver.cli.progress import Progress
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
 from resolver.lock import build as lock_build
+from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -37,11 +38,12 @@ from resolver.solve.universe import Universe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a run was told to do with each of its stacks."""
+    """What a run was told to do with each of its stacks. No `targets` are all of them."""
 
     matrices: Path
     locks: Path
     cutoff: dt.datetime | None
+    targets: frozenset[str]
     wishes: Wishes
     seconds: float
     language: Language
@@ -86,13 +88,23 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
     """The targets of a stack, and what is there of each. Raises ResolverError."""
     inputs = load(stack, order.matrices)
     jobs = []
-    problems = compile_problems(inputs, exclude_newer=order.cutoff)
+    problems = _chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
     for problem in with_sources(problems, offline=offline, progress=progress):
         folder = order.locks / problem.stack.name / problem.target.name
         previous = _previous(folder, upgrade=order.wishes.upgrade)
         known = not (folder / lock_file.NAME).exists() and lock_folder.has_report(folder)
         jobs.append(Job(inputs, problem, folder, previous, known))
     return jobs
+
+
+def _chosen(problems: Sequence[Problem], targets: frozenset[str]) -> Sequence[Problem]:
+    """Those of the named targets, which the stack must have."""
+    known = [problem.target.name for problem in problems]
+    for unknown in sorted(targets.difference(known)):
+        raise InputError(
+            f"{problems[0].stack.name} has no target `{unknown}`", hint=f"its targets are {', '.join(known)}"
+        )
+    return [problem for problem in problems if not targets or problem.target.name in targets]
 
 
 def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
@@ -149,7 +161,14 @@ def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catal
 
         return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-    return lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+    lock = lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+    for was, now in diff.replaced(previous, lock) if previous is not None else ():
+        progress.warn(
+            f"{now.name} is not the file that was locked before: "
+            f"its sha256 was {was.sha256}, and is {now.sha256} now.\n"
+            "hint: an index that replaces a file under its name may have been broken into; ask before this is installed"
+        )
+    return lock
 
 
 def _told(answer: Resolution | Conflict) -> Resolution | str:

@@ -272,6 +272,18 @@ class AbsenceRow(_Table, kw_only=True):
     reason: Text
 
 
+class RecordedRow(_Table, kw_only=True):
+    """A wheel of an index that cannot be reached everywhere, by the word of others."""
+
+    index: Text
+    file: Text
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    requires: list[Text]
+    requires_python: Text | None = None
+    source: Text
+    checked: dt.date
+
+
 class StackFile(_Table, kw_only=True):
     stack: StackTable
     target: TargetTable | list[TargetTable]
@@ -281,5 +293,6 @@ class StackFile(_Table, kw_only=True):
     departs: list[DepartsRow] = []
     relax: list[RelaxRow] = []
     absent: list[AbsenceRow] = []
+    recorded: list[RecordedRow] = []
     fact: FactFile = msgspec.field(default_factory=FactFile)
     check: CheckTable = msgspec.field(default_factory=CheckTable)

@@ -13,6 +13,7 @@ from resolver.model.component import Value
 from resolver.model.fact import Fact, Need
 from resolver.model.index import Indexes
 from resolver.model.origin import BuildLine, StackLine
+from resolver.model.recorded import Recorded
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 from resolver.model.target import Target
@@ -91,6 +92,7 @@ class Stack:
     departures: tuple[Departure, ...] = ()
     relaxed: tuple[Relaxed, ...] = ()
     absent: tuple[Absence, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
     checks: Checks = field(default_factory=Checks)
 
 

@@ -115,7 +115,7 @@ def _thawed(index: bytes, parts: bytes) -> Page | None:
     read = frozen.thaw(index, DEMO, "pypi", piece)
     if read is None:
         return None
-    return Page(project=read.project, index=read.index, releases=dict(read.releases), set_aside=read.set_aside)
+    return replace(read, releases=dict(read.releases))
 
 
 def _key(spelling: str) -> Version:
