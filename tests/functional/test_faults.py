@@ -20,6 +20,7 @@ import pytest
 from resolver.catalog.scratch import Scratch, sweep
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks
+from tests.faults.row import lock_often
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, delayed
 from tests.repositories import Repository
@@ -269,3 +270,13 @@ requires = ["tool"]
 name = "verl"
 version = "0.6"
 """
+
+
+# --- many in a row
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
+def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(tmp_path: Path) -> None:
+    """`make faults` does a thousand and looks at memory, too."""
+    held = lock_often(tmp_path / "work", 30, every=6)
+    assert {(one.descriptors - held[0].descriptors, one.threads, one.temporary) for one in held} == {(0, 2, 0)}, held
