@@ -35,6 +35,8 @@ from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
+_TIMES = 20  # that a stack is locked anew because another run was faster
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
@@ -108,7 +110,25 @@ def _chosen(problems: Sequence[Problem], targets: frozenset[str]) -> Sequence[Pr
 
 
 def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
-    """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports."""
+    """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
+
+    A lock that another run wrote meanwhile is the one before: what it decided is kept as far as it holds, or an
+    upgrade would be undone by whoever began before it and ended after it.
+    """
+    for _ in range(_TIMES):
+        try:
+            return _write(_locked(jobs, order, catalogs, progress, page), order)
+        except _OvertakenError:
+            upgrade = order.wishes.upgrade
+            jobs = [replace(job, previous=_previous(job.folder, upgrade=upgrade)) for job in jobs]
+    raise InputError(
+        "other runs keep changing the lock; what they wrote is untouched",
+        where=str(jobs[0].folder.parent),
+        hint="wait for their end and run it again",
+    )
+
+
+def _locked(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
     outcomes = []
     for job in jobs:
         problem = job.problem
@@ -119,7 +139,7 @@ def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: 
         outcomes.append(
             Outcome(stack=problem.stack.name, target=problem.target.name, job=job, found=found, seconds=seconds)
         )
-    return _write(outcomes, order.language)
+    return outcomes
 
 
 def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Failure:
@@ -133,6 +153,10 @@ def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Fail
 def _previous(folder: Path, *, upgrade: bool) -> Lock | None:
     """The lock before; one that cannot be read is an error unless nothing of it is to be kept."""
     lock_folder.tidy(folder)
+    return _read(folder, upgrade=upgrade)
+
+
+def _read(folder: Path, *, upgrade: bool) -> Lock | None:
     try:
         return lock_file.read(folder)
     except InputError:
@@ -179,7 +203,12 @@ def _told(answer: Resolution | Conflict) -> Resolution | str:
     return "; ".join(explanation_sentence(statement, "en") for statement in answer.statements)
 
 
-def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
+class _OvertakenError(Exception):
+    """Another run wrote a lock since this one read it."""
+
+
+def _write(outcomes: Sequence[Outcome], order: Order) -> list[Outcome]:
+    before: dict[Path, Lock | None] = {}
     changed: dict[Path, dict[str, str]] = {}
     reports: list[tuple[Path, Explanation]] = []
     for outcome in outcomes:
@@ -189,6 +218,7 @@ def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
         match outcome.found:
             case Lock() as lock:
                 texts = render(lock)
+                before[folder] = outcome.job.previous
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts
             case Explanation() as explanation:
@@ -196,6 +226,12 @@ def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
     if reports:
         from resolver.cli.explaining import write_reports
 
-        write_reports(reports, language)
-    lock_folder.replace(changed)
+        write_reports(reports, order.language)
+
+    def require_the_same(folder: Path) -> None:
+        now = _read(folder, upgrade=order.wishes.upgrade)
+        if now != before[folder] and not lock_folder.current(changed[folder], folder):
+            raise _OvertakenError
+
+    lock_folder.replace(changed, require_the_same)
     return [replace(outcome, written=outcome.job is not None and outcome.job.folder in changed) for outcome in outcomes]
