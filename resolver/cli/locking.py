@@ -16,6 +16,7 @@ from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
 from resolver.lock import build as lock_build
@@ -90,23 +91,13 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
     """The targets of a stack, and what is there of each. Raises ResolverError."""
     inputs = load(stack, order.matrices)
     jobs = []
-    problems = _chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
+    problems = chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
     for problem in with_sources(problems, offline=offline, progress=progress):
         folder = order.locks / problem.stack.name / problem.target.name
         previous = _previous(folder, upgrade=order.wishes.upgrade)
         known = not (folder / lock_file.NAME).exists() and lock_folder.has_report(folder)
         jobs.append(Job(inputs, problem, folder, previous, known))
     return jobs
-
-
-def _chosen(problems: Sequence[Problem], targets: frozenset[str]) -> Sequence[Problem]:
-    """Those of the named targets, which the stack must have."""
-    known = [problem.target.name for problem in problems]
-    for unknown in sorted(targets.difference(known)):
-        raise InputError(
-            f"{problems[0].stack.name} has no target `{unknown}`", hint=f"its targets are {', '.join(known)}"
-        )
-    return [problem for problem in problems if not targets or problem.target.name in targets]
 
 
 def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
