@@ -20,7 +20,7 @@ from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure
 from resolver.model.release import Page
 
-_PAGE_LIMIT: Final = 64 << 20
+_PAGE_LIMIT: Final = 32 << 20
 
 
 class Pages:

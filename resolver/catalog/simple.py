@@ -50,7 +50,7 @@ class _Project(msgspec.Struct):
     files: list[_File]
 
 
-_MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
+_MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 
