@@ -68,6 +68,10 @@ class IndexFailure(ResolverError):
     exit_status = 3
 
 
+class Unreachable(IndexFailure):
+    """An index did not answer, as opposed to answering something unusable."""
+
+
 class WrongRelease(IndexFailure):
     """A file's metadata names another release than the file's name does."""
 
@@ -76,6 +80,12 @@ class StaleLock(ResolverError):
     """A lock is no longer what its inputs say (exit status 4)."""
 
     exit_status = 4
+
+
+class ChangedUpstream(ResolverError):
+    """The indexes no longer say what a lock or a fact says (exit status 5)."""
+
+    exit_status = 5
 
 
 class UndecidedError(ResolverError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from resolver.catalog import pyproject
-from resolver.catalog.guarded import Guarded, TooLargeError
+from resolver.catalog.guarded import Guarded, TooLargeError, unpacked
 from resolver.catalog.metadata import Release, read_header
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
@@ -154,7 +154,7 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
     import gzip
 
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-        source = Guarded(unpacked, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)  # type: ignore[arg-type]
+        source = Guarded(unpacked, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
         source.allow(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
             count = 0
@@ -189,10 +189,9 @@ def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
             _count(count)
             top, rest = _split(info.filename)
             mode = info.external_attr >> 16
-            if not info.is_dir() and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
+            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
                 _check_size(rest, info.file_size)
-                with archive.open(info) as member:
-                    content = member.read(_MEMBER_LIMIT + 1)
+                content = unpacked(archive, info, _MEMBER_LIMIT)
                 _check_size(rest, len(content))
                 yield top, rest, content
 

@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
-from typing import IO
+import zipfile
+from typing import Final, Protocol
+
+_BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class TooLargeError(Exception):
     """An archive asks for more than it may."""
+
+
+class Readable(Protocol):
+    """A file that is read at positions."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read on."""
+        ...
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move."""
+        ...
+
+    def tell(self) -> int:
+        """The position."""
+        ...
+
+
+def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+    """At most `limit` bytes of a zip's member and one more; raises TooLargeError for what cannot be unpacked in bounds.
+
+    Of bzip2 and LZMA zipfile unpacks at once all that it reads, and a kilobyte of them can hold a gigabyte.
+    """
+    if info.compress_type not in _BOUNDED:
+        raise TooLargeError(f"its {info.filename} is neither stored nor deflated")
+    with archive.open(info) as member:
+        return member.read(limit + 1)
 
 
 class Guarded:
@@ -15,7 +45,7 @@ class Guarded:
     With `forward` nothing is read twice: going back in a compressed file is reading it again from its start.
     """
 
-    def __init__(self, file: IO[bytes], *, one_read: int, position: int, forward: bool = False) -> None:
+    def __init__(self, file: Readable, *, one_read: int, position: int, forward: bool = False) -> None:
         self._file = file
         self._one_read = one_read
         self._position = position

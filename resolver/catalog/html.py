@@ -1,4 +1,4 @@
-"""The anchors of an HTML index page (PEP 503, 592, 629, 658, 714).
+"""The anchors of an HTML index page, and what it says of its project (PEP 503, 592, 629, 658, 714, 792).
 
 A parser of HTML5 takes time that grows with the square of the depth, by the rules of HTML5 themselves: 200 kB of
 `<div>` cost it half a second, 15 MB an hour. So it is given the tags that say something and nothing around them,
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from resolver.catalog.address import NOWHERE, Base
 from resolver.catalog.hashes import read_sha256
-from resolver.model.release import File
+from resolver.model.release import ACTIVE, File, Standing
 
 _BASE = re.compile(rb"<base\s", re.IGNORECASE)
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
@@ -49,8 +49,8 @@ class HtmlError(Exception):
     """The page as a whole cannot be used; the text is the reason, a sentence."""
 
 
-def read(body: bytes, parameters: str, url: str) -> list[File]:
-    """The files that a page links to, in its order; `parameters` are those of its content type.
+def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
+    """The files that a page links to, in its order, and how its project stands; `parameters` are of its content type.
 
     Raises HtmlError. Links to folders, and to the page itself, name no file.
     """
@@ -80,7 +80,8 @@ def read(body: bytes, parameters: str, url: str) -> list[File]:
                 base = Base(base.resolve(given.strip()))
             except ValueError:
                 raise HtmlError("Its `<base href>` is no address to go by.") from None
-    return [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None]
+    standing = _standing(document.css("meta")) if b"pypi:project-status" in body else ACTIVE
+    return [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None], standing
 
 
 def _to_utf8(body: bytes, charset: str) -> bytes:
@@ -98,6 +99,12 @@ def _check_version(metas: list) -> None:  # type: ignore[type-arg]
             version = (meta.attributes.get("content") or "").strip()
             if version.partition(".")[0] != "1":
                 raise HtmlError(f"Its API version is {version!r}; 1 can be read (PEP 629).")
+
+
+def _standing(metas: list) -> Standing:  # type: ignore[type-arg]
+    said = {meta.attributes.get("name"): meta.attributes.get("content") or "" for meta in metas}
+    status = said.get("pypi:project-status", "").strip()
+    return Standing(status, said.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
 
 
 def _file(attributes: dict[str, str | None], base: Base) -> File | None:

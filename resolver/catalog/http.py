@@ -17,7 +17,7 @@ from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
 from resolver.catalog.wire import CONNECTIONS, EndlessError, Response, Wire, WireError
-from resolver.errors import IndexFailure, InputError
+from resolver.errors import IndexFailure, InputError, Unreachable
 
 T = TypeVar("T")
 
@@ -27,10 +27,6 @@ _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _ASIDE: Final = 2  # a page of 5 MB takes 50 MB while it is parsed
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _HEADERS: Final = {"User-Agent": "ascend-lock", "Accept-Encoding": "gzip, deflate"}
-
-
-class Unreachable(IndexFailure):
-    """An index did not answer, as opposed to answering something unusable."""
 
 
 class Patience(NamedTuple):
@@ -279,6 +275,6 @@ def _retry_after(value: str) -> float:
             from datetime import datetime, timezone
 
             seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return 0.0
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0

@@ -12,6 +12,7 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.errors import WrongRelease
 from resolver.model import text
 from resolver.model.release import Metadata
+from resolver.profile import counts
 
 _HEADER_END = re.compile(rb"\r?\n\r?\n|\r\r")
 _LIMIT: Final = 16 << 20
@@ -44,6 +45,7 @@ def read(content: bytes, release: Release, where: str) -> Metadata:
     return read_header(content, release, where).metadata
 
 
+@counts("parsing")
 def read_header(content: bytes, release: Release, where: str) -> Header:
     """Like `read`, with what PEP 643 needs to know; `where` is the address that a failure names."""
     from packaging.metadata import parse_email

@@ -551,6 +551,20 @@ CASES: dict[str, Case] = {
         ("the stack needs it", "软件栈需要它"),
         ("see the whole message: {command}", "查看完整信息：{command}"),
     ),
+    "import-without-cann": Case(
+        (
+            "import {name} failed: {library} of CANN or its driver is not found",
+            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+        ),
+        (
+            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+        ),
+        (
+            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+        ),
+    ),
     "import-died": Case(
         ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
         ("the stack needs it", "软件栈需要它"),
@@ -1015,6 +1029,10 @@ def _activation(asked: Asked, release: str) -> str:
 # variable or the user's own site-packages can put another one before the lock's.
 
 _SECONDS_OF_IMPORTS = 1800
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+)
 
 # What a module prints goes to stderr: what is told must be all of stdout.
 _TELL = """
@@ -1102,11 +1120,18 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
                 findings.append(Finding("import-died", {**values, "error": run.error}))
                 break
             if "error" in row:
-                findings.append(Finding("import-failed", {**values, "error": _first_line(str(row["error"]))}))
+                findings.append(_import_failure(values, _first_line(str(row["error"]))))
             elif row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
     return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _import_failure(values: dict[str, str], error: str) -> Finding:
+    missing = _MISSING_LIBRARY.search(error)
+    if missing is None:
+        return Finding("import-failed", {**values, "error": error})
+    return Finding("import-without-cann", {**values, "library": missing[1]})
 
 
 def _within(path: str, homes: list[str]) -> bool:
@@ -2016,7 +2041,7 @@ LOCK = r"""
 {"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "blake3", "version": "1.0.11", "stage": 4, "sha256": ["6f1d74149fadce093319f90147ef29aec29584f7f9c5451cba636ef358a520a8"]},
 {"name": "blinker", "version": "1.9.0", "stage": 4, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
-{"name": "cachetools", "version": "8.0.0", "stage": 4, "sha256": ["5af562e5078f0086771a1e3832a9c3dbf5d336b6e2794a2c12a64680a4c9087d"]},
+{"name": "cachetools", "version": "8.0.1", "stage": 4, "sha256": ["9e54fbdef4b24e8059e8a430893122febbaf9f5673f236fdb82256cdd090d506"]},
 {"name": "cbor2", "version": "6.2.1", "stage": 4, "sha256": ["c4dfb4cd553fd9f84559caacc84870e460341bcc12c05f9e637f4b8146a74e97"]},
 {"name": "certifi", "version": "2026.10.18", "stage": 4, "sha256": ["73191c47aaa79da394e8fee2dbc2ec827432cab56311122c9e47abf79e390f62"]},
 {"name": "cffi", "version": "2.1.1", "stage": 4, "sha256": ["3311ed60d36f83378794e1009ac6258bafbf81f7888b4caa7b35a521e3f95813"]},
@@ -2026,11 +2051,11 @@ LOCK = r"""
 {"name": "cmake", "version": "4.4.4", "stage": 4, "sha256": ["b3029f586853e01ddf2824c1ff124a1c5284f8ae897994758e9c4eeb45903b58"]},
 {"name": "compressed-tensors", "version": "0.12.2", "stage": 4, "sha256": ["e554ea761710ca2b0c0ea49276a4ef8e08658624f1591e6a7368817106b48fbe"]},
 {"name": "cryptography", "version": "50.0.2", "stage": 4, "sha256": ["f9f6143a8c75945eb960d9eb98905a441394abfa24afaae239d514ffb2586480", "79def8d059362e7831389ed3be0ecdf58a89386e1271e35dd9f5af84e81bffd0", "dfe9763530994147d9af1def057a5b9658b00e8f8fe8743d144d1e0911c2e454", "c5e67125c7dca78d199ec4e116aa93dbb83494808ecbb8211a2cb09b1bf41dbd"]},
-{"name": "datasets", "version": "5.0.1", "stage": 4, "sha256": ["9fbf73688f8c18f7529b4fe592abd04015f81d1e58001e4bac73ffb2b39d7cc4"]},
+{"name": "datasets", "version": "4.5.0", "stage": 4, "sha256": ["b5d7e08096ffa407dd69e58b1c0271c9b2506140839b8d99af07375ad31b6726"]},
 {"name": "decorator", "version": "5.3.1", "stage": 4, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
 {"name": "depyf", "version": "0.20.0", "stage": 4, "sha256": ["d31effad4261cebecb58955d832e448ace88f432328f95f82fd99c30fd9308d4"]},
 {"name": "detect-installer", "version": "0.2.1", "stage": 4, "sha256": ["87e2ce7d05cb108b178f8e45bb80d3d88c0cb4b397983345c18ad6562e02e620"]},
-{"name": "dill", "version": "0.4.1", "stage": 4, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
+{"name": "dill", "version": "0.4.0", "stage": 4, "sha256": ["44f54bf6412c2c8464c14e8243eb163690a9800dbe2c367330883b19c7561049"]},
 {"name": "diskcache", "version": "5.6.3", "stage": 4, "sha256": ["5e31b2d5fbad117cc363ebaf6b689474db18a1f6438bc82358b024abd4c2ca19"]},
 {"name": "distro", "version": "1.9.0", "stage": 4, "sha256": ["7bffd925d65168f85027d8da9af6bddab658135b840670a223589bc0c8ef02b2"]},
 {"name": "dnspython", "version": "2.9.2", "stage": 4, "sha256": ["af15f7d385a6ae2fb35a796fde2138004c8c42c7389090e2addc83e3b3340fd8"]},
@@ -2044,7 +2069,7 @@ LOCK = r"""
 {"name": "filelock", "version": "4.2.11", "stage": 4, "sha256": ["020e229e4bb9d410fc799c07ddf45fa217cba970278f40b30751d94f309b69e2"]},
 {"name": "flask", "version": "3.1.3", "stage": 4, "sha256": ["f4bcbefc124291925f1a26446da31a5178f9483862233b23c0c96a20701f670c"]},
 {"name": "frozenlist", "version": "1.8.0", "stage": 4, "sha256": ["957e7c38f250991e48a9a73e6423db1bb9dd14e722a10f6b8bb8e16a0f55f695", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
-{"name": "fsspec", "version": "2026.6.0", "stage": 4, "sha256": ["02e0b71817df9b2169dc30a16832045764def1191b43dcff5bb85bdee212d2a1"]},
+{"name": "fsspec", "version": "2025.10.0", "stage": 4, "sha256": ["7c7712353ae7d875407f97715f0e1ffcc21e33d5b24556cb1e090ae9409ec61d"]},
 {"name": "gguf", "version": "0.19.0", "stage": 4, "sha256": ["70bcd10edfe697fb2dad6e40af2234b9d8ece9a41a99761405121ebda1c3c1cd"]},
 {"name": "h11", "version": "0.16.0", "stage": 4, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
 {"name": "h2", "version": "4.4.1", "stage": 4, "sha256": ["0e25f1462b23c9cb82d9eb02e28bc706dac2a68cb457c6a0d74d63c8a2a5d0e6"]},
@@ -2083,12 +2108,12 @@ LOCK = r"""
 {"name": "msgpack", "version": "1.2.4", "stage": 4, "sha256": ["0c75cfda0d3ccb1f6abc20e0608ad6b226e11f317b5ac297721504d2509e2bd9"]},
 {"name": "msgspec", "version": "0.22.0", "stage": 4, "sha256": ["b962000e11dd34fb210a5a2c57a8a62b2d92b381c8cb3b05c075a83e38f8d645"]},
 {"name": "multidict", "version": "7.2.1", "stage": 4, "sha256": ["295a15ccb8cfde9351dd6062b80af4e839460636b3c46813b4aa443905ded86a", "08ea94663d9e7c25d14d78222f7aee906c472d4837766bec62477c38f6e419dc"]},
-{"name": "multiprocess", "version": "0.70.19", "stage": 4, "sha256": ["928851ae7973aea4ce0eaf330bbdafb2e01398a91518d5c8818802845564f45c", "97404393419dcb2a8385910864eedf47a3cadf82c66345b44f036420eb0b5d87", "0d4b4397ed669d371c81dcd1ef33fd384a44d6c3de1bd0ca7ac06d837720d3c5"]},
+{"name": "multiprocess", "version": "0.70.18", "stage": 4, "sha256": ["5aa6eef98e691281b3ad923be2832bf1c55dd2c859acd73e5ec53a66aae06a1d", "60c194974c31784019c1f459d984e8f33ee48f10fcf42c309ba97b30d9bd53ea", "e78ca805a72b1b810c690b6b4cc32579eba34f403094bbbae962b7b5bf9dfcb8"]},
 {"name": "networkx", "version": "3.6.1", "stage": 4, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
 {"name": "ninja", "version": "1.13.2", "stage": 4, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
 {"name": "numba", "version": "0.68.1", "stage": 4, "sha256": ["b206741270692578112600767ef5e4935b38484a9edbc8dd925389ac67d0e828"]},
 {"name": "numpy", "version": "1.26.4", "stage": 4, "sha256": ["7ab55401287bfec946ced39700c053796e7cc0e3acbef09993a9ad2adba6ca6e"]},
-{"name": "openai", "version": "3.52.0", "stage": 4, "sha256": ["fc220b5f06d354e8f48ab38a64410ec1537957a47d6e584b77cee8c21b7cb84e"]},
+{"name": "openai", "version": "3.54.0", "stage": 4, "sha256": ["3cdb7d0d85bb765c7c92e7e2922c4a6cb9beb085b161b03da07f4dff61805916"]},
 {"name": "openai-harmony", "version": "0.0.8", "stage": 4, "sha256": ["e4f709815924ec325b9a890e6ab2bbb0ceec8e319a4e257328eb752cf36b2efc"]},
 {"name": "opencv-python-headless", "version": "4.11.0.86", "stage": 4, "sha256": ["6efabcaa9df731f29e5ea9051776715b1bdd1845d7c9530065c7951d2a2899eb"]},
 {"name": "opentelemetry-api", "version": "1.45.2", "stage": 4, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},

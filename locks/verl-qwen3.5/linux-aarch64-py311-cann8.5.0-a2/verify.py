@@ -551,6 +551,20 @@ CASES: dict[str, Case] = {
         ("the stack needs it", "软件栈需要它"),
         ("see the whole message: {command}", "查看完整信息：{command}"),
     ),
+    "import-without-cann": Case(
+        (
+            "import {name} failed: {library} of CANN or its driver is not found",
+            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+        ),
+        (
+            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+        ),
+        (
+            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+        ),
+    ),
     "import-died": Case(
         ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
         ("the stack needs it", "软件栈需要它"),
@@ -1015,6 +1029,10 @@ def _activation(asked: Asked, release: str) -> str:
 # variable or the user's own site-packages can put another one before the lock's.
 
 _SECONDS_OF_IMPORTS = 1800
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+)
 
 # What a module prints goes to stderr: what is told must be all of stdout.
 _TELL = """
@@ -1102,11 +1120,18 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
                 findings.append(Finding("import-died", {**values, "error": run.error}))
                 break
             if "error" in row:
-                findings.append(Finding("import-failed", {**values, "error": _first_line(str(row["error"]))}))
+                findings.append(_import_failure(values, _first_line(str(row["error"]))))
             elif row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
     return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _import_failure(values: dict[str, str], error: str) -> Finding:
+    missing = _MISSING_LIBRARY.search(error)
+    if missing is None:
+        return Finding("import-failed", {**values, "error": error})
+    return Finding("import-without-cann", {**values, "library": missing[1]})
 
 
 def _within(path: str, homes: list[str]) -> bool:
@@ -2009,7 +2034,7 @@ LOCK = r"""
 {"name": "aiohttp", "version": "3.14.5", "stage": 4, "sha256": ["32e8fa6644e541fcd7e02430588c7fc93b602c1778ea0bc345505db76b61cfb4", "efc21a454892828368b11c2c780de0ff8bc991f73f6b99c6b66e56205470929b"]},
 {"name": "aiohttp-cors", "version": "0.8.1", "stage": 4, "sha256": ["3180cf304c5c712d626b9162b195b1db7ddf976a2a25172b35bb2448b890a80d"]},
 {"name": "aiosignal", "version": "1.4.0", "stage": 4, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
-{"name": "annotated-doc", "version": "0.0.6", "stage": 4, "sha256": ["361ca0950cc7082f53fa69e9328409f40a62c61e57e0a47e1825a08078a58a53"]},
+{"name": "annotated-doc", "version": "0.0.7", "stage": 4, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
 {"name": "annotated-types", "version": "0.8.0", "stage": 4, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
 {"name": "anthropic", "version": "0.71.0", "stage": 4, "sha256": ["85c5015fcdbdc728390f11b17642a65a4365d03b12b799b18b6cc57e71fdb327"]},
 {"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 5, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
@@ -2019,7 +2044,7 @@ LOCK = r"""
 {"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "blake3", "version": "1.0.11", "stage": 4, "sha256": ["6f1d74149fadce093319f90147ef29aec29584f7f9c5451cba636ef358a520a8"]},
 {"name": "blinker", "version": "1.9.0", "stage": 4, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
-{"name": "cachetools", "version": "8.0.0", "stage": 4, "sha256": ["5af562e5078f0086771a1e3832a9c3dbf5d336b6e2794a2c12a64680a4c9087d"]},
+{"name": "cachetools", "version": "8.0.1", "stage": 4, "sha256": ["9e54fbdef4b24e8059e8a430893122febbaf9f5673f236fdb82256cdd090d506"]},
 {"name": "cbor2", "version": "6.2.1", "stage": 4, "sha256": ["c4dfb4cd553fd9f84559caacc84870e460341bcc12c05f9e637f4b8146a74e97"]},
 {"name": "certifi", "version": "2026.10.18", "stage": 4, "sha256": ["73191c47aaa79da394e8fee2dbc2ec827432cab56311122c9e47abf79e390f62"]},
 {"name": "cffi", "version": "2.1.1", "stage": 4, "sha256": ["3311ed60d36f83378794e1009ac6258bafbf81f7888b4caa7b35a521e3f95813"]},
@@ -2104,17 +2129,17 @@ LOCK = r"""
 {"name": "numba", "version": "0.68.1", "stage": 4, "sha256": ["b206741270692578112600767ef5e4935b38484a9edbc8dd925389ac67d0e828"]},
 {"name": "numpy", "version": "1.26.4", "stage": 4, "sha256": ["7ab55401287bfec946ced39700c053796e7cc0e3acbef09993a9ad2adba6ca6e"]},
 {"name": "omegaconf", "version": "2.3.1", "stage": 4, "sha256": ["3d701d14e9a8828f1edd28bb70b725908b34277cdd72cf7d6a83f94dadc6b6a0"]},
-{"name": "openai", "version": "3.51.0", "stage": 4, "sha256": ["802b7e8c6ff8cf4d59a2a163126c10ce472adf0409ac41fdaadd47c9b4ed091a"]},
+{"name": "openai", "version": "3.54.0", "stage": 4, "sha256": ["3cdb7d0d85bb765c7c92e7e2922c4a6cb9beb085b161b03da07f4dff61805916"]},
 {"name": "openai-harmony", "version": "0.0.8", "stage": 4, "sha256": ["e4f709815924ec325b9a890e6ab2bbb0ceec8e319a4e257328eb752cf36b2efc"]},
 {"name": "opencensus", "version": "0.11.4", "stage": 4, "sha256": ["a18487ce68bc19900336e0ff4655c5a116daf10c1b3685ece8d971bddad6a864"]},
 {"name": "opencensus-context", "version": "0.1.3", "stage": 4, "sha256": ["073bb0590007af276853009fac7e4bab1d523c3f03baf4cb4511ca38967c6039"]},
 {"name": "opencv-python-headless", "version": "4.11.0.86", "stage": 4, "sha256": ["6efabcaa9df731f29e5ea9051776715b1bdd1845d7c9530065c7951d2a2899eb"]},
 {"name": "opentelemetry-api", "version": "1.45.2", "stage": 4, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},
-{"name": "opentelemetry-exporter-http-transport", "version": "0.66b1", "stage": 4, "sha256": ["2f95404bdee7f9d2d529c7de56c7bd86d014d774d8fbf137810e0167f8a492bf"]},
-{"name": "opentelemetry-exporter-otlp-common", "version": "0.66b1", "stage": 4, "sha256": ["00ff8592c3a7cb729ff3fdc7ffa12372c243bdf2163e80c180994d0c7bd83ee9"]},
-{"name": "opentelemetry-exporter-otlp-proto-common", "version": "1.45.1", "stage": 4, "sha256": ["2f446183ae7047b036226f1d846c41a834b0e8755ad13b51a51dd38952eb466c"]},
-{"name": "opentelemetry-exporter-otlp-proto-http", "version": "1.45.1", "stage": 4, "sha256": ["24a97cf3753c7fb52fad44a696e452ff371686339e2acf3309e2eda3d0230700"]},
-{"name": "opentelemetry-proto", "version": "1.45.1", "stage": 4, "sha256": ["f38e2a8413053c180cd3d2637fbb279673ec2f6a6e09c995aafa2f452c52b46e"]},
+{"name": "opentelemetry-exporter-http-transport", "version": "0.66b2", "stage": 4, "sha256": ["fd5f5b490c099acda1cd7b909d5e8981436bf18cc8c6098d302d114c271720e9"]},
+{"name": "opentelemetry-exporter-otlp-common", "version": "0.66b2", "stage": 4, "sha256": ["ace86efb75489f925f1ef809856ae5f0c7db534e4afdc624530222228b1236a5"]},
+{"name": "opentelemetry-exporter-otlp-proto-common", "version": "1.45.2", "stage": 4, "sha256": ["af483b24217028892f017096731b794b196b785025d2e6808874720fd0b05a80"]},
+{"name": "opentelemetry-exporter-otlp-proto-http", "version": "1.45.2", "stage": 4, "sha256": ["6e4d025138829d0ee57946930c2ccad6491ad4d92a958e9c7eea69278fe60cfc"]},
+{"name": "opentelemetry-proto", "version": "1.45.2", "stage": 4, "sha256": ["03a7ca1b43f89fd5b965d5975902bb2515c0c86e2428b456836e9a6149c6235a"]},
 {"name": "opentelemetry-sdk", "version": "1.45.2", "stage": 4, "sha256": ["ff974ea70ee4f1d51e2ec152db37c2b626c7bf82bb3f7d86114fd8704e7199c6"]},
 {"name": "opentelemetry-semantic-conventions", "version": "0.66b2", "stage": 4, "sha256": ["4cbe61e5f9275d57ab31708446e7938ef4291ebbe6a7fca6f7a629c5acae87d8"]},
 {"name": "orjson", "version": "3.13.0", "stage": 4, "sha256": ["dd9d9a101bd8dbfad112170f009cd155e52bb8c936468821a0d03cbb96c0e426"]},
@@ -2126,7 +2151,7 @@ LOCK = r"""
 {"name": "peft", "version": "0.21.2", "stage": 4, "sha256": ["106ab6077ff72c54d21577f9af5970e34bac7582cb14209f7b2b511e322a4eae"]},
 {"name": "pillow", "version": "13.0.0", "stage": 4, "sha256": ["7c88c10dd432f3b39ccdafc9ed81d0c21b8fd634502574da76d1bfa4fe2c76d0"]},
 {"name": "pip", "version": "26.3", "stage": 4, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},
-{"name": "platformdirs", "version": "4.14.5", "stage": 4, "sha256": ["8e778c6fa421516f4d3369449f8df3b0e1b72c0e0005fe88e3ec772d0a14e750"]},
+{"name": "platformdirs", "version": "4.14.7", "stage": 4, "sha256": ["391513b74707c42335fff3ea17eaac657a7ee9ffcadd809634d34ea594d0122c"]},
 {"name": "priority", "version": "2.0.0", "stage": 4, "sha256": ["6f8eefce5f3ad59baf2c080a664037bb4725cd0a790d53d59ab4059288faf6aa"]},
 {"name": "prometheus-client", "version": "0.26.0", "stage": 4, "sha256": ["fa93d06737aa02bacd05794768508bb97d2fbee28cb3bca04eaae92f0ca953d6"]},
 {"name": "prometheus-fastapi-instrumentator", "version": "7.1.0", "stage": 4, "sha256": ["978130f3c0bb7b8ebcc90d35516a6fe13e02d2eb358c8f83887cdef7020c31e9"]},
@@ -2194,7 +2219,7 @@ LOCK = r"""
 {"name": "transformers", "version": "4.57.6", "stage": 4, "sha256": ["4c9e9de11333ddfe5114bc872c9f370509198acf0b87a832a0ab9458e2bd0550"]},
 {"name": "triton-ascend", "version": "3.2.0", "stage": 3, "sha256": ["69a9aecd6fa8b0beb798d16989bb24bc8a1ad61ded71526d6099d4179c428043"]},
 {"name": "truststore", "version": "0.10.5", "stage": 4, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
-{"name": "typer", "version": "0.29.1", "stage": 4, "sha256": ["00dbc549c13428bec1be55fe1f4d0fb8c6637a310e4f178ef14abe9534ee7b58"]},
+{"name": "typer", "version": "0.29.2", "stage": 4, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
 {"name": "typing-extensions", "version": "4.16.0", "stage": 4, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
 {"name": "typing-inspection", "version": "0.4.5", "stage": 4, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
 {"name": "tzdata", "version": "2026.6", "stage": 4, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},

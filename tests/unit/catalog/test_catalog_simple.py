@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog import simple
 from resolver.catalog.frozen import freeze, thaw
 from resolver.errors import IndexFailure
-from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
 DEMO = NormalizedName("demo")
@@ -398,6 +398,35 @@ def test_a_file_that_is_listed_twice() -> None:
     assert parsed.set_aside == (SetAside("demo-1.zip", Reason.NAME, "the page lists it again with another sha256"),)
 
 
+STATUS = '<meta name="pypi:repository-version" content="1.4"><meta name="pypi:project-status" content="archived">'
+REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
+
+
+@pytest.mark.parametrize(
+    ("body", "standing"),
+    [
+        (page(), ACTIVE),
+        (page(**{"project-status": {"status": "active"}}), ACTIVE),
+        (page(**{"project-status": {"status": "quarantined"}}), Standing("quarantined")),
+        (page(**{"project-status": {"status": "archived", "reason": "see demo2"}}), Standing("archived", "see demo2")),
+        (page(**{"project-status": {"status": 7}}), ACTIVE),
+        (page(**{"project-status": "archived"}), ACTIVE),
+        (html(), ACTIVE),
+        (html(head=STATUS), Standing("archived")),
+        (html(head=STATUS + REASON), Standing("archived", "see demo2")),
+        (html(head=REASON), ACTIVE),
+    ],
+)
+def test_how_a_project_stands(body: str, standing: Standing) -> None:
+    """PEP 792, in both forms; what is of another shape says nothing."""
+    parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
+    assert parsed.standing == standing
+    frozen, files = freeze(parsed)
+    thawed = thaw(frozen, DEMO, "mirror", lambda offset, length: files[offset : offset + length])
+    assert thawed is not None
+    assert thawed.standing == standing
+
+
 def test_a_page_is_the_same_after_freezing() -> None:
     parsed = parse(html("<a href=demo-1.zip>", "<a href=demo-2.zip data-yanked=no>", "<a href=demo-3.egg>"))
     content, parts = freeze(parsed)
@@ -422,6 +451,6 @@ def test_files_that_changed_on_disk_are_never_decoded() -> None:
     flipped = bytes([parts[0], parts[1] ^ 1, *parts[2:]])
     thawed = thaw(content, DEMO, "x", lambda offset, length: flipped[offset : offset + length])
     assert thawed is not None
-    with pytest.raises(IndexFailure, match="The cache changed while it was read"):
+    with pytest.raises(IndexFailure, match="A page in the cache is damaged"):
         thawed.releases["1"]
     assert thaw(content, DEMO, "x", lambda offset, length: None) is None
