@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 LOCK   := $(BIN)/ascend-lock
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
+UPSTREAM ?=
 STACK   ?=
 TARGET  ?=
 DIR     ?=
@@ -14,10 +15,11 @@ APPLY   ?=
 OFFLINE ?=
 UPGRADE ?=
 ARGS    ?=
+MINUTES ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle check-locks snapshot test test-live fuzz check format bench requirements clean
+.PHONY: help lock explain verify bundle check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -54,8 +56,11 @@ else
 	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
-check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say
-	@$(LOCK) check $(STACK)
+check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name] [UPSTREAM=1: and their indexes]
+	@$(LOCK) check $(STACK) $(if $(UPSTREAM),--upstream) $(ARGS)
+
+facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts"]
+	@$(LOCK) facts check $(STACK) $(ARGS)
 
 snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
 	@$(LOCK) snapshot $(STACK)
@@ -66,8 +71,11 @@ test: $(VENV)/.dev ## run the tests (no network but loopback)
 test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)
 
-fuzz: $(VENV)/.dev ## hold the complete engine against brute force on random graphs: [N=100000]
-	@$(BIN)/python -m tests.fuzz $(N) $(ARGS)
+fuzz: $(VENV)/.dev ## hold the engine against brute force: [N=100000]; or all readers of foreign bytes: MINUTES=20 [TARGET=page]
+	@$(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)),$(N)) $(ARGS)
+
+faults: $(VENV)/.dev ## kill locks, bundles and installs at 200 moments each, and fill the disk as often: [N=200]
+	@$(BIN)/python -m tests.faults $(if $(filter command line,$(origin N)),$(N)) $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, import rules, tests
 	@$(BIN)/ruff check .
@@ -83,6 +91,9 @@ format: $(VENV)/.dev ## put the code into its form
 bench: $(VENV)/.dev ## pair this with uv on the same requirements
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 	@$(BIN)/python benchmarks/explain.py
+
+scaling: $(VENV)/.dev ## how time and memory grow with the number of projects, beside uv: [ARGS="--only late:800"]
+	@$(BIN)/python benchmarks/scaling.py $(ARGS)
 
 requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRADE=1]
 	@$(LOCK) lock self self-dev $(if $(UPGRADE),--upgrade)
@@ -101,13 +112,16 @@ $(BIN)/python:
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 
-# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply.
+# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. Bytecode is made at once:
+# where PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
 $(VENV)/.run: $(BIN)/python $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q resolver
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self-dev
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q resolver
 	@touch $@ $(VENV)/.run

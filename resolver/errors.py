@@ -82,6 +82,12 @@ class StaleLock(ResolverError):
     exit_status = 4
 
 
+class ChangedUpstream(ResolverError):
+    """The indexes no longer say what a lock or a fact says (exit status 5)."""
+
+    exit_status = 5
+
+
 class UndecidedError(ResolverError):
     """No engine could decide within its limits (exit status 3): never told as "no solution"."""
 

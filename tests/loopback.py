@@ -2,6 +2,8 @@
 
     /simple/<index>/<project>/     a page, JSON (PEP 691, 700) or HTML (PEP 503)
     /files/<index>/<file>          a file, and with `.metadata` its core metadata (PEP 658)
+    /<index>/simple/<project>/     the same page, where an index has a legacy JSON beside it:
+    /<index>/pypi/<project>/<version>/json
 
 A fault changes the answers to the paths that its pattern matches:
 
@@ -159,6 +161,8 @@ class LoopbackIndex:
         self.etags = etags
         self.compress = compress
         self.requests: list[Request] = []
+        self._legacy: dict[tuple[str, str, str], bytes] = {}
+        self._standings: dict[tuple[str, str], dict[str, str]] = {}
         self._projects: dict[tuple[str, str], dict[str, _Row]] = {}
         self._files: dict[tuple[str, str], _Row] = {}
         self._rules: list[_Rule] = []
@@ -190,6 +194,30 @@ class LoopbackIndex:
     def url_of(self, index: str) -> str:
         """The address of one of the snapshot's indexes."""
         return f"{self._server.origin}/simple/{index}/"
+
+    def beside_legacy(self, index: str = PYPI) -> str:
+        """The address of an index that has the legacy JSON beside its pages."""
+        return f"{self._server.origin}/{index}/simple/"
+
+    def legacy(self, name: str, version: str, content: Mapping[str, Any], *, index: str = PYPI) -> None:
+        """What the legacy JSON says of a release, beside its name and version."""
+        told = {"info": {"name": name, "version": version}, "urls": [], **content}
+        with self._lock:
+            self._legacy[index, canonicalize_name(name), version] = json.dumps(told).encode()
+
+    def stands(self, name: str, status: str, reason: str = "", *, index: str = PYPI) -> None:
+        """What a project's page says of its status (PEP 792)."""
+        with self._lock:
+            said = {"status": status, **({"reason": reason} if reason else {})}
+            self._standings[index, canonicalize_name(name)] = said
+
+    def remove(self, name: str, filename: str = "", *, index: str = PYPI) -> None:
+        """Take a file from its page, or the whole project from the index."""
+        with self._lock:
+            if filename:
+                del self._projects[index, canonicalize_name(name)][filename]
+            else:
+                del self._projects[index, canonicalize_name(name)]
 
     def add_wheel(
         self,
@@ -302,7 +330,10 @@ class LoopbackIndex:
     def _undisturbed(self, path: str, headers: Mapping[str, str]) -> Response:
         response = None
         match path.split("/"):
-            case ["", "simple", index, project, ""]:
+            case ["", index, "pypi", project, version, "json"]:
+                if (told := self._legacy.get((index, project, version))) is not None:
+                    response = Response(200, told, {"Content-Type": "application/json"})
+            case ["", "simple", index, project, ""] | ["", index, "simple", project, ""]:
                 response = self._page(index, project, self._form(headers.get("accept", "")))
                 if response and self.compress and "gzip" in headers.get("accept-encoding", ""):
                     packed = gzip.compress(response.body, mtime=0)
@@ -330,7 +361,8 @@ class LoopbackIndex:
             if (index, project) not in self._projects:
                 return None
             files = [row.file for row in self._projects[index, project].values()]
-        body = _json_page(project, files) if form == JSON else _html_page(project, files)
+            said = self._standings.get((index, project), {})
+        body = _json_page(project, files, said) if form == JSON else _html_page(project, files, said)
         return Response(200, body, {"Content-Type": form if form == JSON else f"{form}; charset=utf-8"})
 
     def _file(self, index: str, filename: str) -> Response | None:
@@ -407,7 +439,7 @@ def _recorded(snapshot: Snapshot, index: str, file: File) -> _Row:
     return _Row(listed, None, content)
 
 
-def _json_page(project: str, files: Iterable[File]) -> bytes:
+def _json_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> bytes:
     rows = []
     for file in files:
         row: dict[str, Any] = {"filename": file.filename, "url": file.url}
@@ -423,11 +455,14 @@ def _json_page(project: str, files: Iterable[File]) -> bytes:
         if file.metadata is not None:
             row["core-metadata"] = {"sha256": file.metadata}
         rows.append(row)
-    return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "versions": [], "files": rows}).encode()
+    page = {"meta": {"api-version": "1.1"}, "name": project, "versions": [], "files": rows}
+    return json.dumps({**page, **({"project-status": said} if said else {})}).encode()
 
 
-def _html_page(project: str, files: Iterable[File]) -> bytes:
+def _html_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> bytes:
     lines = ["<!DOCTYPE html>", '<html><head><meta name="pypi:repository-version" content="1.1">']
+    names = {"status": "pypi:project-status", "reason": "pypi:project-status-reason"}
+    lines += [f'<meta name="{names[key]}" content="{html.escape(value)}">' for key, value in said.items()]
     lines.append(f"<title>Links for {project}</title></head><body>")
     for file in files:
         attributes = {"href": file.url + (f"#sha256={file.sha256}" if file.sha256 else "")}

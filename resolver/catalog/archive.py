@@ -10,10 +10,10 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from resolver.catalog import pyproject
-from resolver.catalog.guarded import Guarded, TooLargeError
+from resolver.catalog.guarded import Guarded, TooLargeError, unpacked
 from resolver.catalog.metadata import Release, read_header
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
@@ -26,10 +26,11 @@ _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt|requirements/[\w.-]+\.txt"
 _TEXT_LIMIT: Final = 1 << 20
 _MOST_TEXTS: Final = 64
 _MEMBER_LIMIT: Final = 8 << 20
-_MOST_MEMBERS: Final = 200_000
+_MOST_MEMBERS: Final = 100_000
 _UNPACKED_LIMIT: Final = 8 << 30
 _CHUNK: Final = 1 << 20
-_HEADER_LIMIT: Final = 16 << 20  # for a tar's extended headers, and a zip's list of members
+_HEADER_LIMIT: Final = 16 << 20  # for one of a tar's extended headers, and a zip's list of members
+_HEADERS_LIMIT: Final = 256 << 10  # for all the headers of a tar's member
 
 # PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for every wheel.
 _NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python", "provides-extra": "Provides-Extra"}
@@ -152,21 +153,32 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
     import gzip
 
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-        source = Guarded(unpacked, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)  # type: ignore[arg-type]
+        source = Guarded(unpacked, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
+        source.allow(_HEADERS_LIMIT)  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
             count = 0
-            while (info := archive.next()) is not None:
-                archive.members.clear()  # tarfile would keep all 200,000
+            while (info := _next(archive, source)) is not None:
                 count = _count(count)
                 top, rest = _split(info.name)
                 if info.isreg() and wanted(rest, info.size):
                     _check_size(rest, info.size)
+                    source.allow(info.size)
                     content = archive.extractfile(info)
                     if content is not None:
                         yield top, rest, content.read()
+        source.allow(None)
         # What follows the last member is of no interest, but the checksum at the very end is.
         while source.read(_CHUNK):
             pass
+
+
+def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
+    """The next member. Its headers may be of any number and length, and tarfile keeps what they say."""
+    source.allow(_HEADERS_LIMIT)
+    info: tarfile.TarInfo | None = archive.next()
+    archive.members.clear()
+    archive.pax_headers.clear()
+    return info
 
 
 def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
@@ -176,10 +188,9 @@ def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
             _count(count)
             top, rest = _split(info.filename)
             mode = info.external_attr >> 16
-            if not info.is_dir() and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
+            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
                 _check_size(rest, info.file_size)
-                with archive.open(info) as member:
-                    content = member.read(_MEMBER_LIMIT + 1)
+                content = unpacked(archive, info, _MEMBER_LIMIT)
                 _check_size(rest, len(content))
                 yield top, rest, content
 

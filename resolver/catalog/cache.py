@@ -116,6 +116,12 @@ class Cache:
                     f"\nhint: set {VARIABLE} to a folder of yours"
                 )
 
+    def discard(self, kind: str, key: str) -> None:
+        """Forget what was put."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._place(kind, key)[1])  # noqa: PTH108
+
     def _place(self, kind: str, key: str) -> tuple[bytes, str]:
         name = f"{kind}\0{key}".encode("utf-8", "surrogatepass")
         digest = blake2b(name, digest_size=20).hexdigest()
@@ -125,11 +131,11 @@ class Cache:
         """Make the folder of unfinished entries; remove those that processes left behind when killed."""
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
         self._swept = True
-        oldest = time.time() - _STALE
+        now = time.time()
         with os.scandir(folder) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):
-                    if entry.stat().st_mtime < oldest:
+                    if abs(now - entry.stat().st_mtime) > _STALE:  # a clock that was put back leaves files of tomorrow
                         os.unlink(entry.path)  # noqa: PTH108
 
 

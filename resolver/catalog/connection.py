@@ -34,8 +34,12 @@ class Connection:
     async def _begin(self, pip: PipConfig, meter: Meter) -> None:
         self.client = Client(pip, meter)
         self.downloads = Downloads(self.client, meter)
-        self.pages = Once(again=True)  # what failed for one stack may be there for the next
+        self.forget_pages()
         self.ahead = asyncio.Semaphore(_AHEAD)
+
+    def forget_pages(self) -> None:
+        """Let pages be asked for again by the catalogs that are made from now on."""
+        self.pages = Once(again=True)  # what failed for one stack may be there for the next
 
     def close(self) -> None:
         """Break everything off, close connections, remove downloaded files."""

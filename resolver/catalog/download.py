@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
+from resolver.catalog.scratch import Scratch, sweep
 from resolver.catalog.wire import Response
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
@@ -29,19 +29,23 @@ class Download(NamedTuple):
 
 
 class Downloads:
-    """The folder of downloaded files, made below `within` (default: TMPDIR). `close` removes it."""
+    """The folder of downloaded files, made below `within` (default: TMPDIR). `close` removes it.
+
+    Those that killed runs left there go at once.
+    """
 
     def __init__(self, client: Client, meter: Meter, within: Path | None = None) -> None:
         self._within = within
+        sweep(within)
         self._client = client
         self._meter = meter
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Scratch | None = None
         self._count = 0
 
     def close(self) -> None:
         """Remove all files."""
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.close()
 
     async def fetch(self, file: File) -> Download:
         """Download a file and check what the page says of it; raises IndexFailure."""
@@ -58,7 +62,10 @@ class Downloads:
         limit = limit if file.size is None else min(limit, file.size)
         digest = hashlib.sha256()
         size = 0
-        path = self._new_path()
+        try:
+            path = self._new_path()
+        except OSError as error:
+            raise _refused(file, str(error.filename or ""), error) from None
         try:
             with path.open("xb") as target:
                 async for chunk in response.aiter_bytes():
@@ -74,12 +81,7 @@ class Downloads:
                     self._meter.add(received=len(chunk))
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise InputError(
-                f"{file.filename} cannot be stored while it is read.",
-                where=str(path.parent),
-                why=error.strerror or str(error),
-                hint="set TMPDIR to a folder with room",
-            ) from None
+            raise _refused(file, str(path.parent), error) from None
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -96,11 +98,18 @@ class Downloads:
 
     def _new_path(self) -> Path:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(
-                prefix=".ascend-lock-", dir=self._within, ignore_cleanup_errors=True
-            )
+            self._folder = Scratch(self._within)
         self._count += 1
-        return Path(self._folder.name) / str(self._count)
+        return self._folder.path / str(self._count)
+
+
+def _refused(file: File, where: str, error: OSError) -> InputError:
+    return InputError(
+        f"{file.filename} cannot be stored while it is read.",
+        where=where,
+        why=error.strerror or str(error),
+        hint="set TMPDIR to a folder with room",
+    )
 
 
 def check_status(status: int, file: File) -> None:

@@ -13,11 +13,16 @@ from zlib import crc32
 import msgspec
 from packaging.utils import NormalizedName
 
+from resolver.catalog.packed import ODD, reader
 from resolver.errors import IndexFailure
-from resolver.model.release import File, Page, SetAside
+from resolver.model.release import File, Page, SetAside, Standing
 
 # The bytes from an offset on, so many of them; None where they are not to be had any more.
 Read = Callable[[int, int], "bytes | None"]
+
+
+class DamagedPageError(IndexFailure):
+    """The files of a page are not what was stored. They are thrown away: who asks again reads the page anew."""
 
 
 class _Index(msgspec.Struct, array_like=True, gc=False):
@@ -25,21 +30,26 @@ class _Index(msgspec.Struct, array_like=True, gc=False):
     set_aside: tuple[SetAside, ...]
     releases: dict[str, tuple[int, int, int]]  # offset, length, CRC-32
     size: int
+    standing: Standing
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Index).decode
+_read_index = reader(msgspec.msgpack.Decoder(_Index).decode)
 _decode_files = msgspec.msgpack.Decoder(tuple[File, ...]).decode
 
 
 class Releases(Mapping[str, tuple[File, ...]]):
-    """Files by version text; a release's files are read and decoded when first asked for."""
+    """Files by version text; a release's files are read and decoded when first asked for.
 
-    __slots__ = ("_files", "_places", "_read")
+    `lost` is called where they are not what was stored, before DamagedPageError is raised.
+    """
 
-    def __init__(self, places: dict[str, tuple[int, int, int]], read: Read) -> None:
+    __slots__ = ("_files", "_lost", "_places", "_read")
+
+    def __init__(self, places: dict[str, tuple[int, int, int]], read: Read, lost: Callable[[], None]) -> None:
         self._places = places
         self._read = read
+        self._lost = lost
         self._files: dict[str, tuple[File, ...]] = {}
 
     def __getitem__(self, version: str) -> tuple[File, ...]:
@@ -47,9 +57,14 @@ class Releases(Mapping[str, tuple[File, ...]]):
         if files is None:
             offset, length, check = self._places[version]
             content = self._read(offset, length)
-            if content is None or crc32(content) != check:
-                raise IndexFailure("The cache changed while it was read.", hint="lock again")
-            files = self._files[version] = _decode_files(content)
+            try:
+                files = _decode_files(content) if content is not None and crc32(content) == check else None
+            except ODD:
+                files = None
+            if files is None:
+                self._lost()
+                raise DamagedPageError("A page in the cache is damaged.", hint="run it again: the page is read anew")
+            self._files[version] = files
         return files
 
     def __contains__(self, version: object) -> bool:
@@ -72,15 +87,29 @@ def freeze(page: Page) -> tuple[bytes, bytes]:
         places[version] = size, len(part), crc32(part)
         parts.append(part)
         size += len(part)
-    return _encode(_Index(page.project, page.set_aside, places, size)), b"".join(parts)
+    return _encode(_Index(page.project, page.set_aside, places, size, page.standing)), b"".join(parts)
 
 
-def thaw(frozen: bytes, project: NormalizedName, index: str, read: Read) -> Page | None:
-    """The page that was frozen; None where the bytes are of another shape or project, or its files are gone."""
-    try:
-        page = _decode(frozen)
-    except msgspec.DecodeError:
+def thaw(
+    frozen: bytes,
+    project: NormalizedName,
+    index: str,
+    read: Read,
+    lost: Callable[[], None] = lambda: None,
+    *,
+    whole: bool = False,
+) -> Page | None:
+    """The page that was frozen; None where the bytes are of another shape or project, or its files are gone.
+
+    With `whole` every file is read, and None is the answer, too, where one is not what was stored.
+    """
+    page = _read_index(frozen)
+    if page is None or page.project != project or read(page.size, 0) is None:
         return None
-    if page.project != project or read(page.size, 0) is None:
-        return None
-    return Page(project=project, index=index, releases=Releases(page.releases, read), set_aside=page.set_aside)
+    releases = Releases(page.releases, read, lost)
+    if whole:
+        try:
+            list(releases.values())
+        except DamagedPageError:
+            return None
+    return Page(project=project, index=index, releases=releases, set_aside=page.set_aside, standing=page.standing)

@@ -1,7 +1,7 @@
 """Git repositories as they are asked while locking: commits by name, files at a commit, a commit as one file.
 
 Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs. What is
-fetched stays in the cache, as a bare repository for each address. Git checks every object against its name
+fetched stays in the cache, as a bare repository for each commit. Git checks every object against its name
 (transfer.fsckObjects), so what is read at a commit is what the commit has.
 """
 
@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from resolver.catalog.scratch import Scratch, sweep
 from resolver.errors import InputError
 
 _ASK_SECONDS = 20
@@ -75,22 +76,20 @@ class Repositories:
 
     def read(self, url: str, commit: str, path: str) -> bytes | None:
         """A file at a commit; None where it has none. Raises Unreachable, InputError where there is no such commit."""
-        repository = self._fetched(url, commit)
-        listed = _here(repository, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
+        listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
         match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", listed)
         if match is None:  # nothing, a folder, a link or a submodule
             return None
         if int(match[1]) > _LARGEST:
             raise InputError(f"`{path}` is larger than {_LARGEST >> 20} MiB", where=f"{url}@{commit}")
-        return _here(repository, "cat-file", "blob", f"{commit}:{path}")
+        return self._of(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
     def save(self, url: str, commit: str, path: Path) -> None:
         """Write the commit with its tree as a bundle that install.sh takes. Raises Unreachable."""
-        repository = self._fetched(url, commit)
         partial = path.with_name(f".{path.name}.partial")
         partial.parent.mkdir(parents=True, exist_ok=True)
         try:
-            _here(repository, "bundle", "create", "--quiet", str(partial), _ref(commit))
+            self._of(url, commit, "bundle", "create", "--quiet", str(partial), _ref(commit))
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -99,33 +98,53 @@ class Repositories:
         """Whether a file is a bundle from which the commit comes out whole, checked as install.sh does."""
         if not path.is_file():
             return False
-        with TemporaryDirectory(prefix="ascend-lock-") as folder:
+        with Scratch() as folder:
             try:
-                _git("init", "--quiet", "--bare", "--template=", "--", folder)
-                Path(folder, "shallow").write_text(f"{commit}\n")
+                _git("init", "--quiet", "--bare", "--template=", "--", str(folder))
+                (folder / "shallow").write_text(f"{commit}\n")
                 ref = _ref(commit)
                 _git(f"--git-dir={folder}", "fetch", "--quiet", "--no-tags", str(path.resolve()), f"+{ref}:{ref}")
             except _GitError:
                 return False
-            return _has(Path(folder), commit)
+            return _has(folder, commit)
+
+    def _of(self, url: str, commit: str, *arguments: str) -> bytes:
+        """What git answers of a commit. Where the repository in the cache is damaged, it is fetched anew, once."""
+        repository = self._fetched(url, commit)
+        try:
+            return _here(repository, *arguments)
+        except Unreachable:
+            if self._offline:
+                raise
+            shutil.rmtree(repository, ignore_errors=True)
+            return _here(self._fetched(url, commit), *arguments)
 
     def _fetched(self, url: str, commit: str) -> Path:
-        """The bare repository that has the commit."""
-        repository = self._folder / f"{blake2b(url.encode(), digest_size=16).hexdigest()}.git"
+        """The bare repository that has the commit, and no other.
+
+        It is fetched apart and put in place when it is whole: git, broken off, leaves locks that nobody takes away.
+        """
+        repository = self._folder / f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}.git"
         if _has(repository, commit):
             return repository
         try:
             with self._asking(url):
                 self._folder.mkdir(parents=True, exist_ok=True)
+                sweep(self._folder)
                 if _host(url) not in self._met:  # a host that never answers is given up much sooner than a slow fetch
                     _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
-                _git("init", "--quiet", "--bare", "--template=", "--", str(repository))
-                _git(
-                    f"--git-dir={repository}",
-                    *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"),
-                    *("--", url, f"+{commit}:{_ref(commit)}"),
-                    seconds=_FETCH_SECONDS,
-                )
+                with Scratch(self._folder) as folder:
+                    fresh = folder / "git"
+                    _git("init", "--quiet", "--bare", "--template=", "--", str(fresh))
+                    _git(
+                        f"--git-dir={fresh}",
+                        *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"),
+                        *("--", url, f"+{commit}:{_ref(commit)}"),
+                        seconds=_FETCH_SECONDS,
+                    )
+                    shutil.rmtree(repository, ignore_errors=True)  # it had not the commit
+                    with suppress(OSError):  # another run was faster, or what comes next tells
+                        fresh.rename(repository)
         except OSError as error:
             raise Unreachable(error.strerror or str(error)) from None
         if not _has(repository, commit):

@@ -2,20 +2,59 @@
 
 from __future__ import annotations
 
-from typing import IO
+import zipfile
+from typing import Final, Protocol
+
+_BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class TooLargeError(Exception):
     """An archive asks for more than it may."""
 
 
-class Guarded:
-    """A readable, seekable file with a limit to each read and to the position."""
+class Readable(Protocol):
+    """A file that is read at positions."""
 
-    def __init__(self, file: IO[bytes], *, one_read: int, position: int) -> None:
+    def read(self, size: int = -1, /) -> bytes:
+        """Read on."""
+        ...
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move."""
+        ...
+
+    def tell(self) -> int:
+        """The position."""
+        ...
+
+
+def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+    """At most `limit` bytes of a zip's member and one more; raises TooLargeError for what cannot be unpacked in bounds.
+
+    Of bzip2 and LZMA zipfile unpacks at once all that it reads, and a kilobyte of them can hold a gigabyte.
+    """
+    if info.compress_type not in _BOUNDED:
+        raise TooLargeError(f"its {info.filename} is neither stored nor deflated")
+    with archive.open(info) as member:
+        return member.read(limit + 1)
+
+
+class Guarded:
+    """A readable, seekable file with a limit to each read and to the position.
+
+    With `forward` nothing is read twice: going back in a compressed file is reading it again from its start.
+    """
+
+    def __init__(self, file: Readable, *, one_read: int, position: int, forward: bool = False) -> None:
         self._file = file
         self._one_read = one_read
         self._position = position
+        self._forward = forward
+        self._left: int | None = None
+
+    def allow(self, size: int | None) -> None:
+        """So many bytes may be read from now on, in any number of reads; None for as many as there are."""
+        self._left = size
 
     def read(self, size: int = -1) -> bytes:
         """Read `size` bytes; raises TooLargeError."""
@@ -25,12 +64,18 @@ class Guarded:
         if len(content) > self._one_read:
             raise TooLargeError(f"it makes a reader take more than {self._one_read} bytes at once")
         self._check(self._file.tell())
+        if self._left is not None:
+            self._left -= len(content)
+            if self._left < 0:
+                raise TooLargeError("a header of it goes on beyond all measure")
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Move; raises TooLargeError."""
         if whence == 0:
             self._check(offset)  # beforehand, as moving on in a compressed file is reading it
+            if self._forward and offset < self._file.tell():
+                raise TooLargeError("it leads back to what was read already")
         return self._file.seek(offset, whence)
 
     def _check(self, position: int) -> None:

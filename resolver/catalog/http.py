@@ -16,7 +16,7 @@ from resolver.catalog.address import Origin, Root, is_allowed, origin, without_c
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
-from resolver.catalog.wire import CONNECTIONS, Response, Wire, WireError
+from resolver.catalog.wire import CONNECTIONS, EndlessError, Response, Wire, WireError
 from resolver.errors import IndexFailure, InputError, Unreachable
 
 T = TypeVar("T")
@@ -102,8 +102,17 @@ class Client:
         return await self.request(url, whole, headers=headers, patience=patience)
 
     async def body(self, response: Response, limit: int) -> bytes:
-        """The body of an answer; raises IndexFailure where it is longer than `limit` bytes."""
-        body = await response.read(limit)
+        """The body of an answer; raises IndexFailure where it is longer than `limit` bytes, or takes for ever."""
+        try:
+            body = await response.read(limit)
+        except EndlessError as error:
+            raise IndexFailure(
+                "An index does not come to the end of an answer.",
+                where=_shown(response.url),
+                why=str(error),
+                hint="where the line is that slow, let pip wait longer, and this with it: "
+                "`pip config set global.timeout SECONDS`",
+            ) from None
         if body is None:
             raise IndexFailure(
                 "An index sent far more than such an answer ever has.",
@@ -260,6 +269,6 @@ def _retry_after(value: str) -> float:
             from datetime import datetime, timezone
 
             seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return 0.0
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0

@@ -63,7 +63,15 @@ class LiveCatalog:
         self._stored = pool.stored
         self._metadata = pool.metadata
         self._needed = Needed(pool.cache, purpose)
-        self._shelf = Shelf(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.meter, pool.pages)
+        self._shelf = Shelf(
+            indexes,
+            platform,
+            pool.cache,
+            lambda: pool.pip.index_url,
+            pool.meter,
+            pool.pages,
+            careful=pool.careful,
+        )
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._network: Network | None = None
         self._lock = threading.Lock()

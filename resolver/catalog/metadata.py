@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
@@ -12,9 +12,13 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.errors import WrongRelease
 from resolver.model import text
 from resolver.model.release import Metadata
+from resolver.profile import counts
 
 _HEADER_END = re.compile(rb"\r?\n\r?\n|\r\r")
-_LIMIT = 16 << 20
+_LIMIT: Final = 16 << 20
+_MOST_LINES: Final = 50_000  # of a header; a license may be in it
+_SHOWN: Final = 300  # characters of a wrong line
+_MOST_REQUIREMENTS: Final = 10_000  # the distribution with most extras has some 1,000
 
 
 class Release(NamedTuple):
@@ -41,6 +45,7 @@ def read(content: bytes, release: Release, where: str) -> Metadata:
     return read_header(content, release, where).metadata
 
 
+@counts("parsing")
 def read_header(content: bytes, release: Release, where: str) -> Header:
     """Like `read`, with what PEP 643 needs to know; `where` is the address that a failure names."""
     from packaging.metadata import parse_email
@@ -49,8 +54,11 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
         raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
     # The description may be a megabyte of any encoding and is never asked for.
     end = _HEADER_END.search(content)
+    header = content[: end.start() + 1] if end else content
+    if header.count(b"\n") > _MOST_LINES:
+        raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
     try:
-        raw, unparsed = parse_email(content[: end.start() + 1] if end else content)
+        raw, unparsed = parse_email(header)
     except Exception as error:  # a parser of e-mail fails in many ways on what is none
         raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
     for field in ("name", "version", "metadata-version", "requires-dist", "requires-python", "provides-extra"):
@@ -88,12 +96,19 @@ def check_release(name: str, version: str, release: Release, where: str) -> None
 
 
 def check_texts(metadata: Metadata, filename: str) -> None:
-    """Raise UnusableFile where a requirement or Requires-Python is no valid text (PEP 508, PEP 440)."""
+    """Raise UnusableFile where a requirement or Requires-Python is not valid (PEP 508, 440), or too many are there."""
+    for what, texts in (("requirements", metadata.requires_dist), ("extras", metadata.provides_extra)):
+        if len(texts) > _MOST_REQUIREMENTS:
+            raise UnusableFile(f"{filename} has {len(texts)} {what}; more than {_MOST_REQUIREMENTS} are not read")
     for line in metadata.requires_dist:
         try:
             text.requirement(line)
         except InvalidRequirement as error:
             reason = str(error).partition("\n")[0]
-            raise UnusableFile(f"{filename} has the invalid requirement `{line}`: {reason}") from None
+            raise UnusableFile(f"{filename} has the invalid requirement `{_brief(line)}`: {reason}") from None
     if metadata.requires_python and text.specifiers(metadata.requires_python) is None:
-        raise UnusableFile(f"{filename} has the invalid Requires-Python `{metadata.requires_python}`")
+        raise UnusableFile(f"{filename} has the invalid Requires-Python `{_brief(metadata.requires_python)}`")
+
+
+def _brief(line: str) -> str:
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 
 class Traffic(NamedTuple):
-    """Requests sent, bytes of bodies received, answers taken from the cache on disk."""
+    """Requests sent, bytes of bodies received, answers taken from the cache; of those, pages found to be as before."""
 
     requests: int = 0
     bytes: int = 0
     hits: int = 0
+    revalidated: int = 0
 
 
 class Meter:
@@ -21,9 +22,11 @@ class Meter:
         self.traffic = Traffic()
         self._progress = progress
 
-    def add(self, *, requests: int = 0, received: int = 0, hits: int = 0) -> None:
+    def add(self, *, requests: int = 0, received: int = 0, hits: int = 0, revalidated: int = 0) -> None:
         """Add to the counts."""
         old = self.traffic
-        self.traffic = Traffic(old.requests + requests, old.bytes + received, old.hits + hits)
+        self.traffic = Traffic(
+            old.requests + requests, old.bytes + received, old.hits + hits, old.revalidated + revalidated
+        )
         if self._progress is not None:
             self._progress(self.traffic)

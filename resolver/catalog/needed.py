@@ -6,8 +6,9 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.catalog.cache import Cache
+from resolver.catalog.packed import reader
 
-_decode = msgspec.msgpack.Decoder(list[str]).decode
+_read = reader(msgspec.msgpack.Decoder(list[str]).decode)
 
 
 class Needed:
@@ -17,10 +18,7 @@ class Needed:
         self._cache = cache
         self._purpose = purpose
         content = cache.get("needed", purpose) if purpose else None
-        try:
-            self.names = [NormalizedName(name) for name in _decode(content)] if content is not None else []
-        except msgspec.DecodeError:
-            self.names = []
+        self.names = [NormalizedName(name) for name in (_read(content) if content is not None else None) or ()]
 
     def keep(self, names: list[NormalizedName]) -> None:
         """Remember what was needed now."""

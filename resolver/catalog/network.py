@@ -19,6 +19,7 @@ from resolver.catalog.shelf import Shelf
 from resolver.catalog.stored import Stored
 from resolver.catalog.worker import Once
 from resolver.model.release import Archive, File, Metadata
+from resolver.profile import counts
 
 _Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
 
@@ -45,22 +46,27 @@ class Network:
         self._ahead_of: set[NormalizedName] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
+    @counts("pages")
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
         return self._worker.wait(self._lookup(project))
 
+    @counts("files")
     def metadata(self, file: File, release: Release) -> Metadata:
         """A wheel's metadata."""
         return self._worker.wait(self._files.metadata(file, release))
 
+    @counts("files")
     def archive(self, file: File, release: Release) -> Archive:
         """What is static in a source archive."""
         return self._worker.wait(self._files.archive(file, release))
 
+    @counts("files")
     def member(self, file: File, release: Release, path: str) -> str:
         """The text of a file in a source archive."""
         return self._worker.wait(self._files.member(file, release, path))
 
+    @counts("files")
     def sha256(self, file: File) -> File:
         """The file with sha256 and size."""
         return self._worker.wait(self._files.sha256(file))

@@ -21,7 +21,7 @@ from resolver.errors import IndexFailure, Unreachable
 from resolver.model.index import Binding
 from resolver.model.release import Page
 
-_PAGE_LIMIT: Final = 256 << 20
+_PAGE_LIMIT: Final = 64 << 20
 
 
 class Pages:
@@ -111,7 +111,7 @@ class Pages:
         reply = await client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
         if reply.status == 304 and stored is not None:
             if reply.url == stored[0].url:
-                self._meter.add(hits=1)
+                self._meter.add(hits=1, revalidated=1)
                 return stored[1]
             # Redirected elsewhere than before: relative links would lead elsewhere, too.
             reply = await client.get(
@@ -139,7 +139,7 @@ class Pages:
         new = Record(reply.url, *validators, parsed)
         if stored is not None and stored[0].parsed == parsed and stored[1] is not None:
             page = stored[1]
-            self._meter.add(hits=1)
+            self._meter.add(hits=1, revalidated=1)
             if stored[0] == new:
                 return page
         else:

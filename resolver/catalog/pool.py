@@ -24,6 +24,7 @@ class Pool:
 
     The settings are those of `LiveCatalog`. `pages` are by the key of what was
     parsed and the name of the index, `metadata` by address and sha256 of the file.
+    `careful` is for the shelves of catalogs that are made from now on.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Pool:
         self.stored = Stored(cache, self.meter)
         self.pages: dict[tuple[str, str], Page] = {}
         self.metadata: dict[tuple[str, str], Metadata] = {}
+        self.careful = False
         self._pip = pip
         self._connection: Connection | None = None
         self._lock = threading.Lock()
@@ -62,6 +64,14 @@ class Pool:
 
                 self._connection = Connection(self.pip, self.meter)
             return self._connection
+
+    def distrust(self) -> None:
+        """Read pages anew, and all of each: what was read came from a cache that is damaged."""
+        self.careful = True
+        self.pages.clear()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.forget_pages()
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
         """Download files into a folder under their own names, each checked by its hash; see `transfer`."""

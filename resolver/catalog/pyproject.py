@@ -42,7 +42,7 @@ def read(content: bytes, release: Release) -> Pyproject:
     """Read a pyproject.toml; raises UnusableFile where it is invalid."""
     try:
         document = tomli.loads(content.decode("utf-8-sig"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # besides tomli's own: bytes that are no text, `int` of 5,000 digits
         raise UnusableFile(f"pyproject.toml in {release.filename} is invalid: {error}") from None
     build = _convert(document, "build-system", _BuildSystem, release)
     build_requires = tuple(build.requires) if build and build.requires is not None else None
@@ -80,6 +80,7 @@ def _convert(document: dict[str, Any], table: str, shape: type[Any], release: Re
 def _of_extra(line: str, extra: str, release: Release) -> str:
     """The requirement as core metadata would have it: with a marker that asks for the extra."""
     try:
+        text.requirement(line)
         requirement = Requirement(line)
         marker = f'extra == "{text.name(extra)}"'
         requirement.marker = Marker(f"({requirement.marker}) and {marker}" if requirement.marker else marker)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
 from typing import Final
 
@@ -13,12 +14,14 @@ from resolver.catalog import frozen
 from resolver.catalog.address import Root, read_root
 from resolver.catalog.cache import Cache
 from resolver.catalog.meter import Meter
+from resolver.catalog.packed import reader
 from resolver.catalog.protocol import Lookup
 from resolver.errors import IndexFailure, InputError
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
+from resolver.profile import counts
 
-_PARSER: Final = "2"  # part of every key: another number, and all pages are parsed anew
+_PARSER: Final = "3"  # part of every key: another number, and all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
@@ -31,11 +34,14 @@ class Record(msgspec.Struct, array_like=True, gc=False):
 
 
 _encode_record = msgspec.msgpack.Encoder().encode
-_decode_record = msgspec.msgpack.Decoder(Record).decode
+_read_record = reader(msgspec.msgpack.Decoder(Record).decode)
 
 
 class Shelf:
-    """The cached pages of a set of indexes. May be used from any thread. `pages` are those that were read already."""
+    """The cached pages of a set of indexes. May be used from any thread. `pages` are those that were read already.
+
+    `careful` looks at all of a page before it answers, and so costs more than most runs need.
+    """
 
     def __init__(
         self,
@@ -45,6 +51,8 @@ class Shelf:
         pypi_url: Callable[[], str],
         meter: Meter,
         pages: dict[tuple[str, str], Page] | None = None,
+        *,
+        careful: bool = False,
     ) -> None:
         self._indexes = indexes
         self._platform = platform
@@ -52,6 +60,7 @@ class Shelf:
         self._pypi_url = pypi_url
         self._meter = meter
         self._pages = {} if pages is None else pages
+        self._careful = careful
         self._roots: dict[str, tuple[Root, ...]] = {}
 
     def binding(self, project: NormalizedName) -> Binding:
@@ -100,11 +109,8 @@ class Shelf:
     def record(self, root: Root, project: NormalizedName, name: str) -> tuple[Record, Page | None] | None:
         """What the cache has: None for nothing, a page of None where the index did not have the project."""
         content = self._cache.get("page", _key(root, project))
-        if content is None:
-            return None
-        try:
-            record = _decode_record(content)
-        except msgspec.DecodeError:
+        record = None if content is None else _read_record(content)
+        if record is None:
             return None
         if not record.parsed:
             return record, None
@@ -115,22 +121,32 @@ class Shelf:
         """Store what an index answered."""
         self._cache.put("page", _key(root, project), _encode_record(record))
 
+    @counts("parsing")
     def parsed(self, key: str, project: NormalizedName, name: str) -> Page | None:
         """The page of that key, as one of the index `name`."""
         if (known := self._pages.get((key, name))) is not None:
             return known
         content = self._cache.get("parsed", key)
-        page = None if content is None else frozen.thaw(content, project, name, self._cache.part("files", key))
+        if content is None:
+            return None
+        files = self._cache.part("files", key)
+        page = frozen.thaw(content, project, name, files, partial(self._lose, key, name), whole=self._careful)
         if page is not None:
             self._pages[key, name] = page
         return page
 
+    @counts("parsing")
     def keep_parsed(self, key: str, page: Page) -> Page:
         """Store a page; the one returned takes less memory."""
         content, files = frozen.freeze(page)
         self._cache.put("files", key, files)
         self._cache.put("parsed", key, content)
         return self.parsed(key, page.project, page.index) or page
+
+    def _lose(self, key: str, name: str) -> None:
+        """Forget a page whose files are damaged."""
+        self._cache.discard("files", key)
+        self._pages.pop((key, name), None)
 
 
 def _key(root: Root, project: NormalizedName) -> str:

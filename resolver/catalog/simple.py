@@ -1,6 +1,6 @@
 """Pages of the simple repository API, bytes to `Page`. Pure.
 
-JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both.
+JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
 What is odd about a single file leaves a `SetAside`; what makes the page as a
 whole unusable is an IndexFailure.
 """
@@ -8,7 +8,8 @@ whole unusable is an IndexFailure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NoReturn
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -16,11 +17,12 @@ from packaging.version import Version
 
 from resolver.catalog import html
 from resolver.catalog.address import Base
-from resolver.catalog.filename import archive_version, is_readable, starts_with_project, wheel_release
+from resolver.catalog.filename import archive_version, are_readable, is_readable, starts_with_project, wheel_release
 from resolver.catalog.hashes import read_sha256
 from resolver.errors import IndexFailure
 from resolver.model import text
-from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
+from resolver.profile import counts
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -31,27 +33,35 @@ class _Meta(msgspec.Struct, rename="kebab"):
     api_version: str
 
 
-class _File(msgspec.Struct, rename="kebab"):
+class _Hashes(msgspec.Struct, frozen=True):
+    sha256: str = ""
+
+
+class _File(msgspec.Struct, rename="kebab", gc=False):
     filename: str
     url: str
-    hashes: dict[str, str] = {}
+    hashes: _Hashes = _Hashes()
     requires_python: str | None = None
     yanked: bool | str = False
-    core_metadata: bool | dict[str, str] | None = None
-    dist_info_metadata: bool | dict[str, str] | None = None
+    core_metadata: bool | _Hashes | None = None
+    dist_info_metadata: bool | _Hashes | None = None
     size: int | None = None
     upload_time: str | None = None
 
 
-class _Project(msgspec.Struct):
+class _Project(msgspec.Struct, rename="kebab"):
     meta: _Meta
     name: str
     files: list[_File]
+    project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
+
+_MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 
 
+@counts("parsing")
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
     """Read the page of `project` that `index` sent from `url` (the last one of any redirects)."""
     media, _, parameters = content_type.partition(";")
@@ -62,13 +72,13 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     if media.startswith("application/vnd.pypi.simple.v") and not media.startswith("application/vnd.pypi.simple.v1+"):
         unusable(project, index, url, f"It is of the type `{media}`; version 1 is what can be read (PEP 629).")
     if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-        files = _read_json(body, project, index, url)
+        files, standing = _read_json(body, project, index, url)
     else:
         try:
-            files = html.read(body, parameters, url)
+            files, standing = html.read(body, parameters, url)
         except html.HtmlError as error:
             unusable(project, index, url, str(error))
-    return group(files, project=project, index=index, url=url)
+    return replace(group(files, project=project, index=index, url=url), standing=standing)
 
 
 def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
@@ -92,9 +102,14 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
     seen: dict[str, File] = {}
     ours: dict[str, bool] = {}
     foreign = 0
+    files = list(files)
+    filenames = [file.filename for file in files]
+    # of nearly all pages these are known at once
+    fit = are_readable(filenames) and "".join([file.url for file in files]).isprintable()
+    once = len(set(filenames)) == len(filenames)
     for file in files:
         filename = file.filename
-        if not is_readable(filename) or not file.url.isprintable():
+        if not fit and not (is_readable(filename) and file.url.isprintable()):
             aside.append(SetAside(ascii(filename[:255])[1:-1], Reason.NAME))
             continue
         if filename.endswith(".whl"):
@@ -121,8 +136,7 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
                     aside.append(SetAside(filename, Reason.FOREIGN))
                 continue
             version = found
-        other = seen.setdefault(filename, file)
-        if other is not file:
+        if not once and (other := seen.setdefault(filename, file)) is not file:
             if other.sha256 != file.sha256:
                 aside.append(SetAside(filename, Reason.NAME, "the page lists it again with another sha256"))
             continue
@@ -153,40 +167,56 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
     return releases, aside
 
 
-def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> list[File]:
+def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing]:
+    if body.count(b"{") > _MOST_OBJECTS:
+        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         page = _decode_project(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
+    except RecursionError:
+        unusable(project, index, url, "It is not a JSON page of PEP 691: its values are nested too deeply.")
     if page.meta.api_version.partition(".")[0] != "1":
         unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
     if text.name(page.name) != project:
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
     base = Base(url)
-    return [file for file in (_json_file(one, base) for one in page.files) if file is not None]
+    return [_json_file(one, base) for one in page.files], _standing(page.project_status)
+
+
+def _standing(given: object) -> Standing:
+    """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
+    found = given if isinstance(given, dict) else {}
+    status, reason = found.get("status"), found.get("reason")
+    if not isinstance(status, str) or not status:
+        return ACTIVE
+    return Standing(status, reason if isinstance(reason, str) else "")
 
 
 def _json_file(file: _File, base: Base) -> File:
-    try:
-        url = base.resolve(file.url.partition("#")[0])
-    except ValueError:
-        url = "\0"  # never printable, so the file is set aside
+    """One of 100,000 in a run, so it cuts corners."""
+    url = file.url
+    if not url.startswith("https://") or "#" in url or "@" in url or "[" in url:
+        try:
+            url = base.resolve(url.partition("#")[0])
+        except ValueError:
+            url = "\0"  # never printable, so the file is set aside
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
     return File(
         file.filename,
         url,
-        read_sha256(file.hashes.get("sha256", "")),
-        file.size,
+        read_sha256(file.hashes.sha256),
+        file.size if file.size is not None and file.size >= 0 else None,
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked),
         file.upload_time or "",
-        _metadata_sha256(offered),
+        None if offered is None else _metadata_sha256(offered),
     )
 
 
-def _metadata_sha256(offered: bool | dict[str, str] | None) -> str | None:
+def _metadata_sha256(offered: bool | _Hashes) -> str | None:
     """None where no `.metadata` file is offered, else its sha256 or an empty text."""
-    if isinstance(offered, dict):
-        return read_sha256(offered.get("sha256", ""))
+    if isinstance(offered, _Hashes):
+        return read_sha256(offered.sha256)
     return "" if offered else None

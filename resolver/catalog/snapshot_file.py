@@ -27,6 +27,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 from packaging.utils import NormalizedName
 
+from resolver.catalog.packed import ODD
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.snapshot import Snapshot, Unusable, moment_text
 from resolver.errors import InputError
@@ -37,6 +38,10 @@ _FORMAT: Final = b"1\n"
 _DIGEST: Final = 32
 # A small dictionary keeps the reader's memory low; no context bits for alignment, there is none.
 _XZ: Final = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23, "lc": 4, "pb": 0}]
+
+_LARGEST: Final = 1 << 30  # bytes when unpacked; those that ship have a hundredth
+# What comes of a content that is of the right length and digest, and was not written by this version.
+_ODD: Final = (*ODD, LookupError, ValueError, OverflowError, TypeError)
 
 _K = TypeVar("_K")
 _S = TypeVar("_S")
@@ -55,12 +60,17 @@ def read(path: Path) -> Snapshot:
             hint=f"make it where there is a network: make snapshot STACK={path.stem}",
         ) from error
     except _DamagedError as error:
-        raise InputError(
-            "The snapshot cannot be used.",
-            where=str(path),
-            why=str(error),
-            hint=f"restore the file, or make it again where there is a network: make snapshot STACK={path.stem}",
-        ) from error
+        raise _unusable(str(error), path) from error
+
+
+def _unusable(why: str, path: Path | None = None) -> InputError:
+    return InputError(
+        "The snapshot cannot be used.",
+        where=str(path or ""),
+        why=why,
+        hint="restore the file, or make it again where there is a network: "
+        f"make snapshot STACK={path.stem if path else '…'}",
+    )
 
 
 def write(snapshot: Snapshot, path: Path) -> None:
@@ -136,7 +146,11 @@ class _Lazy(Mapping[_K, _V], Generic[_K, _S, _V]):
 
     def __getitem__(self, key: _K) -> _V:
         if key not in self._decoded:
-            self._decoded[key] = self._decode(key, self._stored[key])
+            stored = self._stored[key]
+            try:
+                self._decoded[key] = self._decode(key, stored)
+            except _ODD as error:
+                raise _unusable("its content is of another shape") from error
         return self._decoded[key]
 
     def __iter__(self) -> Iterator[_K]:
@@ -226,13 +240,26 @@ def _unpack(content: bytes) -> Snapshot:
     length = int.from_bytes(payload[:4], "big")
     hashes = payload[4 + length :]
     try:
-        body = msgspec.msgpack.decode(lzma.decompress(payload[4 : 4 + length]), type=_Body)
-    except (lzma.LZMAError, msgspec.DecodeError) as error:
+        unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        packed = unpacker.decompress(payload[4 : 4 + length], _LARGEST)
+        if not unpacker.eof:
+            raise _DamagedError(f"Its content breaks off, or is larger than {_LARGEST >> 20} MiB.")
+        body = msgspec.msgpack.decode(packed, type=_Body)
+    except (lzma.LZMAError, *ODD) as error:
         raise _DamagedError(str(error)) from error
 
     def sha256(position: int) -> str:
+        if not 0 <= position < len(hashes) // _DIGEST:
+            raise LookupError(position)
         return hashes[_DIGEST * position : _DIGEST * (position + 1)].hex()
 
+    try:
+        return _snapshot(body, sha256)
+    except LookupError as error:
+        raise _DamagedError("It names hashes that it does not have.") from error
+
+
+def _snapshot(body: _Body, sha256: Callable[[int], str]) -> Snapshot:
     def key(stored: _Key) -> str:
         return sha256(stored) if isinstance(stored, int) else stored
 
@@ -343,6 +370,8 @@ class _Releases(Mapping[str, tuple[File, ...]]):
         self._page = page
         self._sha256 = sha256
         ends = tuple(accumulate(page.counts))
+        if sum(page.counts) != len(page.files) or any(count < 0 for count in page.counts):
+            raise ValueError("there are more or fewer files than the releases have")
         self._rows = {
             version: range(end - count, end)
             for version, count, end in zip(page.versions, page.counts, ends, strict=True)
@@ -353,7 +382,11 @@ class _Releases(Mapping[str, tuple[File, ...]]):
 
     def __getitem__(self, version: str) -> tuple[File, ...]:
         if version not in self._known:
-            self._known[version] = tuple(self._file(version, row) for row in self._rows[version])
+            rows = self._rows[version]
+            try:
+                self._known[version] = tuple(self._file(version, row) for row in rows)
+            except _ODD as error:
+                raise _unusable("its content is of another shape") from error
         return self._known[version]
 
     def __iter__(self) -> Iterator[str]:

@@ -10,15 +10,17 @@ from resolver.catalog.cache import Cache
 from resolver.catalog.filename import ARCHIVE_ENDINGS, wheel_parts
 from resolver.catalog.metadata import Release, check_release
 from resolver.catalog.meter import Meter
+from resolver.catalog.packed import reader
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata
+from resolver.profile import counts
 
 _encode = msgspec.msgpack.Encoder().encode
 # A text is the reason why a file cannot be used; only reasons that its very bytes give are kept.
-_decode_metadata: Callable[[bytes], Metadata | str] = msgspec.msgpack.Decoder(Metadata | str).decode
-_decode_archive: Callable[[bytes], Archive | str] = msgspec.msgpack.Decoder(Archive | str).decode
-_decode_member = msgspec.msgpack.Decoder(str).decode
+_read_metadata: Callable[[bytes], Metadata | str | None] = reader(msgspec.msgpack.Decoder(Metadata | str).decode)
+_read_archive: Callable[[bytes], Archive | str | None] = reader(msgspec.msgpack.Decoder(Archive | str).decode)
+_read_member = reader(msgspec.msgpack.Decoder(str).decode)
 
 
 class Hashed(msgspec.Struct, array_like=True, gc=False):
@@ -34,7 +36,7 @@ class Hashed(msgspec.Struct, array_like=True, gc=False):
         return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
 
 
-_decode_hashed = msgspec.msgpack.Decoder(Hashed).decode
+_read_hashed = reader(msgspec.msgpack.Decoder(Hashed).decode)
 
 
 class Stored:
@@ -44,15 +46,13 @@ class Stored:
         self._cache = cache
         self._meter = meter
 
+    @counts("parsing")
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata; raises what `Files.metadata` would."""
         key = metadata_key(file)
         content = self._cache.get("metadata", key) if key else None
-        if content is None:
-            return None
-        try:
-            found = _decode_metadata(content)
-        except msgspec.DecodeError:
+        found = None if content is None else _read_metadata(content)
+        if found is None:
             return None
         self._meter.add(hits=1)
         if isinstance(found, str):
@@ -65,39 +65,31 @@ class Stored:
         key = metadata_key(file)
         return bool(key) and self._cache.has("metadata", key)
 
+    @counts("parsing")
     def archive(self, file: File) -> Archive | None:
         """What is static in a source archive; raises what `Files.archive` would."""
         content = self._cache.get("archive", file.sha256) if file.sha256 else None
-        if content is None:
-            return None
-        try:
-            found = _decode_archive(content)
-        except msgspec.DecodeError:
+        found = None if content is None else _read_archive(content)
+        if found is None:
             return None
         self._meter.add(hits=1)
         if isinstance(found, str):
             raise UnusableFile(found)
         return found
 
+    @counts("parsing")
     def member(self, file: File, path: str) -> str | None:
         """The text of a file in a source archive."""
         content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
-        if content is None:
-            return None
-        try:
-            found = _decode_member(content)
-        except msgspec.DecodeError:
-            return None
-        self._meter.add(hits=1)
+        found = None if content is None else _read_member(content)
+        if found is not None:
+            self._meter.add(hits=1)
         return found
 
     def hashed(self, file: File) -> Hashed | None:
         """The digest that a file without one had when it was last downloaded."""
         content = self._cache.get("hash", file.url)
-        try:
-            return None if content is None else _decode_hashed(content)
-        except msgspec.DecodeError:
-            return None
+        return None if content is None else _read_hashed(content)
 
     def put(self, kind: str, key: str, value: object) -> None:
         """Store a value where there is a key for it."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import IO, Final
 
 from resolver.catalog import directory
-from resolver.catalog.guarded import Guarded, TooLargeError
+from resolver.catalog.guarded import Guarded, TooLargeError, unpacked
 from resolver.catalog.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
@@ -56,6 +56,8 @@ class Sparse:
 
     def require(self, start: int, end: int) -> bytes:
         """The bytes from start to end, both cut at the file's end; raises MissingSpanError."""
+        if start < 0:
+            raise OSError("a position before the start")
         start, end = min(start, self.size), min(end, self.size)
         at = bisect_right(self._starts, start) - 1
         if start >= end:
@@ -91,7 +93,7 @@ class Sparse:
 
 def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
     """The METADATA of a wheel; raises UnusableFile, and MissingSpanError for a Sparse one."""
-    source = wheel if isinstance(wheel, Sparse) else Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
+    source = Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
     require = wheel.require if isinstance(wheel, Sparse) else lambda start, end: None  # noqa: ARG005
     try:
         found = _quickly(source, release, require)
@@ -103,8 +105,7 @@ def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
                 raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
             start = info.header_offset
             require(start, start + _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)
-            with archive.open(info) as member:
-                content = member.read(METADATA_LIMIT + 1)
+            content = unpacked(archive, info, METADATA_LIMIT)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
         raise UnusableFile(f"{release.filename} is no readable wheel: {error}") from None
     except TooLargeError as error:
@@ -114,7 +115,7 @@ def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
     return content
 
 
-def _quickly(source: Sparse | Guarded, release: Release, require: Callable[[int, int], object]) -> bytes | None:
+def _quickly(source: Guarded, release: Release, require: Callable[[int, int], object]) -> bytes | None:
     """The same of a wheel that is plain and as it should be; None of any other."""
     entries = {entry.name: entry for entry in directory.entries(source, ".dist-info/METADATA", DIRECTORY_LIMIT) or ()}
     if not entries:

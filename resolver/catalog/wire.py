@@ -6,6 +6,7 @@ HTTP/2 in Python (benchmarks/FINDINGS.md), and no more wall time.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import ssl
@@ -16,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from resolver.catalog.address import is_loopback, without_credentials
+from resolver.catalog.pace import hold
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
 from resolver.catalog.tls import trust
@@ -28,6 +30,8 @@ T = TypeVar("T")
 
 CONNECTIONS: Final = 16  # with more than some 24 at once a resolver was seen to drop questions for a host's name
 _CHUNK: Final = 256 << 10
+_WINDOW: Final = 4  # time limits of a read, over which an answer's pace is taken
+_WHOLE: Final = 40  # time limits of a read, after which an answer that is held in memory must be whole
 
 
 class WireError(Exception):
@@ -37,6 +41,10 @@ class WireError(Exception):
         super().__init__(why)
         self.certificate = certificate
         self.unknown_name = unknown_name
+
+
+class EndlessError(Exception):
+    """An answer that is not whole when its time is up; the text tells how long that is."""
 
 
 class Response:
@@ -51,7 +59,18 @@ class Response:
         self.headers: Mapping[str, str] = raw.headers  # compares names without case
 
     async def read(self, limit: int) -> bytes | None:
-        """The whole body, decompressed; None where it is longer than `limit` bytes. Raises WireError."""
+        """The whole body, decompressed; None where it is longer than `limit` bytes.
+
+        Raises WireError, and EndlessError where it takes far longer than any.
+        """
+        seconds = self._wire.longest
+        late = False
+
+        def end() -> None:
+            nonlocal late
+            late = True
+            with suppress(Exception):  # it may be at its end just now
+                self._raw.shutdown()
 
         def read() -> bytes | None:
             chunks = []
@@ -63,7 +82,17 @@ class Response:
                     return None
             return b"".join(chunks)
 
-        return await self._wire.run(read)
+        timer = asyncio.get_running_loop().call_later(seconds, end)
+        try:
+            body = await self._wire.run(read)
+        except WireError:
+            if not late:
+                raise
+        finally:
+            timer.cancel()
+        if late:
+            raise EndlessError(f"It was not whole after {seconds:.0f} seconds.")
+        return body
 
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
         """The body piece by piece as it comes, decompressed; raises WireError."""
@@ -82,10 +111,11 @@ class Wire:
         import urllib3
 
         self._timeout = pip.timeout
+        self.longest = _WHOLE * pip.timeout
         self._context = trust(pip, os.environ)
         self.threads = Threads(CONNECTIONS)
         self._open: dict[int, urllib3.BaseHTTPResponse] = {}
-        self._direct = urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=self._context)
+        self._direct = self._held(urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=self._context))
         self._proxies = {"all": pip.proxy} if pip.proxy else getproxies()
         self._by_pip = bool(pip.proxy)
         self._through: dict[str, urllib3.PoolManager] = {}
@@ -148,8 +178,13 @@ class Wire:
 
     def _proxy(self, address: str) -> urllib3.PoolManager:
         if address not in self._through:
-            self._through[address] = self._open_proxy(address if "://" in address else f"http://{address}")
+            manager = self._open_proxy(address if "://" in address else f"http://{address}")
+            self._through[address] = self._held(manager)
         return self._through[address]
+
+    def _held(self, manager: urllib3.PoolManager) -> urllib3.PoolManager:
+        hold(manager, _WINDOW * self._timeout)
+        return manager
 
     def _open_proxy(self, address: str) -> urllib3.PoolManager:
         import urllib3

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.pool import Pool
@@ -50,12 +51,25 @@ class Catalogs:
         self.pool = Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching)
 
     def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
-        """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something."""
+        """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something.
+
+        Where a page in the cache turns out to be damaged, it is thrown away, and all is asked once more.
+        """
+        try:
+            return self._ask(problem, ask)
+        except DamagedPageError as error:
+            self._progress.warn(f"{error.message} It was thrown away, and pages are read anew.")
+            self.pool.distrust()
+            return self._ask(problem, ask)
+
+    def _ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
         missing: IndexFailure | None = None
         for catalog in self._of(problem):
             with closing(catalog):
                 try:
                     return ask(catalog)
+                except DamagedPageError:
+                    raise
                 except IndexFailure as error:
                     if not self._offline:
                         raise

@@ -1,35 +1,109 @@
-"""`ascend-lock check [STACK]`: whether locks are still what their inputs say."""
+"""`ascend-lock check [STACK]`: whether locks are still what their inputs, and on demand their indexes, say."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from resolver.cli import options
-from resolver.errors import InputError, StaleLock
+from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load, stack_names
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
 from resolver.render.files import render
 
-_STALE = StaleLock.exit_status
+# What --json calls the outcome, by the exit status.
+_STATUS = {
+    0: "current",
+    IndexFailure.exit_status: "out-of-reach",
+    StaleLock.exit_status: "stale",
+    ChangedUpstream.exit_status: "changed",
+}
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """One target's lock, where there is one. `stale` says why it is; `state` is the line for people."""
+
+    problem: Problem
+    lock: Lock | None
+    stale: str
+    state: str
+    unreadable: bool
 
 
 @click.command("check")
 @click.argument("stack", required=False)
 @options.matrices
 @options.locks
+@click.option("--upstream", is_flag=True, help="Ask the indexes what became of each file since it was locked.")
+@options.facts_days
+@click.option(
+    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="One that was judged; may be given again."
+)
+@options.language
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
-def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool) -> int:
-    """Compare locks with the facts, stacks and files that they belong to. Asks no network, changes nothing."""
+def command(
+    stack: str | None,
+    matrices: Path | None,
+    locks: Path,
+    upstream: bool,
+    facts_days: int | None,
+    ignored: tuple[str, ...],
+    language: str | None,
+    as_json: bool,
+) -> int:
+    """Compare locks with the facts, stacks and files that they belong to; with --upstream, with their indexes, too.
+
+    Changes nothing. Only --upstream asks the network.
+    """
     matrices = matrices or options.default_matrices()
-    rows: list[dict[str, str]] = []
-    unreadable: set[str] = set()
+    told: list[dict[str, Any]] = []
+    statuses = {0}
+    stale: dict[str, bool] = {}
+    with ExitStack() as open_until_the_end:
+        since = None
+        if upstream or facts_days is not None:
+            from resolver.cli.upstream import Since  # what only compares files does not pay for it
+
+            since = Since(matrices, facts_days, ignored, language, ask=upstream, quiet=as_json)
+            open_until_the_end.enter_context(closing(since))
+        for checked in _checked(stack, matrices, locks):
+            name, target = checked.problem.stack.name, checked.problem.target.name
+            row: dict[str, Any] = {"stack": name, "target": target, "stale": checked.stale, "state": checked.state}
+            lines: list[str] = []
+            if since is not None and checked.lock is not None:
+                seen = since.seen(checked.problem, checked.lock)
+                lines, row = seen.lines, {**row, **seen.json}
+                statuses.add(seen.status)
+            if not as_json:
+                sys.stdout.write("".join(f"{line}\n" for line in (f"{name} for {target}: {checked.state}", *lines)))
+            told.append(row)
+            if checked.stale:
+                statuses.add(StaleLock.exit_status)
+                stale[name] = stale.get(name, False) or checked.unreadable
+    status = max(statuses)
+    if as_json:
+        sys.stdout.write(json.dumps({"status": _STATUS[status], "locks": told}, indent=2) + "\n")
+    else:
+        for name in sorted(stale):
+            sys.stdout.write(f"hint: ascend-lock lock {name}{' --upgrade' if stale[name] else ''}\n")
+    return status
+
+
+def _checked(stack: str | None, matrices: Path, locks: Path) -> Iterator[_Checked]:
+    """The locks of one stack or of all, in the order of stacks and targets."""
     for name in [stack] if stack else stack_names(matrices):
         inputs = load(name, matrices)
         for at, problem in enumerate(compile_problems(inputs)):
@@ -39,7 +113,7 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
                 lock = lock_file.read(folder)
             except InputError as error:
                 state = f"{error.message}: {error.why}"
-                unreadable.add(problem.stack.name)
+            unreadable = bool(state)
             reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
             if cutoff:  # it may have been given on the command line
                 problem = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))[at]
@@ -55,14 +129,4 @@ def command(stack: str | None, matrices: Path | None, locks: Path, as_json: bool
                 state = "the stack or the facts changed since"
             elif not lock_folder.current(render(lock), folder):
                 state = "files beside lock.toml are not what it says"
-            row = {"stack": problem.stack.name, "target": problem.target.name, "stale": state}
-            rows.append({**row, "state": state or current})
-    stale = [row for row in rows if row["stale"]]
-    if as_json:
-        sys.stdout.write(json.dumps({"status": "stale" if stale else "current", "locks": rows}, indent=2) + "\n")
-    else:
-        for row in rows:
-            sys.stdout.write(f"{row['stack']} for {row['target']}: {row['state']}\n")
-        for name in sorted({row["stack"] for row in stale}):
-            sys.stdout.write(f"hint: ascend-lock lock {name}{' --upgrade' if name in unreadable else ''}\n")
-    return _STALE if stale else 0
+            yield _Checked(problem, lock, state, state or current, unreadable)

@@ -17,7 +17,8 @@ from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
 from resolver.cli.catalogs import Catalogs, with_sources
-from resolver.cli.explaining import explanation_of, for_every_target, language_of, write_reports
+from resolver.cli.explaining import explanation_of, for_every_target, write_reports
+from resolver.cli.language import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
@@ -29,6 +30,7 @@ from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, find_stack, load
 from resolver.model import text
 from resolver.model.explanation import Explanation, Why
+from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -37,7 +39,6 @@ from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.sentences import target_line
 from resolver.render.explanation.why import why_json, why_text
-from resolver.render.explanation.words import Language
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 

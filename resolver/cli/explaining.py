@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -14,6 +13,7 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
+from resolver.explain.explain import explain
 from resolver.explain.trial import Clock, Expired
 from resolver.lock import folder as lock_folder
 from resolver.matrix import schema
@@ -21,29 +21,20 @@ from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Explanation
+from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.explanation.words import Language
+from resolver.profile import counts
+from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 
 
-def language_of(wanted: str | None) -> Language:
-    """The language of reports: as wanted, else Chinese where the locale is, else English."""
-    if wanted in ("en", "zh"):
-        return "zh" if wanted == "zh" else "en"
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        if value := os.environ.get(name):
-            return "zh" if value.lower().startswith("zh") else "en"
-    return "en"
-
-
+@counts("solving")
 def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
 ) -> Explanation:
     """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once."""
-    from resolver.explain.explain import explain  # only where there is a conflict: it costs a fifth of a short run
-
     problem = refutation.engine.clauses.universe.problem
     progress.label(f"looking for ways out of {problem.stack.name} for {problem.target.name}")
     return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
@@ -85,7 +76,5 @@ def _locks(problem: Problem, clock: Clock, catalog: Catalog) -> bool:
 
 def write_reports(found: Iterable[tuple[Path, Explanation]], language: Language) -> None:
     """Write conflict.md, conflict.html and conflict.json into each lock's folder; an old lock there stays."""
-    from resolver.render.explanation.report import report_files  # likewise
-
     for folder, explanation in found:
         lock_folder.add(folder, report_files(explanation, language))

@@ -14,10 +14,12 @@ from typing import Any
 import click
 from packaging.utils import canonicalize_name
 
+from resolver import profile
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.explaining import language_of
+from resolver.cli.cost import cost_json, cost_text
 from resolver.cli.failures import failure
+from resolver.cli.language import language_of
 from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_stack
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -26,10 +28,8 @@ from resolver.errors import InputError
 from resolver.lock import diff
 from resolver.matrix.load import stack_names
 from resolver.model.explanation import Explanation
+from resolver.model.language import Language
 from resolver.model.lock import Lock
-from resolver.render.explanation import words
-from resolver.render.explanation.json import explanation_json
-from resolver.render.explanation.words import Language
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
 from resolver.render.text import count
 
@@ -50,6 +50,7 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 @options.matrices
 @options.locks
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@click.option("--profile", "profiled", is_flag=True, help="Tell on stderr where the time went (with --json, as JSON).")
 def command(
     stacks: tuple[str, ...],
     offline: bool,
@@ -62,12 +63,15 @@ def command(
     matrices: Path | None,
     locks: Path,
     as_json: bool,
+    profiled: bool,
 ) -> int:
     """Lock each STACK for all its targets, or those named: a name in matrices/stacks, a path to a .toml file, or `all`.
 
     Where one stack or target fails, the others are locked all the same. The exit status is the highest of them; with
     `all`, a target that had no lock but the report of a conflict, and has no solution still, counts as done.
     """
+    if profiled:
+        profile.begin()
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
     names = _named(stacks, matrices)
@@ -85,6 +89,9 @@ def command(
     page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress)
     outcomes = _lock_all(names, order, progress, page, offline=offline)
     progress.clear()
+    if profiled:
+        cost = (cost_json if as_json else cost_text)(profile.end(), progress.traffic, progress.rounds)
+        sys.stderr.write(cost)
     if len(outcomes) == 1 and isinstance(only := outcomes[0].found, Failure):
         raise only.cause
     status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)
@@ -167,6 +174,8 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
         case Lock() as lock:
             return lock_json(lock, _job(outcome).folder)
         case Explanation() as explanation:
+            from resolver.render.explanation.json import explanation_json  # loaded where there is a conflict
+
             return explanation_json(explanation, language)
         case Failure(told=told):
             who = {"stack": outcome.stack, "target": outcome.target}
@@ -199,6 +208,8 @@ def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
     for outcome in outcomes:
         match outcome.found:
             case Explanation():
+                from resolver.render.explanation import words
+
                 sys.stderr.write(words.REPORT_IN(language, folder=_job(outcome).folder) + "\n")
             case Failure(told=told):
                 who = f"{outcome.stack} for {outcome.target}" if outcome.target else outcome.stack

@@ -13,7 +13,6 @@ from packaging.utils import canonicalize_name
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Catalogs, with_sources
-from resolver.cli.explaining import explanation_of, for_every_target, write_reports
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -26,11 +25,10 @@ from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, load
 from resolver.model.conflict import Conflict
 from resolver.model.explanation import Explanation
+from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.explanation.sentences import explanation_sentence
-from resolver.render.explanation.words import Language
 from resolver.render.files import render
 from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
@@ -145,6 +143,8 @@ def _previous(folder: Path, *, upgrade: bool) -> Lock | None:
 def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> Lock | Explanation:
     answer = catalogs.ask(job.problem, partial(_lock, job, order, progress, page))
     if isinstance(answer, Explanation):
+        from resolver.cli.explaining import for_every_target  # explaining is loaded where there is a conflict
+
         answer = for_every_target(answer, job.inputs, order.cutoff, order.seconds, catalogs, progress)
         page.ways(answer)
     return answer
@@ -156,6 +156,8 @@ def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catal
     hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
     answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
     if not isinstance(answer, Resolution):
+        from resolver.cli.explaining import explanation_of
+
         return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
     return lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
@@ -164,6 +166,8 @@ def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catal
 def _told(answer: Resolution | Conflict) -> Resolution | str:
     if isinstance(answer, Resolution):
         return answer
+    from resolver.render.explanation.sentences import explanation_sentence
+
     return "; ".join(explanation_sentence(statement, "en") for statement in answer.statements)
 
 
@@ -181,6 +185,9 @@ def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
                     changed[folder] = texts
             case Explanation() as explanation:
                 reports.append((folder, explanation))
-    write_reports(reports, language)
+    if reports:
+        from resolver.cli.explaining import write_reports
+
+        write_reports(reports, language)
     lock_folder.replace(changed)
     return [replace(outcome, written=outcome.job is not None and outcome.job.folder in changed) for outcome in outcomes]

@@ -1,7 +1,8 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
 0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale, a bundle not whole;
-70 a mistake of ours; 130 interrupted. Of several stacks in one run the highest counts (`lock`).
+5 the indexes say otherwise than a lock or a fact; 70 a mistake of ours; 130 interrupted.
+Of several stacks in one run the highest counts (`lock`, `check`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import click
 from resolver import __version__
 from resolver.cli.failures import failure
 from resolver.errors import InputError, ResolverError
+from resolver.profile import begin, counts
 
 _INTERRUPTED = 130
 
@@ -25,11 +27,12 @@ _INTERRUPTED = 130
 class _Group(click.Group):
     """Loads a command's module when it is called, so that none pays for another's imports."""
 
-    _commands = ("lock", "explain", "check", "verify", "bundle", "export", "snapshot", "stacks")
+    _commands = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._commands)
 
+    @counts("imports")
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self._commands:
             return None
@@ -49,14 +52,21 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ascend-lock")
-def _commands() -> None:
+@click.pass_context
+def _commands(context: click.Context) -> int:
     """Lock software stacks for Ascend NPUs: every file by hash, in the order that works."""
+    if context.invoked_subcommand is not None:
+        return 0
+    sys.stderr.write(f"{context.get_help()}\n")
+    return InputError.exit_status
 
 
 def main() -> None:
     """Run the command line of this process and exit."""
+    if "--profile" in sys.argv[1:]:
+        begin()  # before the command's own modules are loaded
     gc.disable()  # a short run makes much that lives to its end, and next to no garbage
     signal.signal(signal.SIGTERM, _terminate)
     try:

@@ -56,6 +56,16 @@ def explain_seconds(function: _Command) -> _Command:
     )(function)
 
 
+def facts_days(function: _Command) -> _Command:
+    """--facts-days N."""
+    return click.option(
+        "--facts-days",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Tell facts that were checked more than N days ago (180 where the indexes are asked).",
+    )(function)
+
+
 def language(function: _Command) -> _Command:
     """--lang en|zh."""
     return click.option(

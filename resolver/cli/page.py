@@ -6,9 +6,8 @@ from typing import TextIO
 
 from resolver.cli.progress import Progress
 from resolver.model.explanation import Contradiction, Explanation
+from resolver.model.language import Language
 from resolver.model.problem import Problem
-from resolver.render.explanation.text import ways_text, why_text
-from resolver.render.explanation.words import Language
 
 
 class Page:
@@ -22,10 +21,14 @@ class Page:
 
     def why(self, problem: Problem, contradictions: tuple[Contradiction, ...]) -> None:
         """The first part: it is there long before the ways out are."""
+        from resolver.render.explanation.text import why_text  # loaded where there is a conflict
+
         self.write(("\n" if self._begun else "") + why_text(problem, contradictions, self._language) + "\n")
 
     def ways(self, explanation: Explanation) -> None:
         """The second part."""
+        from resolver.render.explanation.text import ways_text
+
         self.write(ways_text(explanation, self._language))
 
     def write(self, text: str) -> None:

@@ -19,16 +19,21 @@ _PACE = 5.0  # seconds that the rate of a transfer is taken over
 
 
 class Progress:
-    """A line that tells what goes on. Silent where stderr is no terminal."""
+    """A line that tells what goes on. Silent where stderr is no terminal.
+
+    `rounds` of all searches and `traffic` are counted in any case.
+    """
 
     def __init__(self, *, enabled: bool | None = None) -> None:
+        self.rounds = 0
+        self.traffic = Traffic()
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
         self._last = 0.0
         self._drawn = False
         self._label = ""
         self._place = ""
         self._counters = ""
-        self._traffic = ""
+        self._transfers = ""
         self._pace: list[tuple[float, int]] = []
         self._warned: set[str] = set()
 
@@ -42,13 +47,15 @@ class Progress:
         self._draw(force=True)
 
     def solving(self, rounds: int, packages: int) -> None:
-        """Called by the solver."""
+        """Called by the solver, once a round."""
+        self.rounds += 1
         self._counters = f"{packages} packages, {rounds} steps"
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
-        self._traffic = f"{traffic.requests} requests, {traffic.bytes / 1e6:.0f} MB"
+        self.traffic = traffic
+        self._transfers = f"{traffic.requests} requests, {traffic.bytes / 1e6:.0f} MB"
         self._draw()
 
     def copying(self, copied: Copied) -> None:
@@ -61,7 +68,7 @@ class Progress:
         rate = max(copied.bytes - before, 0) / max(now - since, _EVERY)
         total = "" if copied.total is None else f" of {copied.total / 1e6:.0f}"
         self._counters = f"{copied.files} of {count(copied.of_files, 'file')}"
-        self._traffic = f"{copied.bytes / 1e6:.0f}{total} MB, {rate / 1e6:.1f} MB/s"
+        self._transfers = f"{copied.bytes / 1e6:.0f}{total} MB, {rate / 1e6:.1f} MB/s"
         self._draw()
 
     def warn(self, text: str) -> None:
@@ -87,7 +94,7 @@ class Progress:
         if not (self._enabled if force else self._is_due()):
             return
         self._last = time.monotonic()
-        text = ": ".join(filter(None, [self._label, "; ".join(filter(None, [self._counters, self._traffic]))]))
+        text = ": ".join(filter(None, [self._label, "; ".join(filter(None, [self._counters, self._transfers]))]))
         sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
         sys.stderr.flush()
         self._drawn = True

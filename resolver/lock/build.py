@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -38,8 +39,10 @@ from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.source import Source
+from resolver.profile import counts
 
 
+@counts("writing")
 def build(
     resolution: Resolution,
     builds: Sequence[tuple[Sequence[str], Resolution | str]],
@@ -106,7 +109,7 @@ def build(
         override=tuple(_overrides(resolution, catalog)),
         export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
         absent=tuple(_absent(resolution, about)),
-        departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
+        departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
         warnings=(
             *_warnings(resolution, about, catalog),
             *(line for _, pin in tools for line in _on_trust(pin, resolution, catalog)),

@@ -24,6 +24,8 @@ SUMS = "SHA256SUMS"
 FORMAT = 1
 
 _CHUNK = 1 << 20
+_LONGEST_NAME = 255  # bytes, as file systems have it
+_LONGEST_PATH = 1000  # characters
 _TEMPORARY = ".partial"
 _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
 
@@ -74,7 +76,7 @@ def read(folder: Path) -> Manifest | None:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (msgspec.DecodeError, OSError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         hint = "remove it and bundle again; files that are there are not fetched anew"
         raise InputError("the bundle's manifest cannot be read", where=str(path), why=str(error), hint=hint) from None
     if manifest.format != FORMAT:
@@ -88,7 +90,9 @@ def read(folder: Path) -> Manifest | None:
 def is_inside(path: str) -> bool:
     """Whether a path leads to a file below the bundle's folder, by its text."""
     parts = path.split("/")
-    return all(part not in ("", ".", "..") and "\0" not in part for part in parts)
+    return len(path) <= _LONGEST_PATH and all(
+        part not in ("", ".", "..") and "\0" not in part and len(part.encode()) <= _LONGEST_NAME for part in parts
+    )
 
 
 def merged(old: Manifest | None, locks: Iterable[Served], files: Iterable[Entry]) -> tuple[list[Served], list[Entry]]:

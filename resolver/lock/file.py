@@ -9,10 +9,11 @@ from pathlib import Path
 import msgspec
 import tomli
 import tomli_w
-from packaging.version import Version
 
 from resolver.errors import InputError
+from resolver.lock.sound import require_sound
 from resolver.model.lock import FORMAT, Lock
+from resolver.profile import counts
 
 NAME = "lock.toml"
 
@@ -35,6 +36,7 @@ def dump(lock: Lock) -> str:
     return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
 
 
+@counts("inputs")
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None where there is none. InputError where it cannot be read."""
     path = folder / NAME
@@ -45,10 +47,7 @@ def read(folder: Path) -> Lock | None:
         if version != FORMAT:
             raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=hint)
         lock = msgspec.convert(raw, Lock, strict=True)
-        for pin in (*lock.pin, *lock.build_pin):
-            Version(pin.version)
-            if not pin.file and pin.git is None:
-                raise ValueError(f"`{pin.name}` has no file")
+        require_sound(lock)
         if lock.exclude_newer:
             dt.datetime.fromisoformat(lock.exclude_newer)
         return lock

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from resolver.errors import InputError
+from resolver.profile import counts
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -28,6 +29,7 @@ _BUILD_FILE = re.compile(r"build-requirements(-\d+)?\.txt\Z")  # one for each en
 _REPORT = ("conflict.md", "conflict.html", "conflict.json")
 
 
+@counts("writing")
 def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
     """Make each folder hold its files (relative path -> text); files of other names in it stay.
 
@@ -87,6 +89,7 @@ def tidy(folder: Path) -> None:
             _recover(folder)
 
 
+@counts("writing")
 def current(files: Mapping[str, str], folder: Path) -> bool:
     """Whether `folder` holds exactly these texts already."""
     try:

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from resolver.errors import InputError
@@ -26,10 +27,12 @@ from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Prob
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 from resolver.model.target import Target, default_name
+from resolver.profile import counts
 
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
 
 
+@counts("inputs")
 def compile_problems(
     inputs: Inputs, *, exclude_newer: dt.datetime | None = None, sources: Mapping[str, Source] | None = None
 ) -> tuple[Problem, ...]:
@@ -79,7 +82,14 @@ def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...], indexe
         where=document.name,
         asks=tuple(asks),
         departures=tuple(
-            Departure(guide=row.guide, here=row.here, reason=row.reason) for row in document.content.departs
+            Departure(
+                guide=row.guide,
+                here=row.here,
+                here_zh=row.here_zh or "",
+                reason=row.reason,
+                reason_zh=row.reason_zh or "",
+            )
+            for row in document.content.departs
         ),
         relaxed=tuple(_relaxed(document, facts)),
         absent=tuple(_absences(document, asks)),
@@ -217,7 +227,10 @@ def _values(
     for component, own in target.system.items():
         known: list[Value] = [own]
         if systems is not None and component in systems.content.component:
-            known += [parse_value(component, value) for value in systems.content.component[component].known]
+            known += [
+                systems.parse(partial(parse_value, component), value, "component", component, "known", number)
+                for number, value in enumerate(systems.content.component[component].known)
+            ]
         for fact in facts:
             if isinstance(fact, Requires):
                 known += [value for need in fact.needs for value in named_values(need, component)]

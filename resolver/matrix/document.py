@@ -83,6 +83,8 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
         raise InputError(
             "the file is not valid TOML", where=f"{name}:{getattr(error, 'lineno', 1)}", why=str(error)
         ) from None
+    except ValueError as error:  # a number with too many digits
+        raise InputError("the file cannot be read", where=name, why=str(error)) from None
     except RecursionError:
         raise InputError("the file is nested too deeply", where=name) from None
     try:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, read
+from resolver.profile import counts
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Inputs:
     spare: tuple[Document[schema.FactFile], ...] = ()
 
 
+@counts("inputs")
 def load(stack: str, matrices: Path) -> Inputs:
     """Read a stack, given by name or by path, and all that it draws on.
 

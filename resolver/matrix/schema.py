@@ -109,7 +109,7 @@ class AbsentRow(FactRow, kw_only=True):
 
 
 class StepRow(_Table, kw_only=True):
-    """One of: move and to, comment and in, run and wheels."""
+    """One of: move and to, comment and in, run, run and wheels."""
 
     move: Text | None = None
     to: Text | None = None
@@ -243,9 +243,13 @@ class PolicyTable(_Table, kw_only=True):
 
 
 class DepartsRow(_Table, kw_only=True):
+    """Where the stack differs from its guide; in Chinese, too, where somebody wrote it."""
+
     guide: Text
     here: Text
+    here_zh: Text | None = None
     reason: Text
+    reason_zh: Text | None = None
 
 
 class CheckTable(_Table, kw_only=True):

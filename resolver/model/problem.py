@@ -31,11 +31,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departure:
-    """Where a stack differs from the guide that it replaces, and why."""
+    """Where a stack differs from the guide that it replaces, and why; the Chinese texts may be empty."""
 
     guide: str
     here: str
+    here_zh: str = ""
     reason: str
+    reason_zh: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -65,9 +66,22 @@ class SetAside(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return f"{self.filename} {self.reason.value}" + (f" ({self.detail})" if self.detail else "")
 
 
+class Standing(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What an index says of a project as a whole (PEP 792): `status` is `active` where it says nothing.
+
+    Both texts are the index's own; `archived`, `quarantined` and `deprecated` are those that PEP 792 knows.
+    """
+
+    status: str = "active"
+    reason: str = ""
+
+
+ACTIVE: Final = Standing()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A project on an index: its files by version text, and what was set aside while reading.
+    """A project on an index: its files by version text, what was set aside while reading, and how it stands.
 
     `releases` is keyed by the text of the version as in the file names, one key
     for each distinct PEP 440 version, in no particular order.
@@ -77,6 +91,7 @@ class Page:
     index: str
     releases: Mapping[str, tuple[File, ...]]
     set_aside: tuple[SetAside, ...] = ()
+    standing: Standing = ACTIVE
 
 
 class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):

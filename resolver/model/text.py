@@ -6,9 +6,12 @@ objects are immutable, so each text is parsed once in a process.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from typing import Final
 
 from packaging.markers import Marker
+from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _PackagingRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
@@ -18,10 +21,18 @@ from resolver.model.requirement import Requirement
 
 _MEMO = 1 << 18
 
+# What no honest text has, and what Python or packaging fail on in ways of their own: `int` at 4,300 digits, and a
+# parser that calls itself for each parenthesis.
+_NUMBER: Final = re.compile(r"[0-9]{101}")
+_LONGEST: Final = 16 << 10
+_DEEPEST: Final = 50
+
 
 @lru_cache(_MEMO)
 def version(text: str) -> Version | None:
-    """The PEP 440 version that `text` spells, or None where it is not one."""
+    """The PEP 440 version that `text` spells, or None where it is not one that anybody would release."""
+    if _beyond_measure(text):
+        return None
     try:
         return Version(text)
     except InvalidVersion:
@@ -31,6 +42,8 @@ def version(text: str) -> Version | None:
 @lru_cache(_MEMO)
 def specifiers(text: str) -> SpecifierSet | None:
     """The PEP 440 specifier set that `text` spells, or None where it is not one."""
+    if _beyond_measure(text):
+        return None
     try:
         return SpecifierSet(text)
     except InvalidSpecifier:
@@ -46,6 +59,8 @@ def name(text: str) -> NormalizedName:
 @lru_cache(_MEMO)
 def requirement(text: str) -> Requirement:
     """The PEP 508 requirement that `text` spells; raises packaging's InvalidRequirement."""
+    if why := _beyond_measure(text) or _nested(text):
+        raise InvalidRequirement(why)
     parsed = _PackagingRequirement(text)
     return Requirement(
         name=canonicalize_name(parsed.name),
@@ -60,3 +75,23 @@ def requirement(text: str) -> Requirement:
 def marker_text(marker: Marker | None) -> str:
     """The text of a marker; empty where there is none."""
     return str(marker) if marker is not None else ""
+
+
+def _beyond_measure(text: str) -> str:
+    """Why a text is not even parsed; empty for nearly all."""
+    if len(text) > _LONGEST:
+        return f"it has {len(text)} characters"
+    if len(text) > 100 and _NUMBER.search(text) is not None:
+        return "it has a number of more than 100 digits"
+    return ""
+
+
+def _nested(text: str) -> str:
+    """The same for a marker with parentheses in parentheses."""
+    if text.count("(") <= _DEEPEST:
+        return ""
+    depth = deepest = 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        deepest = max(deepest, depth)
+    return f"it has parentheses {deepest} deep" if deepest > _DEEPEST else ""

@@ -82,9 +82,10 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
         elif step.comment:
             yield f"#   comment out the lines of {one_line(step.in_)} that have {one_line(step.comment)}"
         else:
-            yield f"#   {variables}{shlex.join(step.run)}"
-            yield f"#   pip install --no-deps {one_line(step.wheels)}"
-    if not any(step.run for step in git.steps):
+            yield f"#   {variables}{one_line(shlex.join(step.run))}"
+            if step.wheels:
+                yield f"#   pip install --no-deps {one_line(step.wheels)}"
+    if not any(step.wheels for step in git.steps):
         yield f"#   {variables}pip install --no-deps {'-e ' if git.editable else ''}./{one_line(git.subdirectory)}"
 
 
@@ -110,7 +111,7 @@ def pin_lines(pins: Iterable[LockedPin], *, labelled: bool = False) -> list[str]
     """Lines of a requirements file, sorted by name as the lock is; `labelled` as a build names itself."""
     lines = []
     for pin in pins:
-        hashes = sorted({f"--hash=sha256:{file.sha256}" for file in pin.file})
+        hashes = [f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})]
         version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
         lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
     return lines

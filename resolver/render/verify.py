@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
-import sys
+import re
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -40,6 +40,9 @@ MODULES = (
     "verify/report",
     "verify/main",
 )
+
+# A module's imports stand together at the beginning of lines, below its docstring.
+_IMPORTS = re.compile(r"(?:^(?:import [\w.]+|from [\w.]+ import (?:[\w, ]+|\([^)]*\)))\n+)+", re.MULTILINE)
 
 _HEAD = '''\
 #!/usr/bin/env python3
@@ -93,25 +96,19 @@ def verify(lock: Lock) -> str:
 def _program() -> tuple[str, str]:
     """The imports of all modules, and the rest of them.
 
-    Raises ValueError where a module needs more than the standard library and its fellows,
-    or two of them use one name: in one file these would be the same.
+    Modules need nothing but the standard library and their fellows, and no two of them use
+    one name, since in one file these would be the same: a test holds them to it.
     """
     imports: dict[str, set[str]] = {}
-    owners: dict[str, str] = {}
     parts: list[str] = []
     for module in MODULES:
         text = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        begin = 0
+        head, rest = _split(text)
+        tree = ast.parse(head)
         for node in tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
-                _take(node, module, imports)
-                begin = node.end_lineno or 0
-            for name in _names(node):
-                if owners.setdefault(name, module) != module:
-                    raise ValueError(f"{module} and {owners[name]} both have a `{name}`")
+                _take(node, imports)
         title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
-        rest = "\n".join(text.splitlines()[begin:]).strip()
         parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{rest}\n")
     lines = [f"import {name}" for name, taken in sorted(imports.items()) if "" in taken]
     for name, taken in sorted(imports.items()):
@@ -120,30 +117,22 @@ def _program() -> tuple[str, str]:
     return "\n".join(lines), "".join(parts)
 
 
-def _take(node: ast.Import | ast.ImportFrom, module: str, imports: dict[str, set[str]]) -> None:
+def _split(text: str) -> tuple[str, str]:
+    """A module's docstring with its imports, and what follows them."""
+    found = _IMPORTS.search(text)
+    end = found.end() if found else 0
+    return text[:end], text[end:].strip()
+
+
+def _take(node: ast.Import | ast.ImportFrom, imports: dict[str, set[str]]) -> None:
     """Note what is imported from where, an empty name for a whole module; not what is in the same file."""
     if isinstance(node, ast.Import):
         wanted = {alias.name: {""} for alias in node.names}
     else:
         wanted = {node.module or "": {alias.name for alias in node.names}}
     for name, taken in wanted.items():
-        if name == "__future__" or name.removeprefix("resolver.").replace(".", "/") in MODULES:
-            continue
-        if name.partition(".")[0] not in sys.stdlib_module_names:
-            raise ValueError(f"{module} imports {name}, which is not of the standard library")
-        imports.setdefault(name, set()).update(taken)
-
-
-def _names(node: ast.stmt) -> list[str]:
-    match node:
-        case ast.FunctionDef() | ast.ClassDef():
-            return [node.name]
-        case ast.Assign():
-            return [target.id for target in node.targets if isinstance(target, ast.Name)]
-        case ast.AnnAssign() if isinstance(node.target, ast.Name):
-            return [node.target.id]
-        case _:
-            return []
+        if name != "__future__" and name.removeprefix("resolver.").replace(".", "/") not in MODULES:
+            imports.setdefault(name, set()).update(taken)
 
 
 def _told(lock: Lock) -> str:

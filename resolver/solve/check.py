@@ -27,6 +27,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.profile import counts
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -36,13 +37,14 @@ _version = lru_cache(None)(Version)
 _EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
 
 
+@counts("checking")
 def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
     """Every way in which the resolution does not hold, as sentences; empty where it does."""
     return list(_Check(problem, resolution, catalog).violations())
 
 
 def _only_for_other(line: str, extra: str) -> bool:
-    match = _EXTRA.search(line)
+    match = _EXTRA.search(line) if "extra" in line else None
     return match is not None and text.name(match[1]) != extra
 
 
@@ -54,6 +56,9 @@ class _Check:
         self._asked: dict[str, list[SpecifierSet]] = {}
         self._wished: dict[str, list[SpecifierSet]] = {}  # by the stack or a fact
         self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
+        self._facts_of: dict[str, list[facts.Fact]] = {}
+        for fact in problem.facts:
+            self._facts_of.setdefault(str(fact.package), []).append(fact)
         self._absent = set(self._kept_out())
 
     def violations(self) -> Iterator[str]:
@@ -349,9 +354,8 @@ class _Check:
     def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [
             fact
-            for fact in self._problem.facts
+            for fact in self._facts_of.get(pin.name, ())
             if isinstance(fact, kind)
-            and fact.package == pin.name
             and any(versions.contains(pin.version, prereleases=True) for versions in fact.versions)
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
 
 from packaging.utils import NormalizedName
@@ -39,12 +39,16 @@ def gather(universe: Universe, chosen: Mapping[Package, Candidate], *, engine: s
             reached.append(candidate)
             queue.extend(universe.edges(candidate))
         because[edge.package].append(edge)
+    by_name: defaultdict[str, list[Candidate]] = defaultdict(list)
+    for candidate in reached:
+        if candidate.package.kind is Kind.PROJECT:
+            by_name[candidate.package.name].append(candidate)
     pins = []
     for candidate in sorted(reached, key=lambda candidate: candidate.package):
         package, release = candidate.package, candidate.chosen
         if package.kind is not Kind.PROJECT or package.extra or not isinstance(release, Release):
             continue
-        own = [other for other in reached if other.package.kind is Kind.PROJECT and other.package.name == package.name]
+        own = by_name[package.name]
         if any(other.chosen is not release for other in own):
             raise InvalidChoiceError(f"two releases of {package}")
         origins = list(dict.fromkeys(edge.origin for other in own for edge in because[other.package]))

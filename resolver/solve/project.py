@@ -22,6 +22,7 @@ from resolver.model.edge import Allows, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, Names
 from resolver.model.release import File, Page, Reason, SetAside
 from resolver.model.source import Source
+from resolver.profile import counts
 
 
 class Project:
@@ -31,6 +32,7 @@ class Project:
     when one is first looked at.
     """
 
+    @counts("versions")
     def __init__(
         self,
         name: NormalizedName,
@@ -116,6 +118,7 @@ class Project:
             known = self._masks[key] = self._compute(one)
         return known
 
+    @counts("versions")
     def _compute(self, one: Specifier) -> int:
         if one.operator in (">=", ">"):
             return (1 << self._bisect(lambda version: not one.contains(version, prereleases=True))) - 1
@@ -134,6 +137,7 @@ class Project:
                 low = middle + 1
         return low
 
+    @counts("versions")
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
         """The release from the first index named that has a usable file of it."""
         version = self.versions[position]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -21,6 +22,10 @@ from resolver.verify.installed import Installed
 from resolver.verify.locked import Asked
 
 _SECONDS_OF_IMPORTS = 1800
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+)
 
 # What a module prints goes to stderr: what is told must be all of stdout.
 _TELL = """
@@ -108,11 +113,18 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
                 findings.append(Finding("import-died", {**values, "error": run.error}))
                 break
             if "error" in row:
-                findings.append(Finding("import-failed", {**values, "error": _first_line(str(row["error"]))}))
+                findings.append(_import_failure(values, _first_line(str(row["error"]))))
             elif row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
     return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _import_failure(values: dict[str, str], error: str) -> Finding:
+    missing = _MISSING_LIBRARY.search(error)
+    if missing is None:
+        return Finding("import-failed", {**values, "error": error})
+    return Finding("import-without-cann", {**values, "library": missing[1]})
 
 
 def _within(path: str, homes: list[str]) -> bool:

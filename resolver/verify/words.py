@@ -377,6 +377,20 @@ CASES: dict[str, Case] = {
         ("the stack needs it", "软件栈需要它"),
         ("see the whole message: {command}", "查看完整信息：{command}"),
     ),
+    "import-without-cann": Case(
+        (
+            "import {name} failed: {library} of CANN or its driver is not found",
+            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+        ),
+        (
+            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+        ),
+        (
+            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+        ),
+    ),
     "import-died": Case(
         ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
         ("the stack needs it", "软件栈需要它"),

@@ -15,7 +15,7 @@ from resolver.catalog import snapshot_file
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 
 CONFLICTS = ("trl-guide", "trl-vllm-train")
-LOCKS = ("trl-train", "trl-vllm-eval", "verl-qwen3.5-source", "verl-sglang")
+LOCKS = ("trl-train", "trl-vllm-eval", "verl-one-step-off", "mindspeed-rl", "verl-qwen3.5-source", "verl-sglang")
 REPORTS = REPOSITORY / "tests" / "recorded" / "reports"
 PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
 

@@ -341,6 +341,18 @@ def a_failing_import(machine: Machine) -> None:
     machine.site.joinpath("sitecustomize.py").write_text("import sys; sys.modules['base'] = None\n")
 
 
+def an_import_without_cann(machine: Machine) -> None:
+    """The loader's own words for a library that is not there."""
+    machine.site.joinpath("sitecustomize.py").write_text(
+        "import ctypes, sys\n"
+        "class Loads:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'base':\n"
+        "            ctypes.CDLL('libhccl.so')\n"
+        "sys.meta_path.insert(0, Loads())\n"
+    )
+
+
 def another_module_on_pythonpath(machine: Machine) -> None:
     elsewhere = machine.ascend / "python"
     elsewhere.mkdir()
@@ -459,6 +471,14 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
             "import base failed: ModuleNotFoundError: import of base halted; None in sys.modules  [import-failed]",
             "the stack needs it",
             "see the whole message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import base'",
+        ),
+    ),
+    (
+        an_import_without_cann,
+        one_wrong(
+            "import base failed: libhccl.so of CANN or its driver is not found  [import-without-cann]",
+            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
         ),
     ),
     (

@@ -15,7 +15,7 @@ from resolver.solve.complete import CompleteEngine, Unsatisfiable
 from resolver.solve.gather import gather
 from resolver.solve.solver import solve
 from resolver.solve.universe import Universe
-from tests import fuzz
+from tests.fuzz import graphs
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import Version, World
 
@@ -27,7 +27,7 @@ _GRAPHS = 1_000
 @pytest.mark.parametrize("first", [0, _GRAPHS, 2 * _GRAPHS])
 def test_the_complete_engine_agrees_with_brute_force(first: int) -> None:
     """`make fuzz` does the same with many more."""
-    score = fuzz.judge(range(first, first + _GRAPHS))
+    score = graphs.judge(range(first, first + _GRAPHS))
     assert score.wrong == {}
     assert min(score.solved, score.refuted) > _GRAPHS // 10
 

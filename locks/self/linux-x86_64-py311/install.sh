@@ -149,6 +149,35 @@ build_in() { # environment, variables and command
     run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
+# What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
+# what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
+# it would take such a distribution for installed, though its scripts may be missing.
+sweep() { # requirements files
+    "$python" -I - "$@" <<'EOF'
+import glob, os, re, shutil, sys, sysconfig
+
+ours = set()
+for path in sys.argv[1:]:
+    ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
+for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
+        name = os.path.basename(path)
+        left = name.startswith("~")
+        if name.endswith(".dist-info") and re.sub(r"[-_.]+", "-", name[:-10].rpartition("-")[0]).lower() in ours:
+            try:
+                with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="replace") as file:
+                    left = ".dist-info/INSTALLER," not in file.read()
+            except FileNotFoundError:
+                left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
+        if left:
+            print("removing %s, which an interrupted pip left" % path)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.remove(path)
+EOF
+}
+
 stage() { # number, title, requirements file: true where something is to be done
     local left
     left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
@@ -158,6 +187,8 @@ stage() { # number, title, requirements file: true where something is to be done
     fi
     say "stage $1 of 1: $2"
 }
+
+if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
 
 if stage 1 '24 distributions' stages/1.txt; then
     run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \

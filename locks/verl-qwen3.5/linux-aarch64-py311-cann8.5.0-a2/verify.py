@@ -551,6 +551,20 @@ CASES: dict[str, Case] = {
         ("the stack needs it", "软件栈需要它"),
         ("see the whole message: {command}", "查看完整信息：{command}"),
     ),
+    "import-without-cann": Case(
+        (
+            "import {name} failed: {library} of CANN or its driver is not found",
+            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+        ),
+        (
+            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+        ),
+        (
+            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+        ),
+    ),
     "import-died": Case(
         ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
         ("the stack needs it", "软件栈需要它"),
@@ -1015,6 +1029,10 @@ def _activation(asked: Asked, release: str) -> str:
 # variable or the user's own site-packages can put another one before the lock's.
 
 _SECONDS_OF_IMPORTS = 1800
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+)
 
 # What a module prints goes to stderr: what is told must be all of stdout.
 _TELL = """
@@ -1102,11 +1120,18 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
                 findings.append(Finding("import-died", {**values, "error": run.error}))
                 break
             if "error" in row:
-                findings.append(Finding("import-failed", {**values, "error": _first_line(str(row["error"]))}))
+                findings.append(_import_failure(values, _first_line(str(row["error"]))))
             elif row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
     return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _import_failure(values: dict[str, str], error: str) -> Finding:
+    missing = _MISSING_LIBRARY.search(error)
+    if missing is None:
+        return Finding("import-failed", {**values, "error": error})
+    return Finding("import-without-cann", {**values, "library": missing[1]})
 
 
 def _within(path: str, homes: list[str]) -> bool:

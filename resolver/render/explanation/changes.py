@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Fix, Outcome
+from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.render.explanation import words
 from resolver.render.explanation.sentences import component_name, explanation_sentence
-from resolver.render.explanation.words import Language
 
 
 def change_sentence(change: Change, language: Language) -> str:

@@ -16,10 +16,11 @@ from packaging.utils import canonicalize_name
 from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.fact import Collides, Excludes
+from resolver.model.language import Language
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Span, Statement
 from resolver.render.explanation import words
 from resolver.render.explanation.sentences import component_name, releases
-from resolver.render.explanation.words import Language, Sort, sort_of
+from resolver.render.explanation.words import Sort, sort_of
 from resolver.render.text import one_line
 
 _NAMED = re.compile(r"\s*(?P<name>[A-Za-z0-9._-]+)\s*(?P<extras>\[[^\]]*\])?\s*(?P<bound>.*)", re.DOTALL)

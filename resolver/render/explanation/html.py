@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resolver.model.explanation import Explanation, Fix
+from resolver.model.language import Language
 from resolver.render.explanation import words
 from resolver.render.explanation.changes import (
     change_sentences,
@@ -23,7 +24,6 @@ from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.layout import layout
 from resolver.render.explanation.links import cited
 from resolver.render.explanation.sentences import target_line
-from resolver.render.explanation.words import Language
 from resolver.render.text import one_line
 
 FILE = "conflict.html"

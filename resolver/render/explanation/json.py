@@ -7,6 +7,7 @@ from typing import Any
 
 from resolver.model.explanation import Attempt, Branch, Change, Closing, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
+from resolver.model.language import Language
 from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Span, Statement
 from resolver.render.explanation.changes import change_sentence, environment_sentence, outcome_sentence
 from resolver.render.explanation.links import cited, source_line
@@ -20,7 +21,7 @@ from resolver.render.explanation.sentences import (
     statement_details,
     warning_text,
 )
-from resolver.render.explanation.words import Language, sort_of
+from resolver.render.explanation.words import sort_of
 
 VERSION = 1  # of the schema; a key may be added within a version, none changes its meaning or goes
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
+from resolver.model.language import Language
 from resolver.model.statement import Forbids, Statement
 from resolver.render.explanation import words
 from resolver.render.explanation.changes import (
@@ -31,7 +32,6 @@ from resolver.render.explanation.sentences import (
     target_line,
     warning_text,
 )
-from resolver.render.explanation.words import Language
 from resolver.render.text import markdown, one_line
 
 FILE = "conflict.md"

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from resolver.model.fact import Fact
+from resolver.model.language import Language
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
 from resolver.render.explanation import words
-from resolver.render.explanation.words import Language
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # rather than names of indexes
 # How an origin of the search spells it.

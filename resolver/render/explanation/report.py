@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from resolver.model.explanation import Explanation
+from resolver.model.language import Language
 from resolver.render.explanation.html import explanation_html
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.markdown import explanation_markdown
-from resolver.render.explanation.words import Language
 
 FILES = ("conflict.md", "conflict.html", "conflict.json")
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
+from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, SetAside
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span, Statement
 from resolver.render.explanation import words
-from resolver.render.explanation.words import Language, listed
+from resolver.render.explanation.words import listed
 
 _FILES = 4  # of one release that are told by name
 _COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}

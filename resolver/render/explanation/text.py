@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
+from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.statement import Statement
 from resolver.render.explanation import words
@@ -28,7 +29,6 @@ from resolver.render.explanation.sentences import (
     target_line,
     warning_text,
 )
-from resolver.render.explanation.words import Language
 
 WIDTH = 110
 _ATTEMPTS = 10

@@ -7,12 +7,12 @@ from typing import Any
 
 from resolver.errors import shown
 from resolver.model.explanation import Why
+from resolver.model.language import Language
 from resolver.render.explanation import words
 from resolver.render.explanation.columns import paragraph
 from resolver.render.explanation.json import VERSION, contradiction_json, statement_json
 from resolver.render.explanation.sentences import target_line
 from resolver.render.explanation.text import WIDTH, contradictions_lines, overall_claim, statement_lines
-from resolver.render.explanation.words import Language
 
 _NEWER = 8  # releases that are named in the text
 

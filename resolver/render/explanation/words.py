@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from resolver.model.fact import Strength
+from resolver.model.language import Language
 from resolver.model.release import Reason
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
 
-Language = Literal["en", "zh"]
 # Chinese has no space after a full-width mark or between two characters, whatever the values begin and end with.
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
 

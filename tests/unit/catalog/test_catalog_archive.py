@@ -156,6 +156,8 @@ Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_n
     ("content", "why"),
     [
         ("[project", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
+        (f"x = {'9' * 5000}", "pyproject.toml in demo-1.0.tar.gz is invalid: Exceeds the limit (4300 digits)"),
+        (f"x = {'[' * 5000}", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
         (
             "[project]\n",
             "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Object missing required field `name`",
@@ -171,6 +173,10 @@ Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_n
         (
             '[project]\nname = "demo"\ndependencies = ["-x"]\n',
             "demo-1.0.tar.gz has the invalid requirement `-x`: ",
+        ),
+        (
+            f'[project]\nname = "demo"\n[project.optional-dependencies]\na = ["x; {"(" * 1000}"]\n',
+            "demo-1.0.tar.gz has the invalid requirement `x; ((((",
         ),
         (
             '[project]\nname = "demo"\n[project.optional-dependencies]\na = ["x=="]\n',
@@ -297,6 +303,55 @@ def test_an_extended_header_that_would_fill_the_memory(path: Path) -> None:
     with gzip.open(path, "wb") as file:
         file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
     with pytest.raises(UnusableFile, match="it makes a reader take 1099511627776 bytes at once"):
+        read_archive(path, TAR, URL)
+
+
+def header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """A tar's header with any size, below nothing, too."""
+    block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT))
+    block[124:136] = size.to_bytes(12, "big", signed=True) if size < 0 else b"%011o\0" % size
+    block[156:157] = kind
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def record(keyword: str, value: str) -> bytes:
+    """A line of an extended header of less than 100 bytes."""
+    return f"{len(keyword) + len(value) + 5} {keyword}={value}\n".encode()
+
+
+SPARSE = record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "why"),
+    [
+        # leads back to itself, and the whole is unpacked anew in each round
+        pytest.param(
+            header("demo-1.0/a", 1 << 20) + bytes(1 << 20) + header("demo-1.0/b", -512),
+            "it leads back to what was read already",
+            id="a size below nothing",
+        ),
+        pytest.param(
+            header("x", len(SPARSE), tarfile.XHDTYPE)
+            + SPARSE.ljust(512, b"\0")
+            + header("demo-1.0/a", 1 << 30)
+            + b"999999999\n"
+            + b"0\n" * (2 << 20),
+            "a header of it goes on beyond all measure",
+            id="a map of holes without end",
+        ),
+        pytest.param(
+            (header("x", 512, tarfile.GNUTYPE_LONGNAME) + b"a" * 512) * 5000,
+            "",
+            id="a name in place of a member, again and again",
+        ),
+    ],
+)
+def test_a_tar_made_to_fill_time_or_memory(path: Path, blocks: bytes, why: str) -> None:
+    path.write_bytes(gzip.compress(blocks + bytes(1024), 1))
+    with pytest.raises(UnusableFile, match=f"demo-1.0.tar.gz is no readable archive: {why}"):
         read_archive(path, TAR, URL)
 
 

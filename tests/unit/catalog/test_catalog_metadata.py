@@ -73,6 +73,37 @@ def test_dynamic_fields() -> None:
             text("Requires-Python: >=3.6.*"),
             "demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `>=3.6.*`",
         ),
+        (
+            text(f"Requires-Dist: x<{'9' * 5000}"),
+            (
+                f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x<{'9' * 298}…`: "
+                "it has a number of more than 100 digits"
+            ),
+        ),
+        (
+            text(f"Requires-Dist: x; {'(' * 1000}os_name == 'a'{')' * 1000}"),
+            f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x; {'(' * 297}…`: it has parentheses 1000 deep",
+        ),
+        (
+            text(f"Requires-Dist: x; {'a' * 17000}"),
+            f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x; {'a' * 297}…`: it has 17003 characters",
+        ),
+        (
+            text(f"Requires-Python: >=3.{'9' * 5000}"),
+            f"demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `>=3.{'9' * 296}…`",
+        ),
+        (
+            text(*["Requires-Dist: x"] * 10_001),
+            "demo_x-1.0-py3-none-any.whl has 10001 requirements; more than 10000 are not read",
+        ),
+        (
+            text(*["Provides-Extra: x"] * 10_001),
+            "demo_x-1.0-py3-none-any.whl has 10001 extras; more than 10000 are not read",
+        ),
+        (
+            text(*["Classifier: x"] * 100_000),
+            "the metadata of demo_x-1.0-py3-none-any.whl has a header of more than 50000 lines",
+        ),
         (b"x" * (1 + (16 << 20)), "the metadata of demo_x-1.0-py3-none-any.whl is larger than 16 MiB"),
     ],
 )
@@ -82,7 +113,9 @@ def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
     assert str(caught.value) == why
 
 
-@pytest.mark.parametrize(("name", "version"), [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu")])
+@pytest.mark.parametrize(
+    ("name", "version"), [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu"), ("demo-x", "1." + "9" * 500)]
+)
 def test_metadata_of_another_release(name: str, version: str) -> None:
     with pytest.raises(IndexFailure) as caught:
         read(text(name=name, version=version), DEMO, URL)

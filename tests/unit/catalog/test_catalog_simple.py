@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog import simple
 from resolver.catalog.frozen import freeze, thaw
 from resolver.errors import IndexFailure
-from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
 DEMO = NormalizedName("demo")
@@ -163,6 +164,13 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
         (page(meta={"api-version": "2.0"}), JSON, "Its API version is 2.0; 1 can be read (PEP 629)."),
         (page(name="other"), JSON, "It is a page for another project, `other`."),
         (
+            f'{{"meta": {{"api-version": "1.1"}}, "name": "demo", "files": [], "x": {"[" * 1000}{"]" * 1000}}}',
+            JSON,
+            "It is not a JSON page of PEP 691: its values are nested too deeply.",
+        ),
+        ('{"files": [' + "{" * 1_500_001, JSON, "It has more than 1500000 objects."),
+        ("<a >" * 500_001, "text/html", "It has more than 500000 links."),
+        (
             page(),
             "application/vnd.pypi.simple.v2+json",
             "It is of the type `application/vnd.pypi.simple.v2+json`; version 1 is what can be read (PEP 629).",
@@ -282,6 +290,47 @@ def test_anchors_in_comments_do_not_count() -> None:
     assert only(parse(html("<!-- <a href=demo-2.zip>x</a> -->", "<a>", "<a href=''>", "<a href=demo-1.zip>"))).url
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<script>let x = '<a href=demo-2.zip>';</script>",
+        "<title><a href=demo-2.zip></title >",
+        "<!--><a>--><!-- <a href=demo-2.zip> --!>",
+        "<abbr href=demo-2.zip><article>",
+        '<p title="<a href=demo-2.zip>">',
+    ],
+)
+def test_what_only_looks_like_an_anchor(around: str) -> None:
+    assert only(parse(html(around, "<A\nHREF=demo-1.zip data-requires-python='>=3.8'>x</A>"))).url.endswith(
+        "demo-1.zip"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<div>" * 400_000,  # each <p> looks through all that are open
+        b"<div>" * 100_000 + b"<p>" * 100_000,
+        b"".join(b"<b id=%d>" % n for n in range(100_000)) + b"<p>x" * 100_000,  # all are opened again in each <p>
+        b'<a href="' * 200_000,
+        b"<a " * 200_000,
+        b"<!--" * 200_000,
+        b"<script>" * 200_000,
+        b"<a " + b"''" * 400_000,
+    ],
+)
+def test_the_time_for_a_page_grows_with_its_length_alone(body: bytes) -> None:
+    begin = time.process_time()
+    parsed = parse(b"<a href=demo-1.zip>x</a>" + body)
+    assert time.process_time() - begin < 2
+    assert list(parsed.releases) == ["1"]
+
+
+def test_a_size_below_nothing_is_none() -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "size": -1}
+    assert only(parse(page(row), JSON)).size is None
+
+
 def test_other_encodings() -> None:
     body = html('<a href="demo-1.zip" data-yanked="zurückgezogen">x</a>')
     assert only(parse(body.encode("latin-1"), "text/html; charset=ISO-8859-1")).yanked == "zurückgezogen"
@@ -339,6 +388,35 @@ def test_a_file_that_is_listed_twice() -> None:
     assert parsed.set_aside == (SetAside("demo-1.zip", Reason.NAME, "the page lists it again with another sha256"),)
 
 
+STATUS = '<meta name="pypi:repository-version" content="1.4"><meta name="pypi:project-status" content="archived">'
+REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
+
+
+@pytest.mark.parametrize(
+    ("body", "standing"),
+    [
+        (page(), ACTIVE),
+        (page(**{"project-status": {"status": "active"}}), ACTIVE),
+        (page(**{"project-status": {"status": "quarantined"}}), Standing("quarantined")),
+        (page(**{"project-status": {"status": "archived", "reason": "see demo2"}}), Standing("archived", "see demo2")),
+        (page(**{"project-status": {"status": 7}}), ACTIVE),
+        (page(**{"project-status": "archived"}), ACTIVE),
+        (html(), ACTIVE),
+        (html(head=STATUS), Standing("archived")),
+        (html(head=STATUS + REASON), Standing("archived", "see demo2")),
+        (html(head=REASON), ACTIVE),
+    ],
+)
+def test_how_a_project_stands(body: str, standing: Standing) -> None:
+    """PEP 792, in both forms; what is of another shape says nothing."""
+    parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
+    assert parsed.standing == standing
+    frozen, files = freeze(parsed)
+    thawed = thaw(frozen, DEMO, "mirror", lambda offset, length: files[offset : offset + length])
+    assert thawed is not None
+    assert thawed.standing == standing
+
+
 def test_a_page_is_the_same_after_freezing() -> None:
     parsed = parse(html("<a href=demo-1.zip>", "<a href=demo-2.zip data-yanked=no>", "<a href=demo-3.egg>"))
     content, parts = freeze(parsed)
@@ -363,6 +441,6 @@ def test_files_that_changed_on_disk_are_never_decoded() -> None:
     flipped = bytes([parts[0], parts[1] ^ 1, *parts[2:]])
     thawed = thaw(content, DEMO, "x", lambda offset, length: flipped[offset : offset + length])
     assert thawed is not None
-    with pytest.raises(IndexFailure, match="The cache changed while it was read"):
+    with pytest.raises(IndexFailure, match="A page in the cache is damaged"):
         thawed.releases["1"]
     assert thaw(content, DEMO, "x", lambda offset, length: None) is None

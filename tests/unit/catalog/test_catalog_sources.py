@@ -246,7 +246,7 @@ def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
         offline.named(desk.repository.url, "v1")
 
 
-def test_a_damaged_cache_and_a_machine_without_git_are_told(
+def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_without_git_is_told(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = desk.repository.commit({"a": "x"})
@@ -256,9 +256,9 @@ def test_a_damaged_cache_and_a_machine_without_git_are_told(
         pack.chmod(0o644)
         pack.write_bytes(b"")
     warned: list[str] = []
-    again = Repositories(tmp_path / "cache", warn=warned.append)
     with pytest.raises(Unreachable):
-        again.read(desk.repository.url, commit, "a")
+        Repositories(tmp_path / "cache", offline=True, warn=warned.append).read(desk.repository.url, commit, "a")
+    assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unreachable, match="git is not installed"):
         Repositories(tmp_path, warn=warned.append).named(desk.repository.url, "v1")

@@ -13,18 +13,22 @@ from resolver.model.fact import Strength
 from resolver.model.release import Reason
 from resolver.render.explanation import words
 from resolver.render.explanation.words import Counted, Words
+from resolver.render.upstream import words as upstream_words
+from resolver.upstream.verdict import Saying, Verdict
 
 RENDER = Path(words.__file__).parents[1]
 CHINESE = r"[\u4e00-\u9fff]"
 
 
 def entries() -> Iterator[tuple[str, Words]]:
-    for name, entry in vars(words).items():
+    for name, entry in (*vars(words).items(), *vars(upstream_words).items()):
         if isinstance(entry, Words):
             yield name, entry
         elif isinstance(entry, Counted):
             yield f"{name}, one", entry.one
             yield f"{name}, many", entry.many
+    yield from ((verdict.name, entry) for verdict, entry in upstream_words.VERDICTS.items())
+    yield from ((saying.name, entry) for saying, entry in upstream_words.SAYINGS.items())
 
 
 @pytest.mark.parametrize(("name", "entry"), list(entries()))
@@ -48,6 +52,9 @@ def test_chinese_has_chinese_punctuation(name: str, entry: Words) -> None:
 
 
 def test_nothing_is_unused() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (RENDER / "upstream").glob("*.py"))
+    names = [name for name, entry in vars(upstream_words).items() if isinstance(entry, (Words, Counted))]
+    assert [name for name in names if not re.search(rf"\b(words\.)?{name}\b(?! =)", source)] == []
     files = [*(RENDER / "explanation").glob("*.py"), RENDER / "templates" / "conflict.html.j2"]
     files += (RENDER.parent / "cli").glob("*.py")
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
@@ -56,9 +63,14 @@ def test_nothing_is_unused() -> None:
 
 
 def test_only_this_module_has_chinese() -> None:
-    for path in (RENDER / "explanation").glob("*.py"):
+    for path in (*(RENDER / "explanation").glob("*.py"), *(RENDER / "upstream").glob("*.py")):
         if path.name not in ("words.py", "columns.py"):
             assert not re.search(CHINESE, path.read_text(encoding="utf-8")), path.name
+
+
+def test_every_verdict_has_words() -> None:
+    assert set(upstream_words.VERDICTS) == set(Verdict)
+    assert set(upstream_words.SAYINGS) == set(Saying)
 
 
 @pytest.mark.parametrize("reason", Reason)

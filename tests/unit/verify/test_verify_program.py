@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from resolver.lock import file as lock_file
 from resolver.model.system import SystemVersion
-from resolver.render.verify import verify
+from resolver.render.verify import MODULES, verify
 from resolver.verify import words
 from resolver.verify.locked import LockedStack
 from resolver.verify.versions import canonical_name, canonical_version
@@ -48,6 +48,26 @@ def test_it_needs_the_standard_library_alone(program: str) -> None:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         assert all(name.partition(".")[0] in {*sys.stdlib_module_names, "__future__"} for name in names)
+
+
+def test_no_two_modules_use_one_name() -> None:
+    """In one file these would be the same."""
+    owners: dict[str, str] = {}
+    for module in MODULES:
+        for node in ast.parse((REPOSITORY / "resolver" / f"{module}.py").read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            targets += [node.target] if isinstance(node, ast.AnnAssign) else []
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            names += [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+            for name in names:
+                assert owners.setdefault(name, module) == module, name
+
+
+def test_all_imports_stand_in_the_head_of_the_program(program: str) -> None:
+    """What the modules import is told once, before anything else."""
+    body = iter(ast.parse(program).body)
+    assert any(isinstance(node, ast.If) for node in body)  # the check of Python's version ends the head
+    assert not [ast.unparse(node) for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
 def test_it_compares_cann_by_the_very_code_that_locks(program: str) -> None:

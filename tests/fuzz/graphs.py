@@ -1,20 +1,14 @@
 """The complete engine against brute force, on as many random graphs as wanted.
 
-    make fuzz                          100,000 graphs, in two processes
-    make fuzz N=5000
-    python -m tests.fuzz 1 --first 42  the graph of seed 42 alone
-
 A graph is that of `worlds.random_world`, half of which let projects need each other in circles, or, for every
 third seed, of `worlds.policy_world`: pre-releases, yanked releases and components in plenty.
-Exit status 1 where an answer is wrong; the seeds are told.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
@@ -71,15 +65,11 @@ def judge(seeds: Iterable[int]) -> Score:
     return score
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Judge graphs in several processes and tell how far it is."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="The engine against brute force.")
-    parser.add_argument("count", type=int, nargs="?", default=100_000, help="how many graphs")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed")
-    options = parser.parse_args(arguments)
-    seeds = range(options.first, options.first + options.count)
+def judge_many(count: int, first: int = 0) -> int:
+    """Judge graphs in several processes and tell how far it is; 1 where an answer is wrong."""
+    seeds = range(first, first + count)
     chunks = [seeds[at : at + _CHUNK] for at in range(0, len(seeds), _CHUNK)]
-    print(f"{len(seeds)} graphs, seeds {options.first} to {seeds.stop - 1}, {_PROCESSES} processes", flush=True)
+    print(f"{len(seeds)} graphs, seeds {first} to {seeds.stop - 1}, {_PROCESSES} processes", flush=True)
     score, done, began, told = Score(), 0, time.monotonic(), 0.0
     with ProcessPoolExecutor(_PROCESSES) as pool:
         for chunk, part in zip(chunks, pool.map(judge, chunks), strict=True):
@@ -94,7 +84,3 @@ def main(arguments: Sequence[str]) -> int:
                 print(f"{done} of {len(seeds)}, {done / spent:.0f} a second", end=end, file=sys.stderr, flush=True)
     print(f"{score.solved} solved, {score.refuted} without a solution, {len(score.wrong)} wrong answers")
     return 1 if score.wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,96 @@
+"""Answers held to a pace: a time limit for each read alone lets a server send a byte now and then for ever."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import urllib3
+
+SLOWEST: Final = 100  # bytes a second; a proxy that looks at a file before it hands it on sends less for a while
+_MOST_LINES: Final = 1000  # one after another: heads that say "continue", and what may follow the last chunk
+
+
+class PaceError(OSError):
+    """A server that goes on for ever, or as good as."""
+
+
+class Paced(io.RawIOBase):
+    """What comes from a socket. Only time that is spent waiting for it counts."""
+
+    def __init__(self, raw: Any, window: float, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._raw = raw
+        self._window = window
+        self._clock = clock
+        self._waited = 0.0
+        self._came = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """Read on; raises PaceError after `window` seconds with less than SLOWEST bytes in each."""
+        begin = self._clock()
+        size: int | None = self._raw.readinto(buffer)
+        self._waited += self._clock() - begin
+        self._came += size or 0
+        if self._waited > self._window:
+            if size and self._came < SLOWEST * self._waited:
+                raise PaceError(f"It sends less than {SLOWEST} bytes a second")
+            self._waited, self._came = 0.0, 0
+        return size
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self._raw.close()
+        super().close()
+
+
+class Lines(io.BufferedReader):
+    """Reads bytes, and a limited number of lines in a row."""
+
+    _in_a_row = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """A line; raises PaceError for the 1,001st without any other read."""
+        self._in_a_row += 1
+        if self._in_a_row > _MOST_LINES:
+            raise PaceError(f"It sends more than {_MOST_LINES} lines that belong to no content")
+        return super().readline(size)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read on."""
+        self._in_a_row = 0
+        return super().read(size)
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Read what is there."""
+        self._in_a_row = 0
+        return super().read1(size)
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read on."""
+        self._in_a_row = 0
+        return super().readinto(buffer)
+
+
+def hold(manager: urllib3.PoolManager, window: float) -> None:
+    """Have all answers to a manager's requests held to the pace; `window` is in seconds."""
+
+    class Answer(http.client.HTTPResponse):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            # what `makefile` gives is a buffer, though typeshed promises less
+            self.fp: Any = Lines(Paced(self.fp.detach(), window))
+
+    def held(pool: Any) -> Any:
+        connection = type(pool.ConnectionCls.__name__, (pool.ConnectionCls,), {"response_class": Answer})
+        return type(pool.__name__, (pool,), {"ConnectionCls": connection})
+
+    manager.pool_classes_by_scheme = {scheme: held(pool) for scheme, pool in manager.pool_classes_by_scheme.items()}

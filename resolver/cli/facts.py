@@ -1,0 +1,138 @@
+"""`ascend-lock facts check [NAME…]`: facts held against what the indexes say today."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from resolver.catalog.cache import default_folder
+from resolver.catalog.git import Repositories
+from resolver.cli import options
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.language import language_of
+from resolver.cli.progress import Progress
+from resolver.errors import ChangedUpstream, IndexFailure, InputError
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load, stack_names
+from resolver.model import text
+from resolver.model.fact import Fact
+from resolver.model.problem import Problem
+from resolver.render.upstream import facts as told
+from resolver.upstream.age import DAYS
+from resolver.upstream.facts import judge, projects_of
+from resolver.upstream.offers import Offers
+from resolver.upstream.verdict import Judged, Saying, Verdict
+
+_STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
+
+
+@click.group("facts", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> int:
+    """What is known of projects that their metadata does not say."""
+    if context.invoked_subcommand is not None:
+        return 0
+    sys.stderr.write(f"{context.get_help()}\n")
+    return InputError.exit_status
+
+
+@command.command("check")
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@options.matrices
+@options.facts_days
+@options.language
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+def check(
+    names: tuple[str, ...], matrices: Path | None, facts_days: int | None, language: str | None, as_json: bool
+) -> int:
+    """Hold facts against what the indexes say today, a line each: of a stack, a project, one by its id, or all.
+
+    Changes nothing. A fact is looked at for the first target of the first stack that uses it.
+    """
+    matrices = matrices or options.default_matrices()
+    tongue = language_of(language)
+    days = DAYS if facts_days is None else facts_days
+    today = dt.datetime.now(tz=dt.timezone.utc).date()
+    progress = Progress(enabled=False if as_json else None)
+    repositories = Repositories(default_folder(), warn=progress.warn)
+    every: list[Judged] = []
+    rows = []
+    with closing(Catalogs(matrices, progress)) as catalogs:
+        for problem, facts in _wanted(names, matrices):
+            with closing(catalogs.live(problem)) as catalog:
+                offers = Offers(problem, catalog, problem.facts)
+                offers.expect(list(dict.fromkeys(name for fact in facts for name in projects_of(fact))))
+                found = []
+                for fact in facts:
+                    progress.label(f"looking at {fact.id}")
+                    judged = judge(fact, offers, repositories)
+                    found.append(judged)
+                    old = (today - fact.checked).days > days
+                    rows.append(told.judged_json(judged, old=old, language=tongue))
+                    if not as_json:
+                        progress.clear()
+                        sys.stdout.write(told.line(judged, old_after=days if old else None, language=tongue) + "\n")
+            progress.clear()
+            if not as_json:
+                sys.stdout.write(told.summary(found, str(problem.target), tongue) + "\n")
+            every += found
+    if not every and not as_json:
+        sys.stdout.write(told.summary(every, "", tongue) + "\n")
+    status = max(map(_status, every), default=0)
+    if as_json:
+        answer = {"status": _STATUS[status], "facts": rows}
+        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+    return status
+
+
+def _status(judged: Judged) -> int:
+    if judged.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
+        return ChangedUpstream.exit_status
+    return IndexFailure.exit_status if any(one.saying is Saying.FAILED for one in judged.remarks) else 0
+
+
+def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, list[Fact]]]:
+    """Facts, each once, with the problem that they are looked at for."""
+    known = stack_names(matrices)
+    stacks = [name for name in names if name.endswith(".toml") or name in known]
+    others = [name for name in names if name not in stacks]
+    if others or not names:
+        stacks += [name for name in known if name not in stacks]
+    problems = [(name, compile_problems(load(name, matrices))[0]) for name in stacks]
+    _refuse_unknown(others, [fact for _, problem in problems for fact in _facts(problem)])
+    seen: set[str] = set()
+    for name, problem in problems:
+        facts = [
+            fact
+            for fact in _facts(problem)
+            if fact.id not in seen
+            and (not names or name in names or fact.id in others or text.name(fact.package) in map(text.name, others))
+        ]
+        seen |= {fact.id for fact in facts}
+        if facts:
+            yield problem, facts
+
+
+def _facts(problem: Problem) -> list[Fact]:
+    """The facts of a stack, those that it sets aside as they are without that."""
+    relaxed = {row.fact.id: row.fact for row in problem.stack.relaxed}
+    return [fact for fact in problem.facts if fact.id not in relaxed] + list(relaxed.values())
+
+
+def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact]) -> None:
+    """InputError where a name is neither a project of a fact nor a fact's id."""
+    known = {name for fact in facts for name in (fact.id, fact.package)}
+    for name in names:
+        if name not in known and text.name(name) not in known:
+            close = difflib.get_close_matches(name, sorted(known), n=1)
+            raise InputError(
+                f"there is no stack, no project with facts and no fact `{name}`",
+                hint=f"did you mean `{close[0]}`?" if close else "facts are named by their `id`, see matrices/facts",
+            )

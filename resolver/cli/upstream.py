@@ -1,0 +1,134 @@
+"""What became of a lock since it was made: asking the indexes, the age of its facts, and how it is told."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from resolver.catalog.address import read_root
+from resolver.catalog.advisories import Found, ReleaseName, Silent, vulnerabilities
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.language import language_of
+from resolver.cli.progress import Progress
+from resolver.errors import ChangedUpstream, IndexFailure
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
+from resolver.render.upstream import changes
+from resolver.render.upstream.changes import old_facts
+from resolver.upstream.age import DAYS, older
+from resolver.upstream.change import is_grave
+from resolver.upstream.compare import Compared, as_locked, compare, pins_of, releases_of, vulnerable
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is told of one lock, and the exit status that it stands for."""
+
+    lines: list[str]
+    json: dict[str, Any]
+    status: int
+
+
+class Since:
+    """What is told of locks beside their inputs: the age of their facts and, where it is to `ask`, the indexes."""
+
+    def __init__(
+        self,
+        matrices: Path,
+        facts_days: int | None,
+        ignored: Sequence[str],
+        language: str | None,
+        *,
+        ask: bool,
+        quiet: bool,
+    ) -> None:
+        self._days = DAYS if facts_days is None else facts_days
+        self._language = language_of(language)
+        self._today = dt.datetime.now(tz=dt.timezone.utc).date()
+        self._upstream = Upstream(matrices, Progress(enabled=False if quiet else None), ignored) if ask else None
+
+    def seen(self, problem: Problem, lock: Lock) -> Seen:
+        """All that is told of a lock."""
+        old = older(((fact.id, _day(fact.checked)) for fact in lock.fact), self._today, self._days)
+        told: dict[str, Any] = {"old_facts": [{"id": one.id, "checked": one.checked.isoformat()} for one in old]}
+        if self._upstream is None:
+            lines = [old_facts(old, self._days, self._language)] if old else []
+            return Seen([f"  {line}" for line in lines], told, 0)
+        compared = self._upstream.of(problem, lock)
+        status = IndexFailure.exit_status if compared.out_of_reach else 0
+        if any(map(is_grave, compared.changes)):
+            status = ChangedUpstream.exit_status
+        lines = list(changes.lines(compared, old, self._days, self._language))
+        return Seen([f"  {line}" for line in lines], {**told, "upstream": changes.compared_json(compared)}, status)
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        if self._upstream is not None:
+            self._upstream.close()
+
+
+def _day(text: str) -> dt.date:
+    """The day that a lock has of a fact; what is none, in a lock that was edited, counts as long ago."""
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return dt.date.min
+
+
+class Upstream:
+    """What the indexes say today. Each page, and each release's vulnerabilities, are asked for once in a run.
+
+    `ignored` are vulnerabilities, by any of their names, that somebody has judged.
+    """
+
+    def __init__(self, matrices: Path, progress: Progress, ignored: Sequence[str]) -> None:
+        self._catalogs = Catalogs(matrices, progress)
+        self._progress = progress
+        self._ignored = frozenset(ignored)
+        self._told: dict[str, dict[ReleaseName, Found | None]] = {}
+        self._silent: dict[str, Silent] = {}
+
+    def of(self, problem: Problem, lock: Lock) -> Compared:
+        """A lock held against its indexes."""
+        self._progress.label(f"comparing {lock.stack} for {lock.target.name} with its indexes")
+        problem = replace(problem, indexes=as_locked(lock, problem.indexes))
+        with closing(self._catalogs.live(problem)) as catalog:
+            found = compare(lock, catalog)
+        lost = {(one.index, project) for one in found.out_of_reach for project in one.projects}
+        pins = pins_of(lock)
+        for index in dict.fromkeys(pin.index for pin in pins if pin.file):
+            releases = [release for release in releases_of(pins, index) if (index, release[0]) not in lost]
+            if not releases:
+                continue
+            self._ask(problem, index, releases)
+            if (silent := self._silent.get(index)) is not None:
+                found = replace(found, silent=(*found.silent, (index, silent)))
+                continue
+            known, unknown = vulnerable(releases, index, self._told[index], self._ignored)
+            found = replace(found, changes=(*found.changes, *known), unknown=(*found.unknown, *unknown))
+        self._progress.clear()
+        return found
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        self._catalogs.close()
+
+    def _ask(self, problem: Problem, name: str, releases: Sequence[ReleaseName]) -> None:
+        """Learn what an index tells of these releases, as far as it was not asked before."""
+        known = self._told.setdefault(name, {})
+        new = [release for release in releases if release not in known]
+        if not new or name in self._silent:
+            return
+        pool = self._catalogs.pool
+        index = problem.indexes.indexes.get(name)
+        answer = vulnerabilities(new, read_root((index.url if index else "") or pool.pip.index_url, name), pool)
+        if not isinstance(answer, Silent):
+            known |= answer
+        elif known:  # it told others
+            known |= dict.fromkeys(new)
+        else:
+            self._silent[name] = answer

@@ -1,0 +1,115 @@
+"""Whether a lock that was read could have been written: scripts are made of it, and it may have been edited."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from resolver.catalog.filename import is_readable
+from resolver.model import direct, text
+from resolver.model.component import parse_value
+from resolver.model.lock import Lock, LockedGit, LockedPin, LockedTarget
+from resolver.model.target import PLATFORMS
+
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_PROJECT = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_VERSION = re.compile(r"[A-Za-z0-9.!+_-]{1,200}")
+_LABEL = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*")
+_PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,3})?", re.ASCII)
+_GLIBC = re.compile(r"2\.\d{1,3}", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+
+
+def require_sound(lock: Lock) -> None:
+    """Raise ValueError, with the reason, where a lock is not whole or holds what no lock has."""
+    _match(_FOLDER, lock.stack, "the name of the stack")
+    _match(_SHA256, lock.inputs, "the digest of the inputs")
+    _require_target(lock.target)
+    for pin in (*lock.pin, *lock.build_pin):
+        _require_pin(pin)
+    for pins, what in ((lock.pin, "pin"), *((pins, "build-pin") for pins in lock.environments())):
+        for name, times in Counter(pin.name for pin in pins).items():
+            if times > 1:
+                raise ValueError(f"`{name}` is a {what} {times} times")
+    _require_stages(lock)
+    for name in _projects(lock):
+        _match(_PROJECT, name, "the name of a project")
+    for module in lock.imports:
+        _match(_MODULE, module, "the name of a module")
+    _require_variables(lock.import_env)
+    _require_variables({row.name: row.value for row in lock.export})
+
+
+def _require_target(target: LockedTarget) -> None:
+    _match(_FOLDER, target.name, "the name of the target")
+    _match(_PYTHON, target.python, "the target's Python")
+    _match(_GLIBC, target.glibc, "the target's glibc")
+    if target.platform not in PLATFORMS:
+        raise ValueError(f"`{target.platform}` is not a platform")
+    for component, value in target.system.items():
+        parse_value(component, value)
+
+
+def _require_pin(pin: LockedPin) -> None:
+    _match(_PROJECT, pin.name, "the name of a project")
+    _match(_VERSION, pin.version, f"the version of `{pin.name}`")
+    if text.version(pin.version) is None:
+        raise ValueError(f"`{pin.version}` of `{pin.name}` is not a version")
+    if pin.label:
+        _match(_LABEL, pin.label, f"the label of `{pin.name}`")
+    if not pin.file and pin.git is None:
+        raise ValueError(f"`{pin.name}` has no file")
+    for file in pin.file:
+        _match(_SHA256, file.sha256, f"the sha256 of `{file.name}`")
+        if not is_readable(file.name) or file.name.startswith((".", "-")):
+            raise ValueError(f"`{file.name}` is not the name of a file")
+    _require_variables(pin.env)
+    if pin.git is not None:
+        _require_git(pin.git)
+
+
+def _require_git(git: LockedGit) -> None:
+    direct.repository(git.url)
+    direct.commit(git.commit)
+    paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
+    for path in filter(None, paths):
+        direct.inside(path)
+
+
+def _require_stages(lock: Lock) -> None:
+    known = {pin.name: pin for pin in lock.pin}
+    staged = Counter(name for stage in lock.stage for name in stage.pins)
+    for name in known.keys() - staged.keys():
+        raise ValueError(f"`{name}` is in no stage")
+    for name, times in staged.items():
+        if name not in known:
+            raise ValueError(f"a stage has `{name}`, which is no pin")
+        if times > 1:
+            raise ValueError(f"`{name}` is in {times} stages")
+    for stage in lock.stage:
+        if not stage.pins:
+            raise ValueError(f"the stage `{stage.title}` has no pins")
+        if len(stage.pins) > 1 and any(known[name].git is not None for name in stage.pins):
+            raise ValueError(f"the stage `{stage.title}` has more than the one pin that comes from git")
+
+
+def _projects(lock: Lock) -> Iterator[str]:
+    for pin in (*lock.pin, *lock.build_pin):
+        yield from (*pin.extras, *pin.needs, *pin.builds, *(pin.git.rewrites if pin.git is not None else ()))
+    yield from (row.name for row in lock.absent)
+    yield from (row.package for row in lock.override)
+
+
+def _require_variables(env: Mapping[str, str]) -> None:
+    for name, value in env.items():
+        if not (name.isidentifier() and name.isascii()):
+            raise ValueError(f"`{name}` is not the name of an environment variable")
+        if not value.isprintable():
+            raise ValueError(f"the value of `{name}` has characters that do not print")
+
+
+def _match(form: re.Pattern[str], value: str, what: str) -> None:
+    if form.fullmatch(value) is None:
+        raise ValueError(f"`{value}` is not {what}")

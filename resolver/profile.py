@@ -1,0 +1,164 @@
+"""Where the time of a run goes, for `--profile`.
+
+A function is of a part of the work by `@counts("solving")`. Time counts for the innermost part that is on, so the
+parts add up to the whole. Nothing is measured unless `begin` was called.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# What each part is, in the order in which they are told.
+PARTS: Final[Mapping[str, str]] = {
+    "start": "the interpreter, until the command line was looked at",
+    "imports": "modules, of libraries and our own",
+    "inputs": "the stack, facts, the lock before",
+    "pages": "waiting for index pages; as CPU all of HTTP",
+    "files": "waiting for metadata and archives",
+    "parsing": "pages and metadata, from network or cache",
+    "versions": "releases in order, and what requirements admit of them",
+    "solving": "search, complete engine, explanations",
+    "checking": "the independent check",
+    "writing": "the lock, and all that is rendered from it",
+    "other": "everything else",
+}
+
+
+class Span(NamedTuple):
+    """Seconds of a part: on the clock, of processors."""
+
+    wall: float
+    cpu: float
+
+
+class Profile(NamedTuple):
+    """What a run took: in all, and by part; `peak` is the most memory that the process had, in bytes."""
+
+    whole: Span
+    parts: Mapping[str, Span]
+    peak: int
+
+
+class _Watch:
+    """The parts that are on in one thread, and what each took there. Begins with `base` on."""
+
+    def __init__(self, base: str) -> None:
+        self.on = [base]
+        self.wall = dict.fromkeys(PARTS, 0.0)
+        self.cpu = dict.fromkeys(PARTS, 0.0)
+        self._then = time.perf_counter(), time.thread_time()
+
+    def turn(self) -> None:
+        """Count what went by since the last turn for the part that is on."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        self.wall[self.on[-1]] += wall - self._then[0]
+        self.cpu[self.on[-1]] += cpu - self._then[1]
+        self._then = wall, cpu
+
+
+class _Recorder:
+    """A watch for each thread; the first is that of the thread whose wall counts."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+        self._watches: list[_Watch] = []
+        self.import_before = builtins.__import__
+        self.start = Span(_age(), time.process_time())
+        self.watch()
+
+    def watch(self) -> _Watch:
+        """The watch of this thread."""
+        watch: _Watch | None = getattr(self._local, "watch", None)
+        if watch is None:
+            watch = self._local.watch = _Watch("pages" if self._watches else "other")
+            self._watches.append(watch)
+        return watch
+
+    def count(self, part: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call, and count it for a part."""
+        watch = self.watch()
+        watch.turn()
+        watch.on.append(part)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            watch.turn()
+            watch.on.pop()
+
+    def profile(self) -> Profile:
+        """What the parts took so far. What no thread accounts for was HTTP."""
+        ours = self.watch()
+        ours.turn()
+        cpu = {part: sum(watch.cpu[part] for watch in self._watches) for part in PARTS}
+        wall = dict(ours.wall)
+        wall["start"], cpu["start"] = self.start
+        whole = Span(sum(wall.values()), time.process_time())
+        cpu["pages"] += max(whole.cpu - sum(cpu.values()), 0.0)
+        return Profile(whole, {part: Span(wall[part], cpu[part]) for part in PARTS}, _peak())
+
+
+_recorder: _Recorder | None = None
+
+
+def begin() -> None:
+    """Measure from now on; imports count as such wherever they happen. Does nothing where it is on already."""
+    global _recorder
+    if _recorder is None:
+        recorder = _recorder = _Recorder()
+
+        def imported(*args: Any, **kwargs: Any) -> Any:
+            return recorder.count("imports", recorder.import_before, *args, **kwargs)
+
+        builtins.__import__ = imported
+
+
+def end() -> Profile:
+    """What was measured since `begin`; measuring ends."""
+    global _recorder
+    assert _recorder is not None, "begin comes before end"  # noqa: S101
+    recorder, _recorder = _recorder, None
+    builtins.__import__ = recorder.import_before
+    return recorder.profile()
+
+
+def counts(part: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let the time in a function count for a part of the work."""
+    assert part in PARTS, part  # noqa: S101
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            if _recorder is None:
+                return function(*args, **kwargs)
+            return _recorder.count(part, function, *args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _age() -> float:
+    """For how many seconds this process has run; 0 where the system does not tell."""
+    try:
+        begun = int(Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()[19])
+        return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun / os.sysconf("SC_CLK_TCK"), 0.0)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0.0
+
+
+def _peak() -> int:
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

@@ -1,0 +1,163 @@
+"""What became of a lock upstream, as lines for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from resolver.errors import shown
+from resolver.model.language import Language
+from resolver.render.explanation.words import COMMA, Words
+from resolver.render.upstream import words
+from resolver.upstream.age import Old
+from resolver.upstream.change import (
+    Change,
+    Gone,
+    Marked,
+    Rehashed,
+    Restored,
+    Scope,
+    Twofold,
+    Vulnerable,
+    Yanked,
+    is_grave,
+)
+from resolver.upstream.compare import Compared
+
+_MARKS: Final[Mapping[str, Words]] = {
+    "archived": words.ARCHIVED,
+    "deprecated": words.DEPRECATED,
+    "quarantined": words.QUARANTINED,
+}
+_SOME: Final = 8  # names in one line
+_SUMMARY: Final = 120  # characters of what an index says of a vulnerability
+
+
+def lines(compared: Compared, old: Sequence[Old], days: int, language: Language) -> Iterator[str]:
+    """A line for each thing, what is grave first."""
+    for change in sorted(compared.changes, key=lambda one: not is_grave(one)):
+        yield sentence(change, language)
+    if not compared.changes and compared.files:
+        yield words.NO_CHANGE(language)
+    for index, silent in compared.silent:
+        yield words.SILENT(language, index=index, why=shown(silent.why))
+    if compared.unknown:
+        yield words.UNKNOWN(language, releases=_some(compared.unknown, language))
+    for missing in compared.out_of_reach:
+        projects = _some(missing.projects, language)
+        yield words.OUT_OF_REACH(language, index=missing.index, projects=projects, why=shown(missing.why))
+    if compared.sources:
+        yield words.SOURCES(language, projects=_some(compared.sources, language))
+    if old:
+        yield old_facts(old, days, language)
+    told = words.COMPARED(language, compared.files)
+    unhashed = words.UNHASHED(language, compared.unhashed) if compared.unhashed else ""
+    yield COMMA(language).join(filter(None, (told, unhashed)))
+
+
+def old_facts(old: Sequence[Old], days: int, language: Language) -> str:
+    """The facts of a lock that nobody looked at for long."""
+    return words.OLD_FACTS(language, len(old), days=days, facts=_some([one.id for one in old], language))
+
+
+def sentence(change: Change, language: Language) -> str:
+    """One change."""
+    pin = change.pin
+    release = f"{pin.project} {pin.version}"
+    match change:
+        case Yanked():
+            if not change.reason.strip():
+                return words.YANKED_SILENTLY(language, release=release, index=pin.index)
+            return words.YANKED(language, release=release, index=pin.index, reason=shown(change.reason))
+        case Restored():
+            return words.RESTORED(language, release=release, index=pin.index)
+        case Rehashed():
+            return words.REHASHED(
+                language, file=change.file, index=pin.index, offered=change.offered, locked=change.locked
+            )
+        case Twofold():
+            return words.TWOFOLD(language, file=change.file, index=pin.index)
+        case Gone():
+            return _gone(change, release, language)
+        case Marked():
+            told = _MARKS.get(change.status, words.OTHERWISE_MARKED)(
+                language, status=shown(change.status), project=pin.project, index=pin.index
+            )
+            return words.BECAUSE(language, text=told, reason=shown(change.reason)) if change.reason.strip() else told
+        case Vulnerable():
+            return _vulnerable(change, release, language)
+
+
+def _gone(change: Gone, release: str, language: Language) -> str:
+    pin = change.pin
+    match change.scope:
+        case Scope.PROJECT:
+            return words.PROJECT_GONE(language, project=pin.project, index=pin.index)
+        case Scope.RELEASE:
+            return words.RELEASE_GONE(language, release=release, index=pin.index)
+        case Scope.FILE:
+            word = words.FILE_GONE if change.needed else words.SPARE_GONE
+            return word(language, files=_some(change.files, language), index=pin.index)
+
+
+def _vulnerable(change: Vulnerable, release: str, language: Language) -> str:
+    one = change.vulnerability
+    aliases = [shown(alias) for alias in one.aliases or ()]
+    about = " ".join((one.summary or one.details or "").split())
+    about = about if len(about) <= _SUMMARY else about[: _SUMMARY - 1] + "…"
+    told = words.VULNERABLE(
+        language,
+        release=release,
+        id=shown(one.id),
+        names=words.VULNERABILITY_NAMES(language, names=_some(aliases, language)) if aliases else "",
+        summary=words.VULNERABILITY_SUMMARY(language, text=shown(about)) if about else "",
+    )
+    if not one.fixed_in:
+        return words.NOT_FIXED(language, text=told)
+    return words.FIXED_IN(language, text=told, versions=_some([shown(text) for text in one.fixed_in], language))
+
+
+def _some(names: Sequence[str], language: Language) -> str:
+    told = COMMA(language).join(names[:_SOME])
+    left = len(names) - _SOME
+    return told if left <= 0 else words.AND_MORE(language, text=told, count=left)
+
+
+def compared_json(compared: Compared) -> dict[str, Any]:
+    """The same for machines: texts are those of the index."""
+    return {
+        "changes": [_change_json(change) for change in compared.changes],
+        "files": compared.files,
+        "files_without_hash": compared.unhashed,
+        "from_git": list(compared.sources),
+        "out_of_reach": [
+            {"index": one.index, "projects": list(one.projects), "why": one.why} for one in compared.out_of_reach
+        ],
+        "no_vulnerabilities_from": [
+            {"index": index, "address": silent.address, "why": silent.why} for index, silent in compared.silent
+        ],
+        "no_vulnerabilities_of": list(compared.unknown),
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    pin = change.pin
+    told: dict[str, Any] = {"kind": type(change).__name__.lower(), "grave": is_grave(change)}
+    told |= {"project": pin.project, "version": pin.version, "index": pin.index}
+    match change:
+        case Yanked():
+            return told | {"files": list(change.files), "reason": change.reason}
+        case Restored():
+            return told
+        case Rehashed():
+            return told | {"file": change.file, "locked": change.locked, "offered": change.offered}
+        case Twofold():
+            return told | {"file": change.file}
+        case Gone():
+            return told | {"scope": change.scope.value, "files": list(change.files), "needed": change.needed}
+        case Marked():
+            return told | {"status": change.status, "reason": change.reason}
+        case Vulnerable():
+            one = change.vulnerability
+            told |= {"id": one.id, "aliases": list(one.aliases or ()), "fixed_in": list(one.fixed_in or ())}
+            return told | {"summary": one.summary or "", "details": one.details or "", "link": one.link or ""}

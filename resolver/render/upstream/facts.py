@@ -1,0 +1,64 @@
+"""What the indexes say of facts, a line each, and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from resolver.errors import shown
+from resolver.model.language import Language
+from resolver.render.explanation.words import SEMICOLON
+from resolver.render.upstream import words
+from resolver.upstream.verdict import Judged, Remark, Verdict
+
+
+def line(judged: Judged, *, old_after: int | None, language: Language) -> str:
+    """One fact; `old_after` is the number of days where it was checked longer ago than that."""
+    remarks = SEMICOLON(language).join(_remark(remark, language) for remark in judged.remarks)
+    told = words.FACT(
+        language,
+        verdict=words.VERDICTS[judged.verdict](language),
+        id=judged.fact.id,
+        where=judged.fact.where,
+        remarks=remarks,
+    )
+    if old_after is None:
+        return told
+    return words.OLD(language, text=told, checked=judged.fact.checked.isoformat(), days=old_after)
+
+
+def summary(all_judged: Sequence[Judged], target: str, language: Language) -> str:
+    """How many of each."""
+    if not all_judged:
+        return words.NO_FACTS(language)
+    numbers = Counter(judged.verdict for judged in all_judged)
+    outcome = words.OUTCOME(language, **{verdict.value: numbers[verdict] for verdict in Verdict})
+    return words.FACTS(language, len(all_judged), target=target, outcome=outcome)
+
+
+def judged_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any]:
+    """The same for machines; `values` are as the index has them, `text` is in the language."""
+    fact = judged.fact
+    return {
+        "id": fact.id,
+        "package": fact.package,
+        "kind": type(fact).__name__.lower(),
+        "where": fact.where,
+        "verdict": judged.verdict.value,
+        "checked": fact.checked.isoformat(),
+        "old": old,
+        "remarks": [
+            {
+                "code": remark.saying.code,
+                "verdict": remark.saying.verdict.value,
+                "values": dict(remark.values),
+                "text": _remark(remark, language),
+            }
+            for remark in judged.remarks
+        ],
+    }
+
+
+def _remark(remark: Remark, language: Language) -> str:
+    return words.SAYINGS[remark.saying](language, **{key: shown(value) for key, value in remark.values.items()})

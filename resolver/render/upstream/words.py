@@ -1,0 +1,141 @@
+"""Every word about what became of locks and facts upstream, in both languages."""
+
+from __future__ import annotations
+
+from resolver.render.explanation.words import Counted, Words
+from resolver.upstream.verdict import Saying, Verdict
+
+# --- what indexes say of facts
+
+VERDICTS = {
+    Verdict.CONTRADICTED: Words("contradicted", "有矛盾"),
+    Verdict.GONE: Words("gone", "已消失"),
+    Verdict.UNMET: Words("unmet", "无法满足"),
+    Verdict.HOLDS: Words("holds", "成立"),
+    Verdict.UNCHECKED: Words("not checked", "未核对"),
+}
+SAYINGS = {
+    Saying.CLASHES: Words(
+        "{file} asks for {line}, which no release of `{need}` fits",
+        "{file} 要求 {line}，没有一个符合 `{need}` 的版本满足它",
+    ),
+    Saying.DIFFERS: Words("{where} has {theirs} where the fact has {own}", "{where} 中是 {theirs}，而事实中是 {own}"),
+    Saying.ASKS: Words("{file} itself asks for {line}", "{file} 本身要求 {line}"),
+    Saying.IDLE: Words("{file} does not ask for {names}", "{file} 并不要求 {names}"),
+    Saying.NO_ARCHIVE: Words("{releases}: no source archive", "{releases}：没有源码包"),
+    Saying.NO_MEMBER: Words("{file} has no {member}", "{file} 中没有 {member}"),
+    Saying.NO_EXTRA: Words("{file} has no extra `{extra}`", "{file} 没有 extra `{extra}`"),
+    Saying.GIT_DIFFERS: Words("{address} says otherwise: {why}", "{address} 的内容不同：{why}"),
+    Saying.NO_PROJECT: Words("no index has a project {project}", "没有软件源提供项目 {project}"),
+    Saying.NO_RELEASE: Words("there is no release {what}", "不存在版本 {what}"),
+    Saying.NOTHING_FITS: Words(
+        "no index has a release in `{need}`, so {project} cannot be locked there",
+        "没有软件源提供符合 `{need}` 的版本，因此无法锁定这里的 {project}",
+    ),
+    Saying.SILENT: Words("{file} leaves `{need}` open", "{file} 没有涉及 `{need}`"),
+    Saying.AGREES: Words("{file} asks for {line}, which goes with `{need}`", "{file} 要求 {line}，与 `{need}` 相容"),
+    Saying.SAYS_SO: Words(
+        "{file} says so itself ({line}), so `{need}` repeats it",
+        "{file} 本身就写明了（{line}），`{need}` 是重复",
+    ),
+    Saying.APART: Words("{file} does not ask for {other} itself", "{file} 自身不要求 {other}"),
+    Saying.REPLACED: Words("{file} still asks for {line}", "{file} 仍然要求 {line}"),
+    Saying.ARCHIVE: Words("there is an archive, {file}, with {member}", "有源码包 {file}，其中有 {member}"),
+    Saying.SAME: Words("{where} says the same", "{where} 的内容相同"),
+    Saying.THERE: Words("the index has {releases}", "软件源上有 {releases}"),
+    Saying.BEYOND: Words(
+        "it also has {releases}, of which the fact does not speak", "此外还有事实没有涉及的 {releases}"
+    ),
+    Saying.GIT_AGREES: Words("{address} says the same", "{address} 的内容相同"),
+    Saying.FAILED: Words("the index is out of reach: {why}", "无法访问软件源：{why}"),
+    Saying.PASSED_OVER: Words(
+        "`{index}` is out of reach, which may have {what}", "无法访问可能提供 {what} 的 `{index}`"
+    ),
+    Saying.UNREADABLE: Words("{release} cannot be read: {why}", "无法读取 {release}：{why}"),
+    Saying.NOT_STATIC: Words("{file} says nothing statically", "{file} 没有静态地写明任何内容"),
+    Saying.MACHINE: Words("`{needs}` is of the machine", "`{needs}` 是关于机器的"),
+    Saying.ORDER: Words("no metadata tells an order", "元数据不说明安装顺序"),
+    Saying.MODULE: Words("no metadata tells who owns the module `{module}`", "元数据不说明模块 `{module}` 属于谁"),
+    Saying.WARNING: Words("no metadata tells what it warns of", "元数据不说明它所警告的内容"),
+    Saying.VARIABLES: Words("no metadata tells environment variables", "元数据不说明环境变量"),
+    Saying.AT_COMMIT: Words("{releases} is that of a commit, on no index", "{releases} 来自某个 commit，不在软件源上"),
+    Saying.GIT: Words("{address}: {why}", "{address}：{why}"),
+}
+FACT = Words("{verdict}: {id} ({where}): {remarks}", "{verdict}：{id}（{where}）：{remarks}")
+OLD = Words("{text}; checked {checked}, more than {days} days ago", "{text}；上次核对于 {checked}，已超过 {days} 天")
+FACTS = Counted(
+    Words("{count} fact for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
+    Words("{count} facts for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
+)
+NO_FACTS = Words("no facts are used", "没有用到任何事实")
+OUTCOME = Words(
+    "{holds} hold, {contradicted} contradicted, {gone} gone, {unmet} unmet, {unchecked} not checked",
+    "{holds} 条成立，{contradicted} 条有矛盾，{gone} 条已消失，{unmet} 条无法满足，{unchecked} 条未核对",
+)
+
+# --- changes
+
+YANKED = Words(
+    "yanked since: {release} on `{index}`, reason: {reason}",
+    "此后被撤回（yank）：`{index}` 上的 {release}，原因：{reason}",
+)
+YANKED_SILENTLY = Words(
+    "yanked since: {release} on `{index}`, without a reason", "此后被撤回（yank）：`{index}` 上的 {release}，未说明原因"
+)
+RESTORED = Words("no longer yanked: {release} on `{index}`", "不再处于撤回状态：`{index}` 上的 {release}")
+REHASHED = Words(
+    "another hash: {file} on `{index}` has sha256 {offered}, the lock {locked}",
+    "哈希不同：`{index}` 上 {file} 的 sha256 是 {offered}，锁文件中是 {locked}",
+)
+TWOFOLD = Words(
+    "two hashes: `{index}` lists {file} twice, each time with another sha256",
+    "两个哈希：`{index}` 两次列出 {file}，sha256 各不相同",
+)
+PROJECT_GONE = Words("gone: `{index}` has no project {project} any more", "已消失：`{index}` 上不再有项目 {project}")
+RELEASE_GONE = Words("gone: `{index}` has no {release} any more", "已消失：`{index}` 上不再有 {release}")
+FILE_GONE = Words("gone: `{index}` no longer offers {files}", "已消失：`{index}` 不再提供 {files}")
+SPARE_GONE = Words(
+    "gone: `{index}` no longer offers {files}, which pip does not take on the target",
+    "已消失：`{index}` 不再提供 {files}，pip 在目标机器上不使用它",
+)
+ARCHIVED = Words(
+    "archived: `{index}` says that {project} will not be updated any more", "已归档：`{index}` 表示 {project} 不再更新"
+)
+DEPRECATED = Words("deprecated: `{index}` calls {project} obsolete", "已弃用：`{index}` 表示 {project} 已过时")
+QUARANTINED = Words(
+    "quarantined: `{index}` calls {project} unsafe for use", "已隔离：`{index}` 表示使用 {project} 不安全"
+)
+OTHERWISE_MARKED = Words("{status}: so `{index}` marks {project}", "{status}：`{index}` 对 {project} 的标记")
+BECAUSE = Words("{text}, reason: {reason}", "{text}，原因：{reason}")
+VULNERABLE = Words("vulnerable: {release}, {id}{names}{summary}", "存在漏洞：{release}，{id}{names}{summary}")
+VULNERABILITY_NAMES = Words(" ({names})", "（{names}）")
+VULNERABILITY_SUMMARY = Words(": {text}", "：{text}")
+FIXED_IN = Words("{text}; fixed in {versions}", "{text}；已修复于 {versions}")
+NOT_FIXED = Words("{text}; no fixed release is known", "{text}；尚无已知的修复版本")
+
+# --- what was compared
+
+NO_CHANGE = Words("nothing changed upstream", "上游没有变化")
+COMPARED = Counted(
+    Words("{count} file was compared with its index page", "已将 {count} 个文件与其软件源页面比对"),
+    Words("{count} files were compared with their index pages", "已将 {count} 个文件与其软件源页面比对"),
+)
+UNHASHED = Counted(
+    Words("{count} file has no hash on its page", "其中 {count} 个文件在页面上没有哈希"),
+    Words("{count} files have no hash on their pages", "其中 {count} 个文件在页面上没有哈希"),
+)
+SOURCES = Words("not compared, as they come from git: {projects}", "来自 git，未比对：{projects}")
+OUT_OF_REACH = Words("not compared: `{index}` for {projects}: {why}", "未比对：`{index}` 的 {projects}：{why}")
+SILENT = Words("`{index}` tells no vulnerabilities: {why}", "`{index}` 不提供漏洞信息：{why}")
+UNKNOWN = Words("of these it tells no vulnerabilities: {releases}", "其中未提供漏洞信息的有：{releases}")
+OLD_FACTS = Counted(
+    Words(
+        "{count} fact of it was not checked for more than {days} days: {facts}",
+        "其中 {count} 条事实已超过 {days} 天未核对：{facts}",
+    ),
+    Words(
+        "{count} facts of it were not checked for more than {days} days: {facts}",
+        "其中 {count} 条事实已超过 {days} 天未核对：{facts}",
+    ),
+)
+AND_MORE = Words("{text} and {count} more", "{text} 等另外 {count} 个")

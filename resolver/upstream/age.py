@@ -1,0 +1,24 @@
+"""How long ago facts were checked. The day is given: nothing here reads a clock."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+DAYS: Final = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """A fact that was checked long ago."""
+
+    id: str
+    checked: dt.date
+
+
+def older(facts: Iterable[tuple[str, dt.date]], today: dt.date, days: int) -> tuple[Old, ...]:
+    """Those whose day lies more than `days` back, the oldest first."""
+    found = (Old(fact, checked) for fact, checked in facts if (today - checked).days > days)
+    return tuple(sorted(found, key=lambda old: (old.checked, old.id)))

@@ -1,0 +1,156 @@
+"""A lock held against what the indexes that it names offer today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName, canonicalize_name
+
+from resolver.catalog.advisories import ReleaseName, Silent, Told
+from resolver.catalog.protocol import Catalog
+from resolver.errors import ResolverError
+from resolver.model import text
+from resolver.model.index import Binding, Indexes
+from resolver.model.lock import Lock, LockedPin
+from resolver.model.release import ACTIVE, File, Page, Reason
+from resolver.upstream.change import Change, Gone, Marked, Pin, Rehashed, Restored, Scope, Twofold, Vulnerable, Yanked
+
+# SetAside's reason where a page lists a file again with another hash; see `simple.group`.
+_AGAIN = Reason.NAME
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """An index that did not answer for these projects, and why."""
+
+    index: str
+    projects: tuple[NormalizedName, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What came of it. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git.
+
+    `silent` are the indexes that tell no vulnerabilities, `unknown` the releases of which one that does tells nothing.
+    """
+
+    changes: tuple[Change, ...]
+    files: int
+    unhashed: int
+    sources: tuple[NormalizedName, ...]
+    out_of_reach: tuple[OutOfReach, ...]
+    silent: tuple[tuple[str, Silent], ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
+    """What is installed and what builds it, each file once."""
+    seen: dict[tuple[str, str, str], LockedPin] = {}
+    for pin in (*lock.pin, *lock.build_pin):
+        seen.setdefault((pin.name, pin.version, pin.file[0].name if pin.file else ""), pin)
+    return tuple(seen.values())
+
+
+def as_locked(lock: Lock, indexes: Indexes) -> Indexes:
+    """The same indexes, each project bound to those that the lock names for it and no other."""
+    named: dict[str, list[str]] = {}
+    for pin in pins_of(lock):
+        if pin.file and pin.index not in named.setdefault(canonicalize_name(pin.name), []):
+            named[canonicalize_name(pin.name)].append(pin.index)
+    bindings = (
+        Binding(packages=(name,), indexes=tuple(rows), take="all", unreachable="fail") for name, rows in named.items()
+    )
+    return Indexes(indexes=indexes.indexes, bindings=tuple(bindings), own=True)
+
+
+def compare(lock: Lock, catalog: Catalog) -> Compared:
+    """Hold every file of a lock against its index; `catalog` asks the indexes `as_locked`."""
+    pins = pins_of(lock)
+    served = [pin for pin in pins if pin.file]
+    catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in served)
+    changes: list[Change] = []
+    failed: dict[tuple[str, str], list[NormalizedName]] = {}
+    files = unhashed = 0
+    for pin in served:
+        name = canonicalize_name(pin.name)
+        try:
+            pages = catalog.lookup(name).pages
+        except ResolverError as error:
+            failed.setdefault((pin.index, error.why or error.message), []).append(name)
+            continue
+        page = next((page for page in pages if page.index == pin.index), None)
+        offered = _offered(page)
+        files += len(pin.file)
+        unhashed += sum(offered[file.name].sha256 == "" for file in pin.file if file.name in offered)
+        changes += _changes(pin, page, offered)
+    return Compared(
+        changes=tuple(dict.fromkeys(changes)),
+        files=files,
+        unhashed=unhashed,
+        sources=tuple(canonicalize_name(pin.name) for pin in pins if not pin.file),
+        out_of_reach=tuple(OutOfReach(index, tuple(names), why) for (index, why), names in failed.items()),
+    )
+
+
+def releases_of(pins: Iterable[LockedPin], index: str) -> tuple[ReleaseName, ...]:
+    """The releases that come from an index, each once."""
+    return tuple(dict.fromkeys((canonicalize_name(pin.name), pin.version) for pin in pins if pin.index == index))
+
+
+def vulnerable(
+    releases: Iterable[ReleaseName], index: str, told: Told, ignored: frozenset[str]
+) -> tuple[tuple[Vulnerable, ...], tuple[str, ...]]:
+    """The known vulnerabilities of what comes from an index, and the releases of which it says nothing.
+
+    `ignored` are identifiers or aliases of those that somebody has judged.
+    """
+    found: list[Vulnerable] = []
+    unknown: list[str] = []
+    for name, version in releases:
+        answer = told.get((name, version))
+        if answer is None:
+            unknown.append(f"{name} {version}")
+            continue
+        pin = Pin(name, version, index)
+        found += [Vulnerable(pin=pin, vulnerability=one) for one in answer if not one.names & ignored]
+    return tuple(found), tuple(unknown)
+
+
+def _offered(page: Page | None) -> Mapping[str, File]:
+    return {file.filename: file for files in page.releases.values() for file in files} if page is not None else {}
+
+
+def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, File]) -> Iterator[Change]:
+    of = Pin(canonicalize_name(pin.name), pin.version, pin.index)
+    if page is not None and page.standing.status != ACTIVE.status:
+        yield Marked(pin=of, status=page.standing.status, reason=page.standing.reason)
+    lost = tuple(file.name for file in pin.file if file.name not in offered)
+    if lost:
+        yield Gone(pin=of, scope=_scope(pin, page), files=lost, needed=pin.file[0].name in lost)
+    twice = {row.filename for row in page.set_aside if row.reason is _AGAIN} if page is not None else set()
+    for file in pin.file:
+        there = offered.get(file.name)
+        if there is not None and there.sha256 not in ("", file.sha256):
+            yield Rehashed(pin=of, file=file.name, locked=file.sha256, offered=there.sha256)
+        elif there is not None and file.name in twice:
+            yield Twofold(pin=of, file=file.name)
+    yanked = {
+        file.name: reason
+        for file in pin.file
+        if file.name in offered and (reason := offered[file.name].yanked) is not None
+    }
+    if yanked and pin.yanked is None:
+        yield Yanked(pin=of, files=tuple(yanked), reason=next((reason for reason in yanked.values() if reason), ""))
+    elif pin.yanked is not None and not yanked and not lost:
+        yield Restored(pin=of)
+
+
+def _scope(pin: LockedPin, page: Page | None) -> Scope:
+    """What is gone with a file: its project, its release, or it alone."""
+    if page is None:
+        return Scope.PROJECT
+    there = any(text.version(version) == text.version(pin.version) for version in page.releases)
+    return Scope.FILE if there else Scope.RELEASE

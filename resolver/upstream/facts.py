@@ -1,0 +1,284 @@
+"""Facts held against live metadata: what of each can be told, each kind by what it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.git import Repositories
+from resolver.catalog.trust import trust_in
+from resolver.errors import IndexFailure, ResolverError
+from resolver.model import fact as model
+from resolver.model import text
+from resolver.model.component import ComponentRequirement
+from resolver.model.fact import Fact, Need
+from resolver.model.requirement import Requirement
+from resolver.upstream.archives import built_from, stated
+from resolver.upstream.offers import Offers, Unreadable, some
+from resolver.upstream.verdict import Judged, Remark, Saying, Verdict
+
+_PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
+
+
+def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
+    """What is found of a fact, the weightiest first. An index or repository that fails is a remark, never an error."""
+    weight = {verdict: number for number, verdict in enumerate(Verdict)}
+    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weight[remark.saying.verdict])
+    return Judged(fact, tuple(found))
+
+
+def projects_of(fact: Fact) -> Iterator[NormalizedName]:
+    """The projects that judging a fact asks for."""
+    if isinstance(fact, model.Sources):
+        return
+    yield fact.package
+    match fact:
+        case model.Requires():
+            yield from _names(fact.needs)
+        case model.Replaces():
+            yield from _names(fact.add)
+        case model.Warns():
+            yield from _names(fact.unless)
+        case model.Collides() | model.Absent():
+            yield fact.other
+        case model.After():
+            yield from fact.others
+        case _:
+            pass
+
+
+def _names(needs: Sequence[Need]) -> Iterator[NormalizedName]:
+    return (need.name for need in needs if isinstance(need, Requirement))
+
+
+def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator[Remark]:
+    if isinstance(fact, model.Sources):
+        yield _of_commit(fact, repositories)
+        return
+    try:
+        found, missing = _sample(fact, offers)
+        yield from missing
+        if found:
+            yield from _of_kind(fact, found, offers)
+    except IndexFailure as error:
+        yield Remark(Saying.FAILED, {"why": error.why or error.message})
+
+
+def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
+    """Of each set of versions the newest and the oldest release; and what of them is on no index."""
+    lookup = offers.lookup(fact.package)
+    found: dict[Version, None] = {}
+    at_commits: dict[Version, None] = {}
+    lost: list[SpecifierSet] = []
+    for versions in fact.versions:
+        matching = offers.matching(fact.package, versions)
+        found |= dict.fromkeys(matching[:1] + matching[-1:])
+        if not matching and (commits := offers.at_commits(fact.package, versions)):
+            at_commits |= dict.fromkeys(commits)
+        elif not matching:
+            lost.append(versions)
+    remarks = []
+    if at_commits:
+        remarks.append(Remark(Saying.AT_COMMIT, {"releases": f"{fact.package} {some(list(at_commits))}"}))
+    if lost and lookup.unreachable:
+        what = f"{fact.package} {', '.join(map(str, lost))}" if lookup.pages else fact.package
+        remarks.append(Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": what}))
+    elif lost and not lookup.pages:
+        remarks.append(Remark(Saying.NO_PROJECT, {"project": fact.package}))
+    elif lost:
+        remarks.append(Remark(Saying.NO_RELEASE, {"what": f"{fact.package} {', '.join(map(str, lost))}"}))
+    return list(found), remarks
+
+
+def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    match fact:
+        case model.Requires():
+            yield from _needs(fact, fact.needs, found, offers)
+        case model.Replaces():
+            yield from _dropped(fact, found, offers)
+            yield from _needs(fact, fact.add, found, offers)
+        case model.Metadata():
+            for version in found:
+                yield from stated(fact, version, offers)
+        case model.Builds():
+            yield from built_from(fact, offers)
+        case model.Collides() | model.Absent():
+            yield from _kept_apart(fact, found, offers)
+        case model.After():
+            yield from _there(fact.others, offers)
+            yield Remark(Saying.ORDER)
+        case model.Warns():
+            yield from _there([need.name for need in fact.unless if isinstance(need, Requirement)], offers)
+            yield from _extra(fact, found, offers)
+            yield Remark(Saying.WARNING)
+        case model.Excludes():
+            yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
+        case model.Names():
+            yield from _named(fact, offers)
+        case model.Exports():
+            yield Remark(Saying.VARIABLES)
+        case model.Sources():
+            raise AssertionError("a commit is on no index")
+
+
+# --- what a release needs
+
+
+def _needs(fact: Fact, needs: Sequence[Need], found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    machine = []
+    for need in needs:
+        match need:
+            case Requirement():
+                yield from _need(fact, need, found, offers)
+            case ComponentRequirement(component="python"):
+                yield from _each(fact, found, lambda version, need=need: _python(fact, need, version, offers))  # type: ignore[misc]
+            case ComponentRequirement():
+                machine.append(str(need))
+    if machine:
+        yield Remark(Saying.MACHINE, {"needs": ", ".join(machine)})
+
+
+def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark]) -> Iterator[Remark]:
+    """What each release makes of a need: all that is against it, and of what agrees one."""
+    agreeing: Remark | None = None
+    for version in found:
+        try:
+            remark = look(version)
+        except Unreadable as error:
+            remark = Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
+        if remark.saying.verdict is not Verdict.HOLDS:
+            yield remark
+        elif agreeing is None:
+            agreeing = remark
+    if agreeing is not None:
+        yield agreeing
+
+
+def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
+    """What Requires-Python of one release makes of a need on Python."""
+    said = offers.said(fact.package, version)
+    stated = text.specifiers(said.lines.requires_python)
+    if stated is None:
+        raise Unreadable(f"{said.python} has an invalid Requires-Python")
+    told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
+    if not stated:
+        return Remark(Saying.SILENT, told)
+    allowed = {python for python in _PYTHONS if need.allows(python)}
+    admitted = {python for python in _PYTHONS if stated.contains(python, prereleases=True)}
+    if not allowed & admitted:
+        return Remark(Saying.CLASHES, told)
+    return Remark(Saying.SAYS_SO if admitted <= allowed else Saying.AGREES, told)
+
+
+def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    lookup = offers.lookup(need.name)
+    fitting = offers.matching(need.name, need.specifier)
+    if not fitting and lookup.unreachable:
+        yield Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": str(need)})
+    elif not lookup.pages:
+        yield Remark(Saying.NO_PROJECT, {"project": need.name})
+    elif not fitting:
+        yield Remark(Saying.NOTHING_FITS, {"need": str(need), "project": fact.package})
+    elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # whose own word the fact overrules
+        yield from _each(fact, found, lambda version: _held_against(fact, need, fitting, version, offers))
+
+
+def _held_against(
+    fact: Fact, need: Requirement, fitting: Sequence[Version], version: Version, offers: Offers
+) -> Remark:
+    """What the metadata of one release makes of a need."""
+    said = offers.said(fact.package, version)
+    own = offers.counting(said, [need.name])
+    told = {"need": str(need), "file": said.where, "line": ", ".join(map(str, own))}
+    if not own:
+        return Remark(Saying.SILENT, told)
+    admitted = [
+        other
+        for other in offers.versions(need.name)
+        if all(one.specifier.contains(other, prereleases=True) for one in own)
+    ]
+    if not set(admitted) & set(fitting):
+        return Remark(Saying.CLASHES, told)
+    return Remark(Saying.SAYS_SO if set(admitted) <= set(fitting) else Saying.AGREES, told)
+
+
+def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    for version in found:
+        try:
+            said = offers.said(fact.package, version)
+            own = offers.counting(said, fact.drop)
+        except Unreadable as error:
+            yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
+            continue
+        told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
+        yield Remark(Saying.REPLACED if own else Saying.IDLE, told)
+
+
+def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    """What must not be there with a release is not what the release itself asks for."""
+    yield from _there([fact.other], offers)
+    held = False
+    for version in found:
+        try:
+            said = offers.said(fact.package, version)
+            own = offers.counting(said, [fact.other])
+        except Unreadable as error:
+            yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
+            continue
+        told = {"file": said.where, "other": fact.other, "line": ", ".join(map(str, own))}
+        if own:
+            yield Remark(Saying.ASKS, told)
+        elif not held:
+            held = True
+            yield Remark(Saying.APART, told)
+    if isinstance(fact, model.Collides):
+        yield Remark(Saying.MODULE, {"module": fact.module})
+
+
+def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    for version in found if fact.extra else ():
+        try:
+            said = offers.said(fact.package, version)
+        except Unreadable as error:
+            yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
+            continue
+        if fact.extra not in said.lines.extras:
+            yield Remark(Saying.NO_EXTRA, {"file": said.where, "extra": fact.extra})
+
+
+# --- what is there
+
+
+def _there(names: Sequence[NormalizedName], offers: Offers) -> Iterator[Remark]:
+    """The projects of these names that no index has."""
+    for name in names:
+        lookup = offers.lookup(name)
+        if lookup.pages:
+            continue
+        if lookup.unreachable:
+            yield Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": name})
+        else:
+            yield Remark(Saying.NO_PROJECT, {"project": name})
+
+
+def _named(fact: model.Names, offers: Offers) -> Iterator[Remark]:
+    yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
+    beyond = [version for version in offers.versions(fact.package) if not fact.speaks_of(version)]
+    if beyond:
+        yield Remark(Saying.BEYOND, {"releases": some(beyond)})
+
+
+def _all(fact: Fact, offers: Offers) -> list[Version]:
+    return [version for version in offers.versions(fact.package) if fact.speaks_of(version)]
+
+
+def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
+    address = f"{fact.git}@{fact.commit[:12]}"
+    try:
+        trust = trust_in(fact, repositories)
+    except ResolverError as error:
+        return Remark(Saying.GIT_DIFFERS, {"address": address, "why": error.why or error.message})
+    return Remark(Saying.GIT if trust else Saying.GIT_AGREES, {"address": address, "why": trust})

@@ -1,0 +1,144 @@
+"""What the indexes have of projects today, seen from one target: releases, files, and what these say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
+from resolver.catalog.screen import Screen
+from resolver.errors import IndexFailure, InputError
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.fact import Builds, Fact, Sources
+from resolver.model.problem import Problem
+from resolver.model.release import File
+from resolver.model.requirement import Requirement
+from resolver.solve.needs import Lines, requirement_lines
+from resolver.solve.project import Project
+from resolver.upstream.noted import noted_in
+
+_FEW = 5
+
+
+def some(versions: Sequence[Version]) -> str:
+    """The first few of them, for a remark."""
+    return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
+
+
+class Unreadable(Exception):
+    """What a release says cannot be read; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a release says of its needs; `where` is what says so, `python` what has its Requires-Python."""
+
+    where: str
+    python: str
+    lines: Lines
+
+
+class Offers:
+    """Answers from a catalog. Of `facts` those count by which a release is built, and those that know a commit."""
+
+    def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
+        self.catalog = catalog
+        self._problem = problem
+        self._screen = Screen(problem.target, None)
+        self._builds: dict[NormalizedName, list[Fact]] = {}
+        self._commits: dict[NormalizedName, list[Version]] = {}
+        for fact in facts:
+            if isinstance(fact, Builds):
+                self._builds.setdefault(fact.package, []).append(fact)
+            elif isinstance(fact, Sources):
+                self._commits.setdefault(fact.package, []).append(fact.recipe.version)
+        self._projects: dict[NormalizedName, Project] = {}
+
+    def lookup(self, name: NormalizedName) -> Lookup:
+        """What the indexes bound to a project answer; raises IndexFailure."""
+        return self.catalog.lookup(name)
+
+    def versions(self, name: NormalizedName) -> list[Version]:
+        """All releases, newest first."""
+        return self._project(name).versions
+
+    def matching(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+        """The releases that a specifier set admits, pre-releases too, newest first."""
+        return [version for version in self.versions(name) if wanted.contains(version, prereleases=True)]
+
+    def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+        """The versions of commits that a specifier set admits: on no index, and there all the same."""
+        return [version for version in self._commits.get(name, ()) if wanted.contains(version, prereleases=True)]
+
+    def files(self, name: NormalizedName, version: Version) -> list[File]:
+        """All files of a release, whoever can use them."""
+        return [
+            file
+            for page in self.lookup(name).pages
+            for spelling, files in page.releases.items()
+            if text.version(spelling) == version
+            for file in files
+        ]
+
+    def file(self, name: NormalizedName, version: Version) -> File:
+        """The file that the target takes, else some wheel, else an archive."""
+        release = self._release(name, version)
+        return release.file
+
+    def said(self, name: NormalizedName, version: Version) -> Said:
+        """What a release says that it needs; raises Unreadable and IndexFailure."""
+        release = self._release(name, version)
+        try:
+            where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
+            return Said(where, where, requirement_lines(self.catalog, release, ()))
+        except UnusableFile as error:
+            raise Unreadable(str(error)) from None
+        except InputError as error:  # an archive without static metadata
+            noted = noted_in(release.file, self.catalog)
+            if noted is None:
+                raise Unreadable(error.why or error.message) from None
+            return Said(noted.where, release.file.filename, Lines(noted.lines, release.file.requires_python, (), ()))
+
+    def counting(self, said: Said, names: Iterable[NormalizedName]) -> list[Requirement]:
+        """The requirements on these projects that count for the target without any extra."""
+        wanted = set(names)
+        found = []
+        for line in said.lines.requires:
+            try:
+                need = text.requirement(line)
+                if need.name in wanted and (need.marker is None or need.marker.evaluate(self._problem.target.markers)):
+                    found.append(need)
+            except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
+                raise Unreadable(f"{said.where} has the invalid requirement `{line}`") from None
+        return found
+
+    def expect(self, names: Sequence[NormalizedName]) -> None:
+        """A hint that these projects will be asked for."""
+        self.catalog.expect((name, SpecifierSet()) for name in names)
+
+    def _project(self, name: NormalizedName) -> Project:
+        if name not in self._projects:
+            builds = tuple(self._builds.get(name, ()))
+            self._projects[name] = Project(name, self.lookup(name), self._screen, builds)
+        return self._projects[name]
+
+    def _release(self, name: NormalizedName, version: Version) -> Release:
+        """The release as the target takes it, else as it is."""
+        project = self._project(name)
+        position = project.position(version)
+        found = project.release(position) if position is not None else ()
+        if isinstance(found, Release):
+            return found
+        files = sorted(self.files(name, version), key=lambda file: (file.is_wheel, file.filename))
+        if not files:
+            raise IndexFailure(f"{name} {version} has no file")
+        return Release(
+            version=version, file=files[-1], others=(), index="", builds=None, yanked=False, position=position or 0
+        )

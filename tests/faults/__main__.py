@@ -1,0 +1,51 @@
+"""Faults by hand.
+
+    make faults                          200 kills each of a lock, a bundle, an install; as many disks that are full
+    make faults N=20                     fewer
+    python -m tests.faults 200 --kind lock --seed 7
+
+Exit status 1, with the moment, where something is left that must not be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.faults.kills import KINDS
+from tests.faults.room import fill_disks
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try what was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("count", type=int, nargs="?", default=200, help="how many kills of each kind")
+    parser.add_argument("--kind", choices=[*KINDS, "disk"], help="only this")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    status = 0
+    for kind, tried in {**KINDS, "disk": fill_disks}.items():
+        if options.kind not in (None, kind):
+            continue
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="ascend-lock-faults-") as folder:
+            try:
+                score = tried(Path(folder) / "work", options.count, options.seed)
+            except AssertionError as error:
+                print(f"{kind}: {error}", flush=True)
+                status = 1
+                continue
+        print(
+            f"{kind}: {score.killed} broken off, {score.ended} came to their end, of {score.moments} moments; "
+            f"{time.monotonic() - began:.0f} s",
+            flush=True,
+        )
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,117 @@
+"""A disk that is full at any write: a small tmpfs where one can be mounted, and a limit to the size of files."""
+
+from __future__ import annotations
+
+import random
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.faults.kills import Score, visible
+from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree
+from tests.loopback import LoopbackIndex
+
+_MOST = 32_000  # bytes: more than any file that such a lock writes
+# A name space of its own, with the right to mount in it, takes the mount away with the process.
+_IN_A_NAME_SPACE = ["unshare", "--map-root-user", "--mount", "bash", "-c"]
+_FULL = """
+set -eu
+mount -t tmpfs -o size="$1"k none "$2"
+cp -a before/. "$2"/
+set +e
+"$0" lock demo
+status=$?
+set -e
+rm -rf after
+mkdir after
+cp -a "$2"/. after/
+exit $status
+"""
+
+
+def may_mount() -> bool:
+    """Whether this machine lets its users mount in a name space of their own."""
+    if shutil.which("unshare") is None:
+        return False
+    probe = [*_IN_A_NAME_SPACE, "mount -t tmpfs none /mnt"]
+    return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
+def limited(workspace: Workspace, limit: int, *arguments: str, **environment: str) -> Run:
+    """The command, where no file can grow beyond `limit` bytes: what a quota is like."""
+    process = subprocess.Popen(
+        [str(COMMAND), *arguments],
+        cwd=workspace.root,
+        env=workspace.environment(**environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    return workspace.finish(process)
+
+
+def fill_disks(root: Path, number: int, seed: int) -> Score:
+    """Lock, bundle and export with so many different limits to what fits on the disk; nothing is lost by any."""
+    score = Score(moments=_MOST)
+    draw = random.Random(seed)
+    mount = may_mount()
+    with LoopbackIndex() as index:
+        workspace = Workspace(root, index.url)
+        for version in ("1.0", "2.0"):
+            index.add_wheel("demo", version, requires=["source"], metadata_sidecar=False)
+        index.add_archive("source", "1.0")
+        index.add_wheel("setuptools", "80.0")
+        steady: dict[str, Tree] = {}
+        for version in ("1.0", "2.0", "1.0", "2.0"):
+            workspace.stack(f"demo=={version}")
+            workspace.locked()
+            steady[version] = tree(workspace.locks)
+        for at in range(number):
+            old, new = ("2.0", "1.0") if at % 2 == 0 else ("1.0", "2.0")
+            workspace.stack(f"demo=={new}")
+            workspace.forget()
+            where = f"disk, draw {at} of seed {seed}"
+            if mount and at % 4 >= 2:
+                run = _on_a_small_disk(workspace, "cache" if at % 4 == 2 else "locks", draw.randrange(4, 200))
+            else:
+                run = limited(workspace, draw.randrange(_MOST), "lock", "demo")
+            assert run.status in (0, 2), (where, run)
+            assert "mistake in ascend-lock" not in run.stderr, (where, run)
+            assert run.status == 0 or run.stderr.partition("error: ")[2], (where, run)
+            score.killed += run.status != 0
+            score.ended += run.status == 0
+            expected = steady[new] if run.status == 0 else steady[old]
+            assert visible(tree(workspace.locks)) == visible(expected), where
+            assert tree(workspace.temporary) == {}, where
+            workspace.locked()
+            assert tree(workspace.locks) == steady[new], where
+    return score
+
+
+def _on_a_small_disk(workspace: Workspace, which: str, kilobytes: int) -> Run:
+    """The command, with the folder `which` on a file system of that size; what was written there is brought back."""
+    folder = workspace.root / which
+    before = workspace.root / "before"
+    shutil.rmtree(before, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    shutil.copytree(folder, before)
+    script = [*_IN_A_NAME_SPACE, _FULL, str(COMMAND), str(kilobytes), which]
+    process = subprocess.Popen(
+        script,
+        cwd=workspace.root,
+        env=workspace.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    run = workspace.finish(process)
+    after = workspace.root / "after"
+    if after.exists():
+        shutil.rmtree(folder)
+        shutil.move(after, folder)
+        return run
+    return Run(2, "", f"error: too small for what was there before: {run.stderr}")

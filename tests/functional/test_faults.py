@@ -1,0 +1,243 @@
+"""Whatever fails below the program, the old lock or the new one is there, and the next run mends the rest.
+
+`make faults` does at length what the first tests here do in short.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from resolver.catalog.scratch import Scratch, sweep
+from tests.faults.kills import kill_bundles, kill_installs, kill_locks
+from tests.faults.room import fill_disks
+from tests.functional.workspace import Workspace, tree
+from tests.loopback import LoopbackIndex
+from tests.repositories import Repository
+
+DAMAGED = "warning: A page in the cache is damaged. It was thrown away, and pages are read anew.\n"
+
+
+# --- kills and full disks
+
+
+def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
+    assert kill_locks(tmp_path / "work", 3, seed=2).killed == 3
+
+
+def test_a_bundle_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(tmp_path: Path) -> None:
+    assert kill_bundles(tmp_path / "work", 2, seed=2).killed == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(tmp_path: Path) -> None:
+    assert kill_installs(tmp_path / "work", 1, seed=2).killed == 1
+
+
+def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:
+    assert fill_disks(tmp_path / "work", 2, seed=3).killed > 0
+
+
+# --- what is left in TMPDIR
+
+
+def test_the_downloads_of_a_killed_run_are_removed_and_those_of_a_living_one_stay(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from resolver.catalog.scratch import Scratch\n"
+        "scratch = Scratch(Path(sys.argv[1])); (scratch.path / '1').write_text('x')\n"
+        "print('there', flush=True); time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "there\n"
+    (of_another,) = tmp_path.iterdir()
+    with Scratch(tmp_path) as ours:
+        sweep(tmp_path)
+        assert {of_another, ours} == set(tmp_path.iterdir())
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        sweep(tmp_path)
+        assert [ours] == list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- a cache that is damaged
+
+
+def releases(workspace: Workspace, index: LoopbackIndex) -> Callable[[], None]:
+    """A lock of wheels and an archive; call what comes back to hold it against the lock that is there."""
+    for name in ("a", "b", "c"):
+        for version in ("1.0", "2.0"):
+            index.add_wheel(name, version, requires=["a"] if name != "a" else ())
+    index.add_wheel("setuptools", "80.0")
+    index.add_archive("d", "1.0")
+    workspace.stack("b", "c", "d")
+    workspace.locked()
+    before = tree(workspace.locks)
+
+    def require_the_same() -> None:
+        assert tree(workspace.locks) == before
+        shutil.rmtree(workspace.locks)
+
+    require_the_same()
+    return require_the_same
+
+
+def entries(workspace: Workspace) -> list[Path]:
+    return sorted(path for path in workspace.cache.glob("v1/*/*/*") if path.is_file())
+
+
+def flipped(content: bytes, draw: random.Random) -> bytes:
+    at = draw.randrange(len(content))
+    return content[:at] + bytes([content[at] ^ (1 << draw.randrange(8))]) + content[at + 1 :]
+
+
+def cut(content: bytes, draw: random.Random) -> bytes:
+    return content[: draw.randrange(len(content))]
+
+
+@pytest.mark.parametrize("damage", [flipped, cut], ids=["a flipped bit", "cut off"])
+def test_a_cache_of_which_every_entry_is_damaged_heals_itself(
+    workspace: Workspace, index: LoopbackIndex, damage: Callable[[bytes, random.Random], bytes]
+) -> None:
+    require_the_same = releases(workspace, index)
+    draw = random.Random(7)
+    for path in entries(workspace):
+        path.write_bytes(damage(path.read_bytes(), draw))
+    workspace.locked()
+    require_the_same()
+    assert workspace.locked("--offline").stderr == ""
+    require_the_same()
+
+
+@pytest.mark.parametrize("offline", [False, True])
+def test_files_of_pages_with_flipped_bits_are_read_anew(
+    workspace: Workspace, index: LoopbackIndex, offline: bool
+) -> None:
+    """They alone are not held against a digest as a whole before they are used."""
+    require_the_same = releases(workspace, index)
+    files = sorted(workspace.cache.glob("v1/files/*/*"))
+    for path in files:
+        content = bytearray(path.read_bytes())
+        for at in range(40, len(content), 60):  # in every release
+            content[at] ^= 4
+        path.write_bytes(content)
+    run = workspace.lock(*["--offline"][: int(offline)])
+    if offline:
+        assert run.status == 3
+        assert run.stderr.startswith(DAMAGED + "error: b is not in the cache, and --offline asks no network.\n"), run
+        run = workspace.lock()
+        assert run.stderr.count("warning: ") == run.stderr.count("\n"), run
+    assert run.status == 0
+    require_the_same()
+    if not offline:
+        assert DAMAGED in run.stderr
+    assert workspace.locked("--offline").stderr == ""
+    require_the_same()
+
+
+def test_a_cache_of_another_version_is_left_alone(workspace: Workspace, index: LoopbackIndex) -> None:
+    require_the_same = releases(workspace, index)
+    for path in entries(workspace):  # well sealed, and of a shape that this version does not write
+        other = workspace.cache / "v2" / path.relative_to(workspace.cache / "v1")
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_bytes(b"ascend-lock\x02 something else")
+    before = tree(workspace.cache / "v2")
+    workspace.locked("--offline")
+    require_the_same()
+    workspace.locked()
+    require_the_same()
+    assert tree(workspace.cache / "v2") == before
+
+
+def test_entries_in_the_places_of_others_are_never_taken_for_them(workspace: Workspace, index: LoopbackIndex) -> None:
+    require_the_same = releases(workspace, index)
+    paths = entries(workspace)
+    contents = [path.read_bytes() for path in paths]
+    for path, content in zip(paths, [*contents[1:], contents[0]], strict=True):
+        path.write_bytes(content)
+    workspace.locked()
+    require_the_same()
+
+
+# --- clocks
+
+
+def test_a_clock_that_was_put_back_changes_nothing_and_leaves_nothing(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """Everything in the cache, a killed run's remains included, is of next year."""
+    require_the_same = releases(workspace, index)
+    unfinished = workspace.cache / "v1" / "unfinished"
+    (unfinished / "1-left").write_bytes(b"x")
+    next_year = time.time() + 365 * 24 * 3600
+    for path in workspace.root.rglob("*"):
+        if not path.is_symlink():
+            os.utime(path, (next_year, next_year))
+    index.add_wheel("a", "0.9")  # so that something is written to the cache
+    workspace.locked()
+    require_the_same()
+    assert list(unfinished.iterdir()) == []
+    workspace.locked("--offline")
+    require_the_same()
+
+
+# --- a home that cannot be written
+
+
+def test_a_home_that_cannot_be_written_is_a_warning_and_no_more(workspace: Workspace, index: LoopbackIndex) -> None:
+    """/proc takes no files of anybody, root included."""
+    require_the_same = releases(workspace, index)
+    run = workspace.locked(HOME="/proc", ASCEND_LOCK_CACHE="")
+    assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock/v1 cannot be written (")
+    assert run.stderr.endswith("); going on without.\nhint: set ASCEND_LOCK_CACHE to a folder of yours\n")
+    require_the_same()
+
+
+# --- git, whose locks and packs are in the cache too
+
+
+def test_a_cached_repository_that_is_damaged_or_was_never_finished_is_fetched_anew(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("tool", "1.0")
+    repository = Repository(workspace.root / "source")
+    commit = repository.commit({"pyproject.toml": PROJECT})
+    workspace.stack(f"verl @ git+{repository.url}@{commit}")
+    workspace.locked()
+    before = tree(workspace.locks)
+    (cached,) = (workspace.cache / "git").iterdir()
+    draw = random.Random(3)
+    for path in cached.rglob("*"):
+        if path.is_file() and "objects" in path.parts:
+            path.chmod(0o644)
+            path.write_bytes(flipped(path.read_bytes(), draw))
+    shutil.rmtree(workspace.locks)
+    assert workspace.locked().stderr == ""
+    assert tree(workspace.locks) == before
+    shutil.rmtree(cached)
+    left = workspace.cache / "git" / ".ascend-lock-killed"  # of a run that was killed while git fetched
+    shutil.copytree(repository.folder / ".git", left / "git")
+    (left / "git" / "shallow.lock").touch()
+    shutil.rmtree(workspace.locks)
+    assert workspace.locked().stderr == ""
+    assert tree(workspace.locks) == before
+    assert [path.name for path in (workspace.cache / "git").iterdir()] == [cached.name]
+
+
+PROJECT = """\
+[build-system]
+requires = ["tool"]
+[project]
+name = "verl"
+version = "0.6"
+"""

@@ -1,0 +1,202 @@
+"""`ascend-lock check --upstream`: what became of the files of a lock, told of an index that changed since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.functional.conftest import Setup
+from tests.functional.workspace import Run, Workspace, tree
+from tests.loopback import Fault, LoopbackIndex, altered, status
+
+Begin = Callable[[Setup], None]
+
+CHANGING = ("taken-back", "swapped", "doubled", "vanished", "pulled", "thinner", "retired", "obsolete", "unsafe")
+NAMES = (*CHANGING, "leaky", "kept")
+COMPARED = "  12 files were compared with their index pages\n"
+SILENT = "  `pypi` tells no vulnerabilities: its address does not end in `/simple/`\n"
+
+
+def eleven_projects(workspace: Workspace, index: LoopbackIndex) -> None:
+    for name in NAMES:
+        index.add_wheel(name, "1.0")
+    index.add_wheel("thinner", "1.0", tags="cp311-cp311-manylinux_2_28_aarch64")
+    workspace.stack(*NAMES)
+    workspace.facts(
+        "kept",
+        '[[after]]\nid = "kept-is-last"\nothers = ["leaky"]\nreason = "r"\nchecked = 2020-01-31\n',
+    )
+
+
+def on_page(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Fault:
+    """The files of a JSON page, changed."""
+
+    def changed(body: bytes) -> bytes:
+        if not body:  # a 304
+            return body
+        page = json.loads(body)
+        return json.dumps({**page, "files": change(page["files"])}).encode()
+
+    return altered(changed)
+
+
+def with_hash(file: dict[str, Any], digit: str) -> dict[str, Any]:
+    return {**file, "hashes": {"sha256": digit * 64}}
+
+
+def change_all(index: LoopbackIndex) -> None:
+    index.add_wheel("taken-back", "1.0", yanked="it ate \x1b[2J data")
+    index.fault("*/swapped/", on_page(lambda files: [with_hash(file, "0") for file in files]))
+    index.fault("*/doubled/", on_page(lambda files: [*files, *(with_hash(file, "1") for file in files)]))
+    index.remove("vanished")
+    index.add_wheel("pulled", "2.0")
+    index.remove("pulled", "pulled-1.0-py3-none-any.whl")
+    index.remove("thinner", "thinner-1.0-py3-none-any.whl")
+    index.stands("retired", "archived")
+    index.stands("obsolete", "deprecated", "see kept")
+    index.stands("unsafe", "quarantined")
+    index.remove("unsafe", "unsafe-1.0-py3-none-any.whl")
+
+
+def check(workspace: Workspace, *options: str, **environment: str) -> Run:
+    """`check --upstream`, which must leave everything as it was."""
+    before = tree(workspace.root / "matrices"), tree(workspace.locks)
+    run = workspace.run("check", "demo", "--upstream", "--facts-days", "99999", *options, **environment)
+    assert (tree(workspace.root / "matrices"), tree(workspace.locks)) == before
+    return run
+
+
+def twice(workspace: Workspace) -> None:
+    """The same lock for a second stack."""
+    path = workspace.matrices / "stacks" / "demo.toml"
+    path.with_name("again.toml").write_text(path.read_text().replace("demo", "again"))
+    (workspace.locks / "again" / "there").mkdir(parents=True)
+    (workspace.locks / "again" / "there" / "lock.toml").write_text(workspace.read().replace('"demo"', '"again"'))
+
+
+def test_all_that_can_change(workspace: Workspace, index: LoopbackIndex, begin_with: Begin) -> None:
+    begin_with(eleven_projects)
+    locked = {pin["name"]: pin["file"][0]["sha256"] for pin in workspace.content()["pin"]}
+    change_all(index)
+    run = check(workspace)
+    assert run.stdout == (
+        "demo for there: current\n"
+        "  two hashes: `pypi` lists doubled-1.0-py3-none-any.whl twice, each time with another sha256\n"
+        "  gone: `pypi` has no pulled 1.0 any more\n"
+        f"  another hash: swapped-1.0-py3-none-any.whl on `pypi` has sha256 {'0' * 64}, the lock {locked['swapped']}\n"
+        "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n"
+        "  quarantined: `pypi` calls unsafe unsafe for use\n"
+        "  gone: `pypi` has no unsafe 1.0 any more\n"
+        "  gone: `pypi` has no project vanished any more\n"
+        "  deprecated: `pypi` calls obsolete obsolete, reason: see kept\n"
+        "  archived: `pypi` says that retired will not be updated any more\n"
+        "  gone: `pypi` no longer offers thinner-1.0-py3-none-any.whl, which pip does not take on the target\n"
+        + SILENT
+        + COMPARED
+    )
+    assert (run.status, run.stderr) == (5, "")
+    chinese = check(workspace, "--lang", "zh").stdout.splitlines()
+    assert len(chinese) == len(run.stdout.splitlines())
+    assert chinese[4] == "  此后被撤回（yank）：`pypi` 上的 taken-back 1.0，原因：it ate \\x1b[2J data"
+    told = check(workspace, "--json")
+    assert (told.status, told.json["status"], told.stderr) == (5, "changed", "")
+    (row,) = told.json["locks"]
+    assert {change["project"]: change["grave"] for change in row["upstream"]["changes"]} == {
+        **dict.fromkeys(CHANGING, True),
+        **dict.fromkeys(("obsolete", "retired", "thinner"), False),
+    }
+
+
+def test_nothing_changed_but_facts_are_old(workspace: Workspace, index: LoopbackIndex, begin_with: Begin) -> None:
+    """Each page is asked for once; what only grew old changes no status."""
+    begin_with(eleven_projects)
+    run = workspace.run("check", "--upstream")
+    assert run.stdout == (
+        "demo for there: current\n  nothing changed upstream\n"
+        + SILENT
+        + "  1 fact of it was not checked for more than 180 days: kept-is-last\n"
+        + COMPARED
+    )
+    assert (run.status, run.stderr) == (0, "")
+    assert sorted(request.path for request in index.requests) == sorted(f"/simple/pypi/{name}/" for name in NAMES)
+    index.clear()
+    offline = workspace.run("check", "--facts-days", "30", "--lang", "zh")
+    assert offline.stdout == "demo for there: current\n  其中 1 条事实已超过 30 天未核对：kept-is-last\n"
+    assert (offline.status, index.requests) == (0, [])
+    assert workspace.run("check", "--json").json["locks"] == [
+        {"stack": "demo", "target": "there", "stale": "", "state": "current"}
+    ]
+
+
+FLAW = {
+    "id": "PYSEC-2026-7",
+    "aliases": ["CVE-2026-1", "GHSA-aaaa"],
+    "details": "Reads past the end.\n\nLong.",
+    "fixed_in": ["1.0.1", "1.1"],
+    "link": "https://example.test/7",
+    "source": "osv",
+    "withdrawn": None,
+}
+SAME = {"id": "GHSA-aaaa", "aliases": ["CVE-2026-1"], "details": "the same", "fixed_in": []}
+OPEN = {"id": "PYSEC-2026-8", "aliases": [], "summary": "Trusts <b>anybody</b>\x1b[31m", "details": "d", "fixed_in": []}
+WITHDRAWN = {"id": "PYSEC-2026-9", "withdrawn": "2026-02-01T00:00:00Z"}
+
+
+def test_vulnerabilities_where_the_index_has_them(
+    workspace: Workspace, index: LoopbackIndex, begin_with: Begin
+) -> None:
+    begin_with(eleven_projects)
+    workspace.index_url = index.beside_legacy()
+    for name in NAMES[1:]:
+        index.legacy(name, "1.0", {"vulnerabilities": []})
+    index.legacy("leaky", "1.0", {"vulnerabilities": [OPEN, WITHDRAWN, SAME, FLAW]})
+    index.legacy("doubled", "1.0", {"info": {"name": "doubled", "version": "9"}, "vulnerabilities": [OPEN]})
+    index.legacy("taken-back", "1.0", {})
+    told = (
+        "  vulnerable: leaky 1.0, PYSEC-2026-7 (CVE-2026-1, GHSA-aaaa): Reads past the end. Long.; "
+        "fixed in 1.0.1, 1.1\n"
+        "  vulnerable: leaky 1.0, PYSEC-2026-8: Trusts <b>anybody</b>\\x1b[31m; no fixed release is known\n"
+    )
+    tail = "  of these it tells no vulnerabilities: doubled 1.0, taken-back 1.0\n" + COMPARED
+    run = check(workspace)
+    assert (run.status, run.stdout) == (5, "demo for there: current\n" + told + tail)
+    asked = [request.path for request in index.requests if "/pypi/pypi/" in request.path]
+    assert sorted(asked) == sorted(f"/pypi/pypi/{name}/1.0/json" for name in NAMES)
+    index.clear()
+    twice(workspace)
+    both = workspace.run("check", "--upstream", "--facts-days", "99999")
+    assert both.stdout.count(told + tail) == 2
+    assert len(index.requests) == len({request.path for request in index.requests}) == 2 * len(NAMES)
+    judged = check(workspace, "--ignore-vulnerability", "CVE-2026-1", "--ignore-vulnerability", "PYSEC-2026-8")
+    assert (judged.status, judged.stdout) == (0, "demo for there: current\n  nothing changed upstream\n" + tail)
+
+
+def test_an_index_out_of_reach(workspace: Workspace, index: LoopbackIndex, begin_with: Begin) -> None:
+    begin_with(eleven_projects)
+    workspace.index_url = "http://127.0.0.1:9/simple/"
+    run = check(workspace, "--json")
+    assert (run.status, run.json["status"]) == (3, "out-of-reach")
+    (row,) = run.json["locks"]
+    (lost,) = row["upstream"]["out_of_reach"]
+    assert (lost["index"], sorted(lost["projects"])) == ("pypi", sorted(NAMES))
+    assert (row["upstream"]["files"], row["upstream"]["changes"], row["stale"]) == (0, [], "")
+
+
+def test_a_page_that_fails_leaves_the_others_compared(
+    workspace: Workspace, index: LoopbackIndex, begin_with: Begin
+) -> None:
+    """What was found counts more than what could not be asked."""
+    begin_with(eleven_projects)
+    index.fault("*/kept/", status(403))
+    index.remove("vanished")
+    run = check(workspace)
+    assert (run.status, run.stdout) == (
+        5,
+        "demo for there: current\n  gone: `pypi` has no project vanished any more\n"
+        + SILENT
+        + "  not compared: `pypi` for kept: It answered 403.\n"
+        + COMPARED.replace("12", "11"),
+    )
+    index.add_wheel("vanished", "1.0")
+    assert check(workspace).status == 3

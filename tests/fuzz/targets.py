@@ -1,0 +1,495 @@
+"""What reads bytes of others, and what must hold whatever the bytes are.
+
+A judge reads an input as the program does. It returns where that is well, raises one of the target's `refusals`
+where the input is refused, and anything else is a defect: a traceback, or (as AssertionError) a wrong result.
+"""
+
+from __future__ import annotations
+
+import configparser
+import contextlib
+import gzip
+import hashlib
+import io
+import lzma
+import tempfile
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import cache, partial
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
+from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
+from packaging.version import Version
+
+from resolver.catalog import frozen, metadata, pyproject, simple, snapshot_file
+from resolver.catalog.address import origin, read_root
+from resolver.catalog.archive import read_archive
+from resolver.catalog.cache import Cache
+from resolver.catalog.filename import is_readable, wheel_parts
+from resolver.catalog.http import _retry_after
+from resolver.catalog.metadata import Release
+from resolver.catalog.meter import Meter
+from resolver.catalog.needed import Needed
+from resolver.catalog.pipconfig import read_pip_config
+from resolver.catalog.protocol import UnusableFile
+from resolver.catalog.screen import Screen
+from resolver.catalog.shelf import Record, Shelf
+from resolver.catalog.snapshot_catalog import SnapshotCatalog
+from resolver.catalog.stored import Stored, release_of
+from resolver.catalog.wheel import MissingSpanError, Sparse, read_metadata
+from resolver.errors import IndexFailure, InputError, WrongRelease
+from resolver.lock import bundle, folder
+from resolver.lock import file as lock_file
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import Document, read_text
+from resolver.matrix.load import Inputs
+from resolver.model import text
+from resolver.model.component import ComponentRequirement
+from resolver.model.direct import Direct
+from resolver.model.index import Binding, Indexes
+from resolver.model.release import File, Page
+from resolver.model.system import SystemVersion
+from resolver.model.target import Target as Machine
+from resolver.render.files import render
+from resolver.solve.needs import requirements_file
+from tests.fuzz import tokens
+
+DEMO = NormalizedName("demo")
+WHEEL = Release("demo-1.0-py3-none-any.whl", DEMO, "1.0")
+SHA = "a" * 64
+FILE = File(WHEEL.filename, f"https://files.example/{WHEEL.filename}", SHA, 1000)
+HERE = Machine(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28))
+_CUTOFF = datetime(2026, 11, 20, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader. `tokens` are what its format gives a meaning; the corpus is the folder of this name."""
+
+    name: str
+    judge: Callable[[bytes], None]
+    refusals: tuple[type[Exception], ...]
+    tokens: tuple[bytes, ...] = ()
+
+
+# --- what indexes send
+
+
+def page(content: bytes) -> None:
+    """An index page. The first line is the content type."""
+    kind, _, body = content.partition(b"\n")
+    url = "https://index.example/simple/demo/"
+    read = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
+    assert sorted(map(_key, read.releases)) == sorted({_key(one) for one in read.releases}), "a version twice"
+    for version, files in read.releases.items():
+        assert files, "a release without files"
+        for file in files:
+            assert is_readable(file.filename)
+            assert file.url.isprintable()
+            assert _is_sha256(file.sha256)
+            assert file.metadata is None or _is_sha256(file.metadata)
+            assert text.version(release_of(file, {DEMO}.__contains__).version) == text.version(version)
+            assert "@" not in file.url.partition("://")[2].partition("/")[0], "credentials in an address"
+            with contextlib.suppress(ValueError):
+                origin(file.url)
+        for cutoff in (None, _CUTOFF):
+            screened = Screen(HERE, cutoff)(files)
+            assert len(screened.wheels) + len(screened.archives) + len(screened.set_aside) == len(files)
+    index, parts = frozen.freeze(read)
+    assert _thawed(index, parts) == read, "a page that comes back otherwise from the cache"
+
+
+def _thawed(index: bytes, parts: bytes) -> Page | None:
+    def piece(offset: int, length: int) -> bytes | None:
+        found = parts[offset : offset + length]
+        return found if len(found) == length else None
+
+    read = frozen.thaw(index, DEMO, "pypi", piece)
+    if read is None:
+        return None
+    return replace(read, releases=dict(read.releases))
+
+
+def _key(spelling: str) -> Version:
+    version = text.version(spelling)
+    assert version is not None
+    return version
+
+
+def _is_sha256(digest: str) -> bool:
+    return digest == "" or (len(digest) == 64 and set(digest) <= set("0123456789abcdef"))
+
+
+def core_metadata(content: bytes) -> None:
+    """METADATA, and what a solver does with it."""
+    found = metadata.read(content, WHEEL, FILE.url)
+    assert (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
+    for line in found.requires_dist:
+        need = text.requirement(line)
+        need.specifier.contains(Version("1.0"), prereleases=True)
+        str(need)
+        if need.marker is not None:
+            for extra in ("", *found.provides_extra[:3]):
+                with contextlib.suppress(UndefinedComparison, UndefinedEnvironmentName):  # told by the solver
+                    need.marker.evaluate({**HERE.markers, "extra": extra})
+    Screen(HERE, None).python_refusal(found.requires_python)
+
+
+def wheel(content: bytes) -> None:
+    """A wheel as a file, and in pieces: both must find the METADATA that `zipfile` finds, or refuse."""
+    whole = _metadata_or_refusal(lambda: read_metadata(io.BytesIO(content), WHEEL))
+    pieces = _metadata_or_refusal(lambda: _in_pieces(content))
+    assert type(whole) is type(pieces), f"whole: {whole!r:.200}, in pieces: {pieces!r:.200}"
+    if isinstance(whole, UnusableFile):
+        raise whole
+    assert whole == pieces
+    expected = _of_zipfile(content)
+    assert expected is None or whole in expected, "zipfile reads something else"
+
+
+_ZIPFILE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError)
+
+
+def _of_zipfile(content: bytes) -> list[bytes] | None:
+    """Every METADATA that zipfile gives, whichever folder it is in; None where another member's name stops it."""
+    found = []
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, UnicodeDecodeError):
+        return None
+    with archive:
+        for name in archive.namelist():
+            if name.endswith(".dist-info/METADATA"):
+                with contextlib.suppress(*_ZIPFILE):
+                    found.append(archive.read(name))
+    return found
+
+
+def _in_pieces(content: bytes) -> bytes:
+    sparse = Sparse(len(content))
+    for _ in range(64):
+        try:
+            return read_metadata(sparse, WHEEL)
+        except MissingSpanError as missing:
+            start, end = missing.start, min(missing.end, len(content))
+            assert 0 <= start < end
+            sparse.add(start, content[start:end])
+    raise AssertionError("it asks for ever more pieces")
+
+
+def _metadata_or_refusal(read: Callable[[], bytes]) -> bytes | UnusableFile:
+    try:
+        return read()
+    except UnusableFile as refusal:
+        return refusal
+
+
+def archive(ending: str, content: bytes) -> None:
+    """A source archive, given unpacked where it is a tar."""
+    path = _folder() / f"archive{ending}"
+    path.write_bytes(gzip.compress(content, 1, mtime=0) if ending == ".tar.gz" else content)
+    release = Release(f"demo-1.0{ending}", DEMO, "1.0")
+    found = read_archive(path, release, FILE.url)
+    if found.archive.metadata is not None:
+        assert canonicalize_name(found.archive.metadata.name) == DEMO
+        for line in found.archive.metadata.requires_dist:
+            text.requirement(line)
+    for name, member in found.texts.items():
+        assert ".." not in name.split("/")
+        requirements_file(member)
+
+
+def project(content: bytes) -> None:
+    """pyproject.toml of a source archive or a commit."""
+    found = pyproject.read(content, Release("demo-1.0.tar.gz", DEMO, "1.0"))
+    for line in found.metadata.requires_dist if found.metadata else ():
+        marker = text.requirement(line).marker
+        assert marker is None or isinstance(marker, Marker)
+
+
+def names(content: bytes) -> None:
+    """File names, a line each: what `packaging` reads is read alike, or not at all."""
+    for line in content.decode("utf-8", "replace").split("\n"):
+        if not is_readable(line):
+            continue
+        parts = wheel_parts(line)
+        try:
+            name, version, _, tags = parse_wheel_filename(line)
+        except (InvalidWheelFilename, ValueError):
+            continue
+        if parts is not None and "-" not in parts.platform:
+            assert (text.name(parts.distribution), text.version(parts.version)) == (name, version)
+            ours = product(parts.python.split("."), parts.abi.split("."), parts.platform.split("."))
+            assert {"-".join(one).lower() for one in ours} == set(map(str, tags))
+        with contextlib.suppress(UnusableFile):
+            found = release_of(File(line), {name}.__contains__)
+            assert (found.project, text.version(found.version)) == (name, version)
+
+
+def headers(content: bytes) -> None:
+    """Header fields of which a number or a moment is read, a line each."""
+    for line in content.decode("latin-1").splitlines():
+        assert 0.0 <= _retry_after(line) <= 20.0
+
+
+def addresses(content: bytes) -> None:
+    """Addresses of indexes, and direct references, a line each."""
+    for line in content.decode("utf-8", "replace").splitlines():
+        with contextlib.suppress(InputError):
+            root = read_root(line, "own")
+            assert "@" not in root.url.partition("://")[2].partition("/")[0]
+            assert root.url.startswith(("https://", "http://"))
+        with contextlib.suppress(ValueError):
+            direct = Direct.parse(line)
+            assert direct.url.isprintable()
+            assert ".." not in direct.subdirectory.split("/")
+            assert not direct.revision.startswith("-")
+
+
+# --- what is in files of this machine
+
+
+_SHAPES: dict[str, type[Any]] = {
+    "stack": schema.StackFile,
+    "facts": schema.FactFile,
+    "indexes": schema.IndexesFile,
+    "systems": schema.SystemsFile,
+}
+
+
+def toml(kind: str, content: bytes) -> None:
+    """One of the files of `matrices/`, the others as they ship."""
+    name = f"matrices/{kind}.toml" if kind in ("indexes", "systems") else f"matrices/{kind}s/demo.toml"
+    try:
+        read = read_text(content.decode().replace("\r\n", "\n"), _SHAPES[kind], name)
+    except UnicodeDecodeError:
+        raise InputError(f"`{name}` is not UTF-8") from None  # as `document` has it
+    problems = compile_problems(_inputs(kind, read))
+    assert problems
+    for problem in problems:
+        for fact in problem.facts:
+            assert fact.where.startswith(name)
+        for one in ("torch", "demo"):
+            problem.indexes.binding(NormalizedName(one), problem.target.platform)
+        assert problem.target.tags
+        assert "/" not in problem.target.name
+        assert problem.target.name not in ("", ".", "..")
+
+
+@cache
+def _plain_stack() -> Document[schema.StackFile]:
+    content = (CORPUS / "stack" / "plain.toml").read_text()
+    return read_text(content, schema.StackFile, "matrices/stacks/plain.toml")
+
+
+def _inputs(kind: str, read: Document[Any]) -> Inputs:
+    if kind == "stack":
+        return Inputs(read, (), None, None)
+    made = Inputs(_plain_stack(), (), None, None)
+    return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
+
+
+def versions(content: bytes) -> None:
+    """Versions of CANN and HDK and what is asked of them, a line each: one order, and a text means one version."""
+    read = []
+    for line in content.decode("utf-8", "replace").split("\n")[:40]:
+        with contextlib.suppress(ValueError):
+            read.append(SystemVersion.parse(line))
+        with contextlib.suppress(ValueError):
+            need = ComponentRequirement.parse(line)
+            if need is not None:
+                assert ComponentRequirement.parse(str(need)) == need
+                for value in read if need.component in ("cann", "hdk") else ():
+                    need.allows(value)
+    for one in read:
+        assert SystemVersion.parse(str(one)) == one
+        assert hash(SystemVersion.parse(str(one))) == hash(one)
+        for other in read:
+            assert (one < other) + (one == other) + (one > other) == 1
+            assert (one == other) == (not one < other and not other < one)
+            assert not (one.before(other) and other.before(one))
+            assert one != other or hash(one) == hash(other)
+    ordered = sorted(read)
+    assert all(not later < earlier for earlier, later in pairwise(ordered))
+
+
+def lock(content: bytes) -> None:
+    """lock.toml: what is read can be written again, and everything that is made of it is harmless to look at."""
+    place = _folder() / "lock"
+    place.mkdir(exist_ok=True)
+    (place / lock_file.NAME).write_bytes(content)
+    found = lock_file.read(place)
+    assert found is not None
+    written = lock_file.dump(found)
+    (place / lock_file.NAME).write_text(written, encoding="utf-8")
+    assert lock_file.read(place) == found
+    assert lock_file.dump(found) == written
+    for name, rendered in render(found).items():
+        assert not name.startswith("/")
+        assert ".." not in name.split("/")
+        odd = {char for char in rendered if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp")} - {"\n", "\t"}
+        assert not odd, f"{name} has {odd!r}"
+
+
+def manifest(content: bytes) -> None:
+    """bundle.json and conflict.json."""
+    place = _folder() / "bundle"
+    place.mkdir(exist_ok=True)
+    (place / "conflict.json").write_bytes(content)
+    assert all(isinstance(one, str) for one in folder.reported(place))
+    (place / bundle.MANIFEST).write_bytes(content)
+    found = bundle.read(place)
+    assert found is not None
+    for row in bundle.rows_of(found):
+        assert (place / row.path).resolve().is_relative_to(place.resolve())
+    bundle.faults(place, found)
+    bundle.left_over(place, found, ())
+
+
+def pip_config(content: bytes) -> None:
+    """pip.conf: the options that pip itself reads there."""
+    from pip._internal.exceptions import ConfigurationError
+
+    path = _folder() / "pip.conf"
+    path.write_bytes(content)
+    found = read_pip_config({"PIP_CONFIG_FILE": str(path), "HOME": str(_folder()), "XDG_CONFIG_DIRS": "/nowhere"})
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read(path, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError, ConfigurationError) as error:
+        raise AssertionError("pip cannot read it") from error
+    assert 1.0 <= found.timeout <= 600.0
+    assert isinstance(found.index_url, str)
+
+
+# --- what the program wrote itself, or another version of it
+
+
+def cache_entry(content: bytes) -> None:
+    """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
+    place = _folder() / "cache"
+    store = Cache(place, _no_warning)
+    stored = Stored(store, Meter())
+    for kind in ("metadata", "archive"):
+        store.put(kind, SHA, content)
+    store.put("member", f"{SHA}/requirements.txt", content)
+    store.put("hash", FILE.url, content)
+    store.put("needed", "demo/here", content)
+    with contextlib.suppress(UnusableFile, WrongRelease):
+        found = stored.metadata(FILE, WHEEL)
+        assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
+    with contextlib.suppress(UnusableFile):
+        stored.archive(FILE)
+    assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
+    stored.hashed(FILE)
+    assert all(isinstance(name, str) for name in Needed(store, "demo/here").names)
+    shelf = Shelf(_INDEXES, "linux-aarch64", store, lambda: "https://index.example/simple/", Meter())
+    root = read_root("https://index.example/simple/", "pypi")
+    store.put("page", "\0".join(("2", root.url, root.user, DEMO)), content)
+    with contextlib.suppress(IndexFailure):
+        shelf.lookup(DEMO)
+    shelf.keep(root, DEMO, Record(root.page(DEMO), "", "", "key"))
+    store.put("parsed", "key", content)
+    store.put("files", "key", content)
+    with contextlib.suppress(IndexFailure):
+        for found_page in shelf.lookup(DEMO).pages:
+            for files in found_page.releases.values():
+                assert all(isinstance(file, File) for file in files)
+
+
+_INDEXES = Indexes(indexes={}, bindings=(Binding(packages=("*",), indexes=("pypi",)),))
+
+
+def raw_entry(content: bytes) -> None:
+    """The very file of an entry, damaged: absent, or what was put. The first line is the damage, the rest the file."""
+    store = Cache(_folder() / "raw", _no_warning)
+    store.put("page", "key", b"a page of some length, as it was put")
+    (path,) = (_folder() / "raw").glob("v*/page/*/*")
+    path.write_bytes(content)
+    assert store.get("page", "key") in (None, b"a page of some length, as it was put")
+    store.put("page", "key", b"anew")
+    assert store.get("page", "key") == b"anew"
+
+
+def snapshot(content: bytes) -> None:
+    """A snapshot with a right digest over a wrong content, looked through to the last file."""
+    packed = lzma.compress(content, format=lzma.FORMAT_XZ, check=lzma.CHECK_NONE, preset=0)
+    payload = len(packed).to_bytes(4, "big") + packed + hashlib.sha256(b"1").digest() * 3
+    _read_snapshot(b"ascend-lock snapshot 1\n" + hashlib.sha256(payload).digest() + payload)
+
+
+def snapshot_bytes(content: bytes) -> None:
+    """The bytes of a snapshot's file."""
+    _read_snapshot(content)
+
+
+def _read_snapshot(content: bytes) -> None:
+    path = _folder() / "demo.snapshot"
+    path.write_bytes(content)
+    found = snapshot_file.read(path)
+    catalog = SnapshotCatalog(found, "linux-aarch64")
+    for name in [*found.lookups][:20]:
+        with contextlib.suppress(IndexFailure):
+            for one in catalog.lookup(name).pages:
+                for files in one.releases.values():
+                    for file in files:
+                        assert isinstance(file.filename, str)
+                        assert _is_sha256(file.sha256)
+                        with contextlib.suppress(IndexFailure, UnusableFile):
+                            catalog.metadata(file)
+                        with contextlib.suppress(IndexFailure, UnusableFile):
+                            catalog.sha256(file)
+    for answers in (found.metadata, found.archives, found.members):
+        for key in [*answers][:20]:  # type: ignore[attr-defined]
+            answers[key]  # type: ignore[index]
+
+
+def _no_warning(message: str) -> None:
+    raise AssertionError(message)
+
+
+@cache
+def _folder() -> Path:
+    """A folder of this process."""
+    folder = tempfile.TemporaryDirectory(prefix="ascend-lock-fuzz-")
+    _KEPT.append(folder)
+    return Path(folder.name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []  # goes with the process
+CORPUS = Path(__file__).with_name("corpus")
+
+_FILE = (UnusableFile, IndexFailure)
+TARGETS = (
+    Target("page", page, (IndexFailure,), tokens.PAGE),
+    Target("metadata", core_metadata, _FILE, tokens.METADATA),
+    Target("wheel", wheel, _FILE, tokens.ZIP),
+    Target("tar", partial(archive, ".tar.gz"), _FILE, tokens.TAR),
+    Target("zip", partial(archive, ".zip"), _FILE, tokens.ZIP),
+    Target("pyproject", project, _FILE, tokens.PROJECT),
+    Target("names", names, (), tokens.NAMES),
+    Target("headers", headers, (), tokens.HEADERS),
+    Target("addresses", addresses, (), tokens.ADDRESSES),
+    *(Target(kind, partial(toml, kind), (InputError,), tokens.TOML) for kind in _SHAPES),
+    Target("versions", versions, (), tokens.VERSIONS),
+    Target("lock", lock, (InputError,), tokens.LOCK),
+    Target("manifest", manifest, (InputError,), tokens.MANIFEST),
+    Target("pip-config", pip_config, (InputError,), tokens.CONFIG),
+    Target("cache", cache_entry, (), tokens.PACK),
+    Target("raw-entry", raw_entry, (), ()),
+    Target("snapshot", snapshot, (InputError,), tokens.PACK),
+    Target("snapshot-bytes", snapshot_bytes, (InputError,), tokens.SNAPSHOT),
+)
+
+
+def by_name(name: str) -> Target:
+    """The target of that name."""
+    return next(target for target in TARGETS if target.name == name)

@@ -1,0 +1,45 @@
+"""Every reader of foreign bytes on its corpus and some mutations; `make fuzz MINUTES=…` does the same for long."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.hunt import corpus, hunt, verdict
+from tests.fuzz.targets import CORPUS, TARGETS, Target
+
+_MUTATIONS = 60
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_no_bytes_bring_a_traceback_or_a_wrong_answer(target: Target) -> None:
+    score = hunt(target, seed=20261120, number=_MUTATIONS)
+    assert score.found == {}
+    assert score.inputs == len(corpus(target)) + _MUTATIONS
+
+
+def test_every_corpus_has_its_reader() -> None:
+    assert {path.name for path in CORPUS.iterdir()} == {target.name for target in TARGETS}
+
+
+def _brittle(content: bytes) -> None:
+    if content.startswith(b"refuse"):
+        raise ValueError("refused")
+    assert b"needle" not in content
+
+
+BRITTLE = Target("raw-entry", _brittle, (ValueError,), (b"a needle in hay",))
+
+
+def test_what_breaks_a_reader_is_found_and_made_small() -> None:
+    score = hunt(BRITTLE, seed=1, number=200)
+    assert list(score.found.values()) == [b"needle"]
+    assert verdict(BRITTLE, b"refuse") == (True, "")
+    assert verdict(BRITTLE, b"hay") == (False, "")
+
+
+def test_a_reader_that_takes_too_long_is_found() -> None:
+    def forever(_: bytes) -> None:
+        while True:
+            pass
+
+    assert verdict(Target("raw-entry", forever, ()), b"", seconds=0.05) == (False, "TooSlowError at ")

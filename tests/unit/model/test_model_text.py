@@ -1,0 +1,36 @@
+"""Texts that are no versions, specifiers or requirements, however they are not."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.requirements import InvalidRequirement
+
+from resolver.model import text
+
+LONG = "9" * 5000  # `int` raises ValueError from 4,301 digits on
+
+
+@pytest.mark.parametrize("spelled", ["", "x", "1..2", f"1.{LONG}", f"{LONG}!1", "1" + ".0" * 9000])
+def test_no_version(spelled: str) -> None:
+    assert text.version(spelled) is None
+
+
+@pytest.mark.parametrize("spelled", ["=>1", f">=1.{LONG}", ",".join(f">{n}" for n in range(9000))])
+def test_no_specifiers(spelled: str) -> None:
+    assert text.specifiers(spelled) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["", "a b", f"a>={LONG}", f"a; python_version > '3.{LONG}'", "a; " + "(" * 51 + "os_name == ''" + ")" * 51]
+)
+def test_no_requirement(line: str) -> None:
+    with pytest.raises(InvalidRequirement):
+        text.requirement(line)
+
+
+def test_what_honest_texts_have_is_read() -> None:
+    assert str(text.version("20260101.123456789012345678901234567890")) == "20260101.123456789012345678901234567890"
+    marker = " or ".join(f"(python_version == '3.{n}' and (os_name == 'nt'))" for n in range(60))
+    assert text.requirement(f"a; {marker}").name == "a"
+    nested = "(" * 50 + "os_name == 'nt'" + ")" * 50
+    assert text.requirement(f"a; {nested}").name == "a"
