@@ -42,7 +42,7 @@ _TAGS = re.compile(
 )
 _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
 LONGEST_REASON = 500  # characters of what was yanked; a lock repeats it
-_MOST_TAGS = 500_000  # the longest pages of the public indexes have some 30,000 links
+_MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
 
 
 class HtmlError(Exception):

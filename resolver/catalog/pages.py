@@ -21,7 +21,7 @@ from resolver.errors import IndexFailure, Unreachable
 from resolver.model.index import Binding
 from resolver.model.release import Page
 
-_PAGE_LIMIT: Final = 64 << 20
+_PAGE_LIMIT: Final = 32 << 20
 
 
 class Pages:

@@ -27,6 +27,7 @@ from resolver.profile import counts
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
+_LARGEST = 1 << 60  # bytes: a size beyond it is none
 _JSON_TYPES = ("application/vnd.pypi.simple.v1+json", "application/json", "application/vnd.pypi.simple.latest+json")
 
 
@@ -57,7 +58,7 @@ class _Project(msgspec.Struct, rename="kebab"):
     project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
 
-_MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
+_MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 
@@ -206,7 +207,7 @@ def _json_file(file: _File, base: Base) -> File:
         file.filename,
         url,
         read_sha256(file.hashes.sha256),
-        file.size if file.size is not None and file.size >= 0 else None,
+        file.size if file.size is not None and 0 <= file.size <= _LARGEST else None,
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),
         file.upload_time or "",

@@ -16,6 +16,7 @@ from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
 from resolver.lock import build as lock_build
@@ -34,6 +35,8 @@ from resolver.render.files import render
 from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
+
+_TIMES = 20  # that a stack is locked anew because another run was faster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
     """The targets of a stack, and what is there of each. Raises ResolverError."""
     inputs = load(stack, order.matrices)
     jobs = []
-    problems = _chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
+    problems = chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
     for problem in with_sources(problems, offline=offline, progress=progress):
         folder = order.locks / problem.stack.name / problem.target.name
         previous = _previous(folder, upgrade=order.wishes.upgrade)
@@ -97,18 +100,26 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
     return jobs
 
 
-def _chosen(problems: Sequence[Problem], targets: frozenset[str]) -> Sequence[Problem]:
-    """Those of the named targets, which the stack must have."""
-    known = [problem.target.name for problem in problems]
-    for unknown in sorted(targets.difference(known)):
-        raise InputError(
-            f"{problems[0].stack.name} has no target `{unknown}`", hint=f"its targets are {', '.join(known)}"
-        )
-    return [problem for problem in problems if not targets or problem.target.name in targets]
-
-
 def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
-    """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports."""
+    """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
+
+    A lock that another run wrote meanwhile is the one before: what it decided is kept as far as it holds, or an
+    upgrade would be undone by whoever began before it and ended after it.
+    """
+    for _ in range(_TIMES):
+        try:
+            return _write(_locked(jobs, order, catalogs, progress, page), order)
+        except _OvertakenError:
+            upgrade = order.wishes.upgrade
+            jobs = [replace(job, previous=_previous(job.folder, upgrade=upgrade)) for job in jobs]
+    raise InputError(
+        "other runs keep changing the lock; what they wrote is untouched",
+        where=str(jobs[0].folder.parent),
+        hint="wait for their end and run it again",
+    )
+
+
+def _locked(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
     outcomes = []
     for job in jobs:
         problem = job.problem
@@ -119,7 +130,7 @@ def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: 
         outcomes.append(
             Outcome(stack=problem.stack.name, target=problem.target.name, job=job, found=found, seconds=seconds)
         )
-    return _write(outcomes, order.language)
+    return outcomes
 
 
 def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Failure:
@@ -133,6 +144,10 @@ def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Fail
 def _previous(folder: Path, *, upgrade: bool) -> Lock | None:
     """The lock before; one that cannot be read is an error unless nothing of it is to be kept."""
     lock_folder.tidy(folder)
+    return _read(folder, upgrade=upgrade)
+
+
+def _read(folder: Path, *, upgrade: bool) -> Lock | None:
     try:
         return lock_file.read(folder)
     except InputError:
@@ -179,7 +194,12 @@ def _told(answer: Resolution | Conflict) -> Resolution | str:
     return "; ".join(explanation_sentence(statement, "en") for statement in answer.statements)
 
 
-def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
+class _OvertakenError(Exception):
+    """Another run wrote a lock since this one read it."""
+
+
+def _write(outcomes: Sequence[Outcome], order: Order) -> list[Outcome]:
+    before: dict[Path, Lock | None] = {}
     changed: dict[Path, dict[str, str]] = {}
     reports: list[tuple[Path, Explanation]] = []
     for outcome in outcomes:
@@ -189,6 +209,7 @@ def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
         match outcome.found:
             case Lock() as lock:
                 texts = render(lock)
+                before[folder] = outcome.job.previous
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts
             case Explanation() as explanation:
@@ -196,6 +217,12 @@ def _write(outcomes: Sequence[Outcome], language: Language) -> list[Outcome]:
     if reports:
         from resolver.cli.explaining import write_reports
 
-        write_reports(reports, language)
-    lock_folder.replace(changed)
+        write_reports(reports, order.language)
+
+    def require_the_same(folder: Path) -> None:
+        now = _read(folder, upgrade=order.wishes.upgrade)
+        if now != before[folder] and not lock_folder.current(changed[folder], folder):
+            raise _OvertakenError
+
+    lock_folder.replace(changed, require_the_same)
     return [replace(outcome, written=outcome.job is not None and outcome.job.folder in changed) for outcome in outcomes]

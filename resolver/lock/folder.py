@@ -16,7 +16,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from resolver.errors import InputError
@@ -30,11 +30,11 @@ _REPORT = ("conflict.md", "conflict.html", "conflict.json")
 
 
 @counts("writing")
-def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
+def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path], None] = lambda _: None) -> None:
     """Make each folder hold its files (relative path -> text); files of other names in it stay.
 
-    Everything is written before the first folder is exchanged. Raises
-    InputError where the disk refuses, with all folders as they were.
+    `require` is called for each folder when no other run can write it any more, and may raise. Everything is written
+    before the first folder is exchanged. Raises InputError where the disk refuses, with all folders as they were.
     """
     folder = Path()
     with contextlib.ExitStack() as stack:
@@ -44,6 +44,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]]) -> None:
                 stack.enter_context(_alone(parent))
             for folder, files in folders.items():
                 _recover(folder)
+                require(folder)
                 fresh = _fresh(folder)
                 stack.callback(shutil.rmtree, fresh, ignore_errors=True)
                 _fill(fresh, files)

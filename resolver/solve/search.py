@@ -1,8 +1,8 @@
 """The search: resolvelib's algorithm with its provider, at a cost that grows with what changes in a round.
 
-resolvelib copies all that is known in each round, and looks through all of it again: a hundred projects do not notice,
-three thousand take minutes and a gigabyte. Here there is one picture of what is known, with a trail by which a state
-is left again, and a heap of what is undecided. Which decisions are taken, in which order, and what is gone back
+resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
+notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
+a state is left again, and a heap of what is undecided. Which decisions are taken, in which order, and what is gone back
 to after a conflict is as it is there (tests/property/test_search_laws.py holds one against the other).
 """
 

@@ -1,6 +1,7 @@
 """Faults by hand.
 
-    make faults                          200 kills each of a lock, a bundle, an install; as many disks that are full
+    make faults                          200 kills each of a lock, a bundle, an install; as many
+                                         full disks; 1,000 locks in a row in one process
     make faults N=20                     fewer
     python -m tests.faults 200 --kind lock --seed 7
 
@@ -18,17 +19,18 @@ from pathlib import Path
 
 from tests.faults.kills import KINDS
 from tests.faults.room import fill_disks
+from tests.faults.row import lock_in_a_row
 
 
 def main(arguments: Sequence[str]) -> int:
     """Try what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=200, help="how many kills of each kind")
-    parser.add_argument("--kind", choices=[*KINDS, "disk"], help="only this")
+    parser.add_argument("--kind", choices=[*KINDS, "disk", "row"], help="only this")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     status = 0
-    for kind, tried in {**KINDS, "disk": fill_disks}.items():
+    for kind, tried in {**KINDS, "disk": fill_disks, "row": lock_in_a_row}.items():
         if options.kind not in (None, kind):
             continue
         began = time.monotonic()

@@ -20,8 +20,9 @@ import pytest
 from resolver.catalog.scratch import Scratch, sweep
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks
+from tests.faults.row import lock_often
 from tests.functional.workspace import Workspace, tree
-from tests.loopback import LoopbackIndex
+from tests.loopback import LoopbackIndex, delayed
 from tests.repositories import Repository
 
 DAMAGED = "warning: A page in the cache is damaged. It was thrown away, and pages are read anew.\n"
@@ -68,6 +69,34 @@ def test_the_downloads_of_a_killed_run_are_removed_and_those_of_a_living_one_sta
         sweep(tmp_path)
         assert [ours] == list(tmp_path.iterdir())
     assert list(tmp_path.iterdir()) == []
+
+
+# --- several at once
+
+
+@pytest.mark.parametrize("many", [2, 10])
+def test_an_upgrade_is_not_undone_by_locks_that_run_at_the_same_time(
+    workspace: Workspace, index: LoopbackIndex, many: int
+) -> None:
+    """One after the other, in whatever order, they would all end at the upgrade's lock."""
+    index.add_wheel("demo", "1.0", requires=["base"])
+    index.add_wheel("base", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    for name in ("demo", "base"):
+        index.add_wheel(name, "2.0", requires=["base"] if name == "demo" else ())
+    workspace.facts("demo", '[[warns]]\ntext = "a fact that came, so every run has a lock to write"\nreason = "r"\n')
+    index.fault("/simple/*", delayed(0.3))
+    plain = [workspace.start("lock", "demo") for _ in range(many)]
+    upgrade = workspace.start("lock", "demo", "--upgrade")
+    runs = [workspace.finish(process) for process in (*plain, upgrade)]
+    assert [run.status for run in runs] == [0] * (many + 1), runs
+    assert workspace.pins() == {"base": "2.0", "demo": "2.0"}
+    assert workspace.run("check").status == 0
+    before = tree(workspace.locks)
+    workspace.locked("--offline")
+    assert tree(workspace.locks) == before
+    assert list(workspace.cache.glob("v1/unfinished/*")) == []
 
 
 # --- a cache that is damaged
@@ -241,3 +270,13 @@ requires = ["tool"]
 name = "verl"
 version = "0.6"
 """
+
+
+# --- many in a row
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
+def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(tmp_path: Path) -> None:
+    """`make faults` does a thousand and looks at memory, too."""
+    held = lock_often(tmp_path / "work", 30, every=6)
+    assert {(one.descriptors - held[0].descriptors, one.threads, one.temporary) for one in held} == {(0, 2, 0)}, held

@@ -192,7 +192,7 @@ def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, ind
     assert run.status == 2
 
 
-@pytest.mark.parametrize("stack", ["verl-qwen3.5", "verl-one-step-off", "mindspeed-rl"])
+@pytest.mark.parametrize("stack", ["verl-qwen3.5", "verl-one-step-off", "mindspeed-rl", "verl-sglang"])
 def test_the_committed_script_is_clean(stack: str) -> None:
     (script,) = (REPOSITORY / "locks" / stack).glob("*-aarch64-*/install.sh")
     subprocess.run(["bash", "-n", str(script)], check=True)

@@ -111,9 +111,9 @@ PAGES = [
         3,
         unreachable("It sends less than 100 bytes a second", 1),
     ),
-    Attack("a page without end", answer(DEMO, body(b" " * (64 * MIB + 1))), 3, too_long(64)),
+    Attack("a page without end", answer(DEMO, body(b" " * (32 * MIB + 1))), 3, too_long(32)),
     Attack(
-        "a page that unpacks to 1 GiB", answer(DEMO, body(bomb(1024), **{"Content-Encoding": "gzip"})), 3, too_long(64)
+        "a page that unpacks to 1 GiB", answer(DEMO, body(bomb(1024), **{"Content-Encoding": "gzip"})), 3, too_long(32)
     ),
     Attack(
         "a page that is packed 51 times",
@@ -134,16 +134,16 @@ PAGES = [
         unusable("It is neither JSON nor HTML."),
     ),
     Attack(
-        "a page of 1,500,000 objects",
-        answer(DEMO, body(page_body(x=[{}] * 1_500_000))),
+        "a page of 600,000 objects",
+        answer(DEMO, body(page_body(x=[{}] * 600_000))),
         3,
-        unusable("It has more than 1500000 objects."),
+        unusable("It has more than 600000 objects."),
     ),
     Attack(
-        "a page of 500,001 links",
-        answer(DEMO, body(b"<a >" * 500_001, "text/html")),
+        "a page of 200,001 links",
+        answer(DEMO, body(b"<a >" * 200_001, "text/html")),
         3,
-        unusable("It has more than 500000 links."),
+        unusable("It has more than 200000 links."),
     ),
     Attack(
         "200 with a page of an error",

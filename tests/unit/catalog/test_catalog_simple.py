@@ -168,8 +168,8 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
             JSON,
             "It is not a JSON page of PEP 691: its values are nested too deeply.",
         ),
-        ('{"files": [' + "{" * 1_500_001, JSON, "It has more than 1500000 objects."),
-        ("<a >" * 500_001, "text/html", "It has more than 500000 links."),
+        ('{"files": [' + "{" * 600_001, JSON, "It has more than 600000 objects."),
+        ("<a >" * 200_001, "text/html", "It has more than 200000 links."),
         (
             page(),
             "application/vnd.pypi.simple.v2+json",

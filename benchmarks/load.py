@@ -1,0 +1,93 @@
+"""verl-qwen3.5 from an index that is slow and fails: every answer after 300 ms, one in fifty of them an error.
+
+    .venv/bin/python benchmarks/load.py [--rounds 3]
+
+The index is that of the stack's snapshot, on 127.0.0.1; the cache is empty but for what source archives say, which
+a snapshot does not hold as files. Every lock is held against the committed one, byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from resolver.catalog import snapshot_file
+from resolver.catalog.cache import Cache
+from resolver.catalog.snapshot import Snapshot, seed_cache
+from tests.functional.test_flagship import COMMITTED, STACK, lock, without_history
+from tests.functional.workspace import REPOSITORY, Workspace
+from tests.loopback import Fault, LoopbackIndex, Response, delayed, reset, status
+
+SECONDS = 0.3
+SHARE = 0.02
+
+
+class Errors:
+    """A fault that strikes a share of the answers: a 503, a connection that is reset at once or in the body."""
+
+    def __init__(self, seed: int, share: float) -> None:
+        self._draw = random.Random(seed)
+        self._share = share
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def __call__(self, response: Response) -> Response:
+        with self._lock:
+            if self._draw.random() >= self._share:
+                return response
+            self.count += 1
+            kinds: tuple[Fault, ...] = (status(503), reset(0), reset(len(response.body) // 2))
+            return self._draw.choice(kinds)(response)
+
+
+def measured(snapshot: Snapshot, archives: Path, folder: Path, seconds: float, errors: Errors) -> tuple[float, int]:
+    """The seconds of a lock, and how many requests it took."""
+    with LoopbackIndex(snapshot) as index:
+        workspace = Workspace(folder, index.url)
+        shutil.copytree(archives, workspace.cache)
+        if seconds:
+            index.fault("*", delayed(seconds))
+        index.fault("*", errors)
+        began = time.monotonic()
+        run = lock(workspace)
+        spent = time.monotonic() - began
+        assert run.status == 0, run
+        assert without_history(workspace.folder(STACK)) == without_history(COMMITTED), "another lock than the committed"
+        return spent, len(index.requests)
+
+
+def main() -> int:
+    """Measure each case so often, in turns."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    snapshot = snapshot_file.read(REPOSITORY / "snapshots" / f"{STACK}.snapshot")
+    cases = {"at once": (0.0, 0.0), "after 300 ms": (SECONDS, 0.0), "after 300 ms, 2 % errors": (SECONDS, SHARE)}
+    spent: dict[str, list[float]] = {case: [] for case in cases}
+    with tempfile.TemporaryDirectory(prefix="ascend-lock-load-") as base:
+        archives = Path(base) / "archives"
+        seed_cache(snapshot, Cache(archives, sys.exit))
+        for number in range(options.rounds):
+            for at, (case, (seconds, share)) in enumerate(cases.items()):
+                errors = Errors(number, share)
+                found, requests = measured(snapshot, archives, Path(base) / f"{number}-{at}", seconds, errors)
+                spent[case].append(found)
+                print(f"{case:<26} {found:6.2f} s  {requests} requests, {errors.count} errors", flush=True)
+    for case, times in spent.items():
+        print(f"{case:<26} median {statistics.median(times):6.2f} s ({min(times):.2f} to {max(times):.2f})")
+    ratio = statistics.median(spent["after 300 ms, 2 % errors"]) / statistics.median(spent["after 300 ms"])
+    print(f"with errors it takes {ratio:.2f} times as long; at most 3 is wanted")
+    return 0 if ratio <= 3 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Locks in a row in one process: what each of them leaves open, running, on the disk and in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import os
+import resource
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+from resolver.cli.lock import command
+from tests.faults.kills import Score
+from tests.functional.workspace import Workspace, tree
+from tests.loopback import LoopbackIndex
+
+_GROWTH = 1.05  # what a peak may grow by in nine tenths of all runs
+_OF_THE_SERVER = 1  # thread that waits for connections
+
+
+class Held(NamedTuple):
+    """What the process holds: file descriptors, threads, temporary files, and the most memory it ever had (KiB)."""
+
+    descriptors: int
+    threads: int
+    temporary: int
+    peak: int
+
+
+def lock_often(root: Path, number: int, every: int) -> list[Held]:
+    """Lock so often, with new pages, from the cache and with a failure in turns; what is held after each `every`."""
+    found = []
+    with LoopbackIndex() as index:
+        workspace = Workspace(root, index.url)
+        index.add_wheel("base", "1.0", metadata_sidecar=False)
+        index.add_wheel("setuptools", "80.0")
+        index.add_archive("source", "1.0")
+        workspace.stack("demo", "source")
+        with _inside(workspace):
+            for at in range(1, number + 1):
+                index.clear()  # its log would be what grows
+                match at % 4:
+                    case 1:  # a release that was not there, in a page that changed
+                        index.add_wheel("demo", f"1.{at // 4 % 10}", requires=["base"])
+                        _lock("demo", "--upgrade")
+                    case 2:
+                        _lock("demo", "--offline")
+                    case 3:  # an archive is downloaded again
+                        workspace.forget()
+                        _lock("demo")
+                    case _:
+                        with contextlib.suppress(Exception):
+                            _lock("nosuch")
+                if at % every == 0:
+                    gc.collect()
+                    found.append(_held(workspace))
+    return found
+
+
+def lock_in_a_row(root: Path, number: int, _seed: int) -> Score:
+    """Lock five times so often. From the first fifth on nothing more is held, and no memory but a little is taken."""
+    total = 5 * number
+    held = lock_often(root, total, max(total // 10, 4))
+    settled = held[1:]
+    assert len({one[:3] for one in settled}) == 1, held
+    assert settled[-1].peak <= settled[0].peak * _GROWTH, held
+    print(f"memory after each tenth: {', '.join(f'{one.peak / 1024:.1f}' for one in held)} MiB", flush=True)
+    return Score(ended=total, moments=total)
+
+
+def _lock(stack: str, *arguments: str) -> None:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        status = command.main(args=[stack, *arguments], standalone_mode=False)
+    assert status == 0, (stack, arguments)
+
+
+def _held(workspace: Workspace) -> Held:
+    """What is there when the server, which is in this process, has let go of the last run's connections as well."""
+    deadline = time.monotonic() + 10
+    while threading.active_count() > _OF_THE_SERVER + 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return Held(
+        descriptors=sum(1 for _ in Path("/proc/self/fd").iterdir()),
+        threads=threading.active_count(),
+        temporary=len(tree(workspace.temporary)),
+        peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    )
+
+
+@contextlib.contextmanager
+def _inside(workspace: Workspace) -> Iterator[None]:
+    """The workspace's folder and variables as those of this process."""
+    environ: Mapping[str, str] = workspace.environment()
+    before = Path.cwd()
+    with patch.dict(os.environ, environ, clear=True), patch.object(tempfile, "tempdir", str(workspace.temporary)):
+        os.chdir(workspace.root)
+        try:
+            yield
+        finally:
+            os.chdir(before)
