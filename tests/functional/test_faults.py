@@ -71,6 +71,16 @@ def test_the_downloads_of_a_killed_run_are_removed_and_those_of_a_living_one_sta
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_killed_run_left_of_another_target_goes_too(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    left = workspace.locks / "demo" / ".gone.new"
+    left.mkdir(parents=True)
+    (left / "lock.toml").write_text("format = 1\n")
+    workspace.locked()
+    assert [path.name for path in (workspace.locks / "demo").iterdir()] == ["there"]
+
+
 # --- several at once
 
 
