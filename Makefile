@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 LOCK   := $(BIN)/ascend-lock
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
+UPSTREAM ?=
 STACK   ?=
 TARGET  ?=
 DIR     ?=
@@ -18,7 +19,7 @@ MINUTES ?=
 N       ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle check-locks snapshot test test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain verify bundle check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
 help: ## say what there is to do
 	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
@@ -27,13 +28,13 @@ help: ## say what there is to do
 	@echo
 	@echo "For example: make lock STACK=verl-qwen3.5"
 
-lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
+lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [TARGET=…] [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
 ifeq ($(STACK),)
 	@echo "Which stack? make lock STACK=…"
 	@echo
 	@$(LOCK) stacks
 else
-	@$(LOCK) lock $(STACK) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
+	@$(LOCK) lock $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
 endif
 
 explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version]
@@ -55,8 +56,11 @@ else
 	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
-check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say
-	@$(LOCK) check $(STACK)
+check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name] [UPSTREAM=1: and their indexes]
+	@$(LOCK) check $(STACK) $(if $(UPSTREAM),--upstream) $(ARGS)
+
+facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts"]
+	@$(LOCK) facts check $(STACK) $(ARGS)
 
 snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
 	@$(LOCK) snapshot $(STACK)

@@ -23,7 +23,8 @@ from urllib.parse import urlsplit
 from zipfile import ZipFile
 
 import tomli
-from bench import BIN, HERE, PROJECT, index_address, load
+from bench import load
+from sides import BIN, HERE, PROJECT, index_address
 
 from resolver.catalog.pipconfig import read_pip_config
 

@@ -68,6 +68,10 @@ class IndexFailure(ResolverError):
     exit_status = 3
 
 
+class Unreachable(IndexFailure):
+    """An index did not answer, as opposed to answering something unusable."""
+
+
 class WrongRelease(IndexFailure):
     """A file's metadata names another release than the file's name does."""
 

@@ -22,6 +22,7 @@ import json
 import os
 import re
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -45,12 +46,13 @@ HTML = "application/vnd.pypi.simple.v1+html"
 
 @dataclass(frozen=True)
 class Request:
-    """One line of the log. `sent` is what the client asked with, names in lower case."""
+    """One line of the log. `sent` is what the client asked with, names in lower case; `host` whom it meant to ask."""
 
     method: str
     path: str
     status: int
     sent: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    host: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Response:
 
     `declared` is a Content-Length that is not the body's. After `reset_after`
     bytes of the body the connection is reset. `delay` is in seconds, and so is
-    `hold`, for which the connection stays open after the body.
+    `hold`, for which the connection stays open after the body, and `pause`,
+    which passes between any two bytes of it.
     """
 
     status: int
@@ -69,6 +72,7 @@ class Response:
     reset_after: int | None = None
     delay: float = 0.0
     hold: float = 0.0
+    pause: float = 0.0
 
 
 Fault = Callable[[Response], Response]
@@ -144,7 +148,8 @@ class LoopbackIndex:
     `pages` is the form of pages, "negotiate" going by the request's Accept.
     Without `ranges` a Range is ignored: 200 and the whole file. With `etags`
     answers carry one, and an If-None-Match that holds gives 304. `compress`
-    sends pages with gzip to whoever accepts it.
+    sends pages with gzip to whoever accepts it. With `tls` it is also a proxy
+    that speaks for every host, over TLS: an index anywhere, without a network.
     """
 
     def __init__(
@@ -155,11 +160,13 @@ class LoopbackIndex:
         ranges: bool = True,
         etags: bool = True,
         compress: bool = False,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.pages = pages
         self.ranges = ranges
         self.etags = etags
         self.compress = compress
+        self.tls = tls
         self.requests: list[Request] = []
         self._legacy: dict[tuple[str, str, str], bytes] = {}
         self._standings: dict[tuple[str, str], dict[str, str]] = {}
@@ -185,6 +192,11 @@ class LoopbackIndex:
         self._server.drop_connections()
         self._server.server_close()
         self._thread.join()
+
+    @property
+    def proxy(self) -> str:
+        """What HTTPS_PROXY would be given."""
+        return self._server.origin
 
     @property
     def url(self) -> str:
@@ -513,6 +525,17 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
         self._open.discard(request)
 
+    def secure(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
+        """The same connection with TLS."""
+        secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        self._open.add(secured)
+        return secured
+
+    def let_go(self, connection: socket.socket) -> None:
+        """Close one that was secured."""
+        self._open.discard(connection)
+        connection.close()
+
     def drop_connections(self) -> None:
         """End connections that a client keeps alive, so that their threads come to an end."""
         for connection in tuple(self._open):
@@ -528,6 +551,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1  # one packet for head and small bodies
     server: _Server
+    host = ""
 
     def do_GET(self) -> None:
         self._answer()
@@ -535,11 +559,33 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer()
 
+    def do_CONNECT(self) -> None:
+        context = self.server.index.tls
+        if context is None:
+            self.send_error(405)
+            return
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.flush()
+        self.host = self.path
+        self.connection = self.server.secure(self.connection, context)
+        self.connection.do_handshake()
+        self.rfile = self.connection.makefile("rb", self.rbufsize)
+        self.wfile = self.connection.makefile("wb", -1)
+        self.close_connection = False
+
+    def finish(self) -> None:
+        try:
+            super().finish()
+        finally:
+            if isinstance(self.connection, ssl.SSLSocket):
+                self.server.let_go(self.connection)
+
     def _answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
         sent = {name.lower(): value for name, value in self.headers.items()}
         response = self.server.index.answer(path, sent)
-        self.server.index.log(Request(self.command, path, response.status, sent))
+        self.server.index.log(Request(self.command, path, response.status, sent, self.host or sent.get("host", "")))
         if response.delay:
             self.server.closing.wait(response.delay)
         self.send_response(response.status)
@@ -555,12 +601,22 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             self._reset()
             return
+        if response.pause:
+            self._trickle(response)
+            return
         self.wfile.write(response.body)
         if response.hold:
             self.wfile.flush()
             self.server.closing.wait(response.hold)
         if response.declared is not None:
             self.close_connection = True
+
+    def _trickle(self, response: Response) -> None:
+        for byte in response.body:
+            self.wfile.write(bytes((byte,)))
+            self.wfile.flush()
+            if self.server.closing.wait(response.pause):
+                break
 
     def _reset(self) -> None:
         # With a linger of zero seconds, closing sends RST; the server's own way of closing would send FIN first.

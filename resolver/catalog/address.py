@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import NamedTuple
+import socket
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from resolver.errors import InputError
 
 _PORTS = {"https": 443, "http": 80}
+
+NOWHERE: Final = "\0"  # in place of an address that is none; never printable, so nothing is asked
 
 
 class Origin(NamedTuple):
@@ -52,6 +55,26 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_local(host: str) -> bool:
+    """Whether a host is this machine or its link, however that is written: where an index elsewhere must not lead.
+
+    Such are 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which tells secrets of the machine.
+    """
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name.partition("%")[0])
+    except ValueError:
+        try:
+            address = ipaddress.IPv4Address(socket.inet_aton(name))
+        except (OSError, UnicodeError):
+            return False
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return address.is_loopback or address.is_link_local or address.is_unspecified
 
 
 def is_allowed(where: Origin) -> bool:
@@ -105,16 +128,22 @@ class Base:
         self.url = without_credentials(url)
         parts = urlsplit(self.url)
         self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._scheme = parts.scheme
+        self._hosts = {parts.netloc: True}
+        self._local = is_local(parts.hostname or "")
 
     def resolve(self, href: str) -> str:
-        """The absolute address of a link without credentials; raises ValueError where it is malformed."""
+        """The absolute address of a link without credentials; raises ValueError where it must not lead there."""
         if href.startswith(("https://", "http://")):
             url = href
         elif href.startswith("/") and not href.startswith("//") and "/." not in href:
             url = self._origin + href
         else:
             url = urljoin(self.url, href)
-        if "[" in url:
-            urlsplit(url)  # raises where what is in brackets is no IPv6 address
+        host = url[url.find("://") + 3 :].partition("/")[0]
+        allowed = self._hosts.get(host)
+        if allowed is None:
+            # raises where what is in brackets is no IPv6 address
+            allowed = self._hosts[host] = self._local or not is_local(urlsplit(url).hostname or "")
+        if not allowed:
+            raise ValueError("it leads to this machine")
         return without_credentials(url) if "@" in url else url

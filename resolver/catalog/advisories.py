@@ -37,17 +37,17 @@ class Vulnerability(msgspec.Struct, frozen=True, kw_only=True):
     """One entry, as the index has it. `fixed_in` are version texts; a `withdrawn` one no longer holds."""
 
     id: str
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...] | None = ()
     summary: str | None = None
     details: str | None = None
-    fixed_in: tuple[str, ...] = ()
+    fixed_in: tuple[str, ...] | None = ()
     link: str | None = None
     withdrawn: str | None = None
 
     @property
     def names(self) -> frozenset[str]:
         """All that it is called."""
-        return frozenset((self.id, *self.aliases))
+        return frozenset((self.id, *(self.aliases or ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ Found = tuple[Vulnerability, ...]
 def legacy_address(root: Root, release: ReleaseName) -> str:
     """Where the legacy JSON of a release would be, beside an index whose address ends in `/simple/`."""
     project, version = release
-    return f"{root.url.removesuffix(_SIMPLE)}{_LEGACY}{project}/{quote(version, safe='')}/json"
+    return f"{root.url.removesuffix(_SIMPLE)}{_LEGACY}{quote(project, safe='')}/{quote(version, safe='')}/json"
 
 
 def vulnerabilities(releases: Iterable[ReleaseName], root: Root, pool: Pool) -> Told | Silent:
@@ -133,7 +133,7 @@ def _read(body: bytes, release: ReleaseName) -> Found | str:
     """The entries of a document, or why it is none."""
     try:
         told = _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "what it sent is not such a document"
     if (text.name(told.info.name), text.version(told.info.version)) != (release[0], text.version(release[1])):
         return "what it sent is of another release"

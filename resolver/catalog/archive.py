@@ -27,7 +27,8 @@ _TEXT_LIMIT: Final = 1 << 20
 _MOST_TEXTS: Final = 64
 _MEMBER_LIMIT: Final = 8 << 20
 _MOST_MEMBERS: Final = 100_000
-_UNPACKED_LIMIT: Final = 8 << 30
+_UNPACKED_LIMIT: Final = 2 << 30
+_AFTER_END: Final = 1 << 20  # tar fills its last block of 10 KiB
 _CHUNK: Final = 1 << 20
 _HEADER_LIMIT: Final = 16 << 20  # for one of a tar's extended headers, and a zip's list of members
 _HEADERS_LIMIT: Final = 256 << 10  # for all the headers of a tar's member
@@ -154,7 +155,7 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
 
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
         source = Guarded(unpacked, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
-        source.allow(_HEADERS_LIMIT)  # opening reads the first one
+        source.allow(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
             count = 0
             while (info := _next(archive, source)) is not None:
@@ -162,11 +163,11 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
                 top, rest = _split(info.name)
                 if info.isreg() and wanted(rest, info.size):
                     _check_size(rest, info.size)
-                    source.allow(info.size)
+                    source.allow(info.size, f"its {rest} goes on")
                     content = archive.extractfile(info)
                     if content is not None:
                         yield top, rest, content.read()
-        source.allow(None)
+        source.allow(_AFTER_END, "it goes on after its end")
         # What follows the last member is of no interest, but the checksum at the very end is.
         while source.read(_CHUNK):
             pass
@@ -174,7 +175,7 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
 
 def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
     """The next member. Its headers may be of any number and length, and tarfile keeps what they say."""
-    source.allow(_HEADERS_LIMIT)
+    source.allow(_HEADERS_LIMIT, "it has headers")
     info: tarfile.TarInfo | None = archive.next()
     archive.members.clear()
     archive.pax_headers.clear()

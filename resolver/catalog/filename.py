@@ -41,6 +41,18 @@ def is_readable(filename: str) -> bool:
     )
 
 
+def are_readable(filenames: list[str]) -> bool:
+    """Whether each of them is, in a fraction of the time; an unreadable one among them may make this false for all."""
+    whole = "".join(filenames)
+    return (
+        whole.isprintable()
+        and "/" not in whole
+        and "\\" not in whole
+        and max(map(len, filenames), default=1) <= _LONGEST
+        and min(map(len, filenames), default=3) > 2  # neither empty, nor `.` or `..`
+    )
+
+
 def wheel_parts(filename: str) -> WheelParts | None:
     """The parts of a wheel's file name, or None where it is not one.
 

@@ -12,7 +12,7 @@ from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release, read
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.ranges import Ranges
-from resolver.catalog.stored import Hashed, Stored, metadata_key
+from resolver.catalog.stored import Hashed, Stored, Told
 from resolver.catalog.wheel import METADATA_LIMIT
 from resolver.catalog.wire import Response
 from resolver.catalog.worker import Once
@@ -50,15 +50,18 @@ class Files:
     async def _metadata(self, file: File, release: Release) -> Metadata:
         if (known := self._stored.metadata(file, release)) is not None:
             return known
-        key = metadata_key(file)
+        told = Told.BESIDE if file.metadata else Told.SERVER
         try:
             metadata = await self._beside(file, release)
             if metadata is None:
-                metadata = read(await self._ranges.metadata(file, release), release, file.url)
+                told = Told.SERVER
+                content, is_whole = await self._ranges.metadata(file, release)
+                told = Told.FILE if is_whole and file.sha256 else Told.SERVER
+                metadata = read(content, release, file.url)
         except UnusableFile as error:
-            self._stored.put("metadata", key, str(error))
+            self._stored.keep_metadata(file, told, str(error))
             raise
-        self._stored.put("metadata", key, metadata)
+        self._stored.keep_metadata(file, told, metadata)
         return metadata
 
     async def _beside(self, file: File, release: Release) -> Metadata | None:

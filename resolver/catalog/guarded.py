@@ -51,10 +51,12 @@ class Guarded:
         self._position = position
         self._forward = forward
         self._left: int | None = None
+        self._what = ""
 
-    def allow(self, size: int | None) -> None:
-        """So many bytes may be read from now on, in any number of reads; None for as many as there are."""
+    def allow(self, size: int, what: str) -> None:
+        """So many bytes may be read from now on, in any number of reads; `what` is in them."""
         self._left = size
+        self._what = what
 
     def read(self, size: int = -1) -> bytes:
         """Read `size` bytes; raises TooLargeError."""
@@ -67,7 +69,7 @@ class Guarded:
         if self._left is not None:
             self._left -= len(content)
             if self._left < 0:
-                raise TooLargeError("a header of it goes on beyond all measure")
+                raise TooLargeError(f"{self._what} beyond all measure")
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:

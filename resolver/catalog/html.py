@@ -11,7 +11,7 @@ import re
 from itertools import islice
 from urllib.parse import unquote
 
-from resolver.catalog.address import Base
+from resolver.catalog.address import NOWHERE, Base
 from resolver.catalog.hashes import read_sha256
 from resolver.model.release import ACTIVE, File, Standing
 
@@ -41,7 +41,8 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
-_MOST_TAGS = 500_000  # the longest pages of the public indexes have some 30,000 links
+LONGEST_REASON = 500  # characters of what was yanked; a lock repeats it
+_MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
 
 
 class HtmlError(Exception):
@@ -78,7 +79,7 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
             try:
                 base = Base(base.resolve(given.strip()))
             except ValueError:
-                raise HtmlError("Its `<base href>` is no address.") from None
+                raise HtmlError("Its `<base href>` is no address to go by.") from None
     standing = _standing(document.css("meta")) if b"pypi:project-status" in body else ACTIVE
     return [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None], standing
 
@@ -120,7 +121,7 @@ def _file(attributes: dict[str, str | None], base: Base) -> File | None:
     try:
         url = base.resolve(address)
     except ValueError:
-        url = "\0"  # never printable, so the file is set aside
+        url = NOWHERE
     yanked = attributes.get("data-yanked", _ABSENT)
     # PEP 714: data-core-metadata wins over its older name where both are there.
     offered = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", _ABSENT))
@@ -130,7 +131,7 @@ def _file(attributes: dict[str, str | None], base: Base) -> File | None:
         _fragment_sha256(fragment) if fragment else "",
         None,
         attributes.get("data-requires-python") or "",
-        None if yanked is _ABSENT else yanked or "",
+        None if yanked is _ABSENT else (yanked or "")[:LONGEST_REASON],
         attributes.get("data-upload-time") or "",
         None if offered is _ABSENT else _metadata_sha256(offered or ""),
     )

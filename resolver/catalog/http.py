@@ -12,12 +12,12 @@ from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
-from resolver.catalog.address import Origin, Root, is_allowed, origin, without_credentials
+from resolver.catalog.address import Origin, Root, is_allowed, is_local, origin, without_credentials
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
 from resolver.catalog.wire import CONNECTIONS, EndlessError, Response, Wire, WireError
-from resolver.errors import IndexFailure, InputError
+from resolver.errors import IndexFailure, InputError, Unreachable
 
 T = TypeVar("T")
 
@@ -27,10 +27,6 @@ _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _ASIDE: Final = 2  # a page of 5 MB takes 50 MB while it is parsed
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _HEADERS: Final = {"User-Agent": "ascend-lock", "Accept-Encoding": "gzip, deflate"}
-
-
-class Unreachable(IndexFailure):
-    """An index did not answer, as opposed to answering something unusable."""
 
 
 class Patience(NamedTuple):
@@ -189,6 +185,8 @@ class Client:
         hop = url
         for _ in range(_MOST_REDIRECTS + 1):
             where = _allowed(hop, came_from=url)
+            if hop != url and is_local(where.host) and not is_local(origin(url).host):
+                raise _refused(hop, "It is this machine or its link, where only an index on it may lead.", url)
             self._meter.add(requests=1)
             try:
                 response = await self._wire.send(hop, {**headers, **self._credentials(where)}, patience.connect)
@@ -204,7 +202,11 @@ class Client:
                 hop = without_credentials(urljoin(hop, target))
             except ValueError:
                 raise _refused(target, "It cannot be read.", url) from None
-        raise _refused(hop, f"There were more than {_MOST_REDIRECTS} redirects.", url)
+        raise IndexFailure(
+            "An index redirects without end.",
+            where=_shown(url),
+            why=f"There were more than {_MOST_REDIRECTS} redirects.",
+        )
 
     def _credentials(self, where: Origin) -> dict[str, str]:
         given = self._auth.get(where)

@@ -11,16 +11,17 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog import simple
 from resolver.catalog.address import Root
-from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
+from resolver.catalog.http import BRIEF, Client, Patience, Reply
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.shelf import Record, Shelf, parsed_key
 from resolver.catalog.wire import CONNECTIONS
 from resolver.catalog.worker import Once
-from resolver.errors import IndexFailure
+from resolver.errors import IndexFailure, Unreachable
+from resolver.model.index import Binding
 from resolver.model.release import Page
 
-_PAGE_LIMIT: Final = 64 << 20
+_PAGE_LIMIT: Final = 32 << 20
 
 
 class Pages:
@@ -37,16 +38,16 @@ class Pages:
     async def lookup(self, client: Client, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project; raises IndexFailure and InputError."""
         binding = self._shelf.binding(project)
-        lenient = binding.unreachable == "next"
+        lenient = binding.unreachable != "fail"
         pages = []
         passed = []
         failure: Unreachable | None = None
         if binding.take == "all":
-            asked = [asyncio.ensure_future(self._ask(client, name, project, lenient)) for name in binding.indexes]
+            asked = [asyncio.ensure_future(self._ask(client, name, project, binding)) for name in binding.indexes]
             await asyncio.gather(*asked, return_exceptions=True)
         for at, name in enumerate(binding.indexes):
             try:
-                page = await (asked[at] if binding.take == "all" else self._ask(client, name, project, lenient))
+                page = await (asked[at] if binding.take == "all" else self._ask(client, name, project, binding))
             except Unreachable as error:
                 if not lenient:
                     raise
@@ -61,8 +62,9 @@ class Pages:
             raise failure
         return Lookup(tuple(pages), tuple(passed))
 
-    async def _ask(self, client: Client, name: str, project: NormalizedName, lenient: bool) -> Page | None:
+    async def _ask(self, client: Client, name: str, project: NormalizedName, binding: Binding) -> Page | None:
         """The page of a project on one index or the first of its mirrors that answers."""
+        lenient = binding.unreachable != "fail"
         if lenient and name in self._down:
             raise self._down[name]
         roots = self._shelf.roots(name)
@@ -81,7 +83,12 @@ class Pages:
         )
         if lenient and name not in self._down:
             self._down[name] = named
-            self._warn(f"{named.message} {named.why} Its projects are looked up on the next index bound to them.")
+            instead = (
+                "Its projects are looked up on the next index bound to them."
+                if binding.unreachable == "next"
+                else "What the stack tells of its files is taken instead."
+            )
+            self._warn(f"{named.message} {named.why} {instead}")
         raise named
 
     async def _fetch(

@@ -44,8 +44,11 @@ class Ranges:
         self._client = client
         self._downloads = downloads
 
-    async def metadata(self, file: File, release: Release) -> bytes:
-        """The METADATA of a wheel; raises UnusableFile and IndexFailure."""
+    async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
+        """The METADATA of a wheel, and whether the wheel as a whole was held against its hash.
+
+        Raises UnusableFile and IndexFailure.
+        """
         try:
             answer: _Part | bytes | Download = await self._fetch(file, f"bytes=-{_TAIL}")
             if isinstance(answer, _Part):
@@ -53,10 +56,10 @@ class Ranges:
         except _DistrustError:
             answer = await self._downloads.fetch(file)
         if isinstance(answer, bytes):
-            return answer
+            return answer, False
         try:
             with answer.path.open("rb") as wheel:
-                return read_metadata(wheel, release)
+                return read_metadata(wheel, release), True
         finally:
             answer.path.unlink()
 

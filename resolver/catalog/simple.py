@@ -16,9 +16,10 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog import html
-from resolver.catalog.address import Base
-from resolver.catalog.filename import archive_version, is_readable, starts_with_project, wheel_release
+from resolver.catalog.address import NOWHERE, Base
+from resolver.catalog.filename import archive_version, are_readable, is_readable, starts_with_project, wheel_release
 from resolver.catalog.hashes import read_sha256
+from resolver.catalog.html import LONGEST_REASON
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
@@ -34,14 +35,18 @@ class _Meta(msgspec.Struct, rename="kebab"):
     api_version: str
 
 
-class _File(msgspec.Struct, rename="kebab"):
+class _Hashes(msgspec.Struct, frozen=True):
+    sha256: str = ""
+
+
+class _File(msgspec.Struct, rename="kebab", gc=False):
     filename: str
     url: str
-    hashes: dict[str, str] = {}
+    hashes: _Hashes = _Hashes()
     requires_python: str | None = None
     yanked: bool | str = False
-    core_metadata: bool | dict[str, str] | None = None
-    dist_info_metadata: bool | dict[str, str] | None = None
+    core_metadata: bool | _Hashes | None = None
+    dist_info_metadata: bool | _Hashes | None = None
     size: int | None = None
     upload_time: str | None = None
 
@@ -53,7 +58,7 @@ class _Project(msgspec.Struct, rename="kebab"):
     project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
 
-_MOST_OBJECTS = 1_500_000  # three for each file, as `html` has it
+_MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 
@@ -99,10 +104,16 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
     seen: dict[str, File] = {}
     ours: dict[str, bool] = {}
     foreign = 0
+    files = list(files)
+    filenames = [file.filename for file in files]
+    # of nearly all pages these are known at once
+    fit = are_readable(filenames) and "".join([file.url for file in files]).isprintable()
+    once = len(set(filenames)) == len(filenames)
     for file in files:
         filename = file.filename
-        if not is_readable(filename) or not file.url.isprintable():
-            aside.append(SetAside(ascii(filename[:255])[1:-1], Reason.NAME))
+        if not fit and not (is_readable(filename) and file.url.isprintable()):
+            reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
+            aside.append(SetAside(ascii(filename[:255])[1:-1], reason))
             continue
         if filename.endswith(".whl"):
             wheel = wheel_release(filename)
@@ -128,8 +139,7 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
                     aside.append(SetAside(filename, Reason.FOREIGN))
                 continue
             version = found
-        other = seen.setdefault(filename, file)
-        if other is not file:
+        if not once and (other := seen.setdefault(filename, file)) is not file:
             if other.sha256 != file.sha256:
                 aside.append(SetAside(filename, Reason.NAME, "the page lists it again with another sha256"))
             continue
@@ -190,23 +200,23 @@ def _json_file(file: _File, base: Base) -> File:
     try:
         url = base.resolve(file.url.partition("#")[0])
     except ValueError:
-        url = "\0"  # never printable, so the file is set aside
+        url = NOWHERE
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
     return File(
         file.filename,
         url,
-        read_sha256(file.hashes.get("sha256", "")),
+        read_sha256(file.hashes.sha256),
         file.size if file.size is not None and 0 <= file.size <= _LARGEST else None,
         file.requires_python or "",
-        None if file.yanked is False else ("" if file.yanked is True else file.yanked),
+        None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),
         file.upload_time or "",
-        _metadata_sha256(offered),
+        None if offered is None else _metadata_sha256(offered),
     )
 
 
-def _metadata_sha256(offered: bool | dict[str, str] | None) -> str | None:
+def _metadata_sha256(offered: bool | _Hashes) -> str | None:
     """None where no `.metadata` file is offered, else its sha256 or an empty text."""
-    if isinstance(offered, dict):
-        return read_sha256(offered.get("sha256", ""))
+    if isinstance(offered, _Hashes):
+        return read_sha256(offered.sha256)
     return "" if offered else None

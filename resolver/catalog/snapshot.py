@@ -14,7 +14,7 @@ from packaging.version import Version
 from resolver.catalog.cache import Cache
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.stored import Stored
+from resolver.catalog.stored import Stored, Told
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata, Page, SetAside
 
@@ -83,7 +83,7 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
 
     for key, metadata in snapshot.metadata.items():
         if isinstance(metadata, Unusable):
-            stored.put("metadata", sha256(key), metadata.why)
+            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata.why)
     for key, archive in snapshot.archives.items():
         stored.put("archive", sha256(key), archive.why if isinstance(archive, Unusable) else archive)
     for (key, path), member in snapshot.members.items():

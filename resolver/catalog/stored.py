@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum, auto
 
 import msgspec
 
@@ -39,6 +40,14 @@ class Hashed(msgspec.Struct, array_like=True, gc=False):
 _read_hashed = reader(msgspec.msgpack.Decoder(Hashed).decode)
 
 
+class Told(Enum):
+    """What vouches for the metadata of a wheel. A hash holds wherever it is named, a server's word for the server."""
+
+    FILE = auto()  # the wheel as a whole, whose sha256 was that of the page
+    BESIDE = auto()  # a `.metadata` file whose sha256 was that of the page
+    SERVER = auto()  # the server's word alone
+
+
 class Stored:
     """What the cache on disk has of files. Asks no network, and may be called from any thread."""
 
@@ -49,8 +58,8 @@ class Stored:
     @counts("parsing")
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata; raises what `Files.metadata` would."""
-        key = metadata_key(file)
-        content = self._cache.get("metadata", key) if key else None
+        known = (self._cache.get("metadata", key) for key in _metadata_keys(file).values())
+        content = next((one for one in known if one is not None), None)
         found = None if content is None else _read_metadata(content)
         if found is None:
             return None
@@ -62,8 +71,11 @@ class Stored:
 
     def has_metadata(self, file: File) -> bool:
         """Whether a wheel's metadata is here, as far as can be told without reading it."""
-        key = metadata_key(file)
-        return bool(key) and self._cache.has("metadata", key)
+        return any(self._cache.has("metadata", key) for key in _metadata_keys(file).values())
+
+    def keep_metadata(self, file: File, told: Told, value: Metadata | str) -> None:
+        """Store the metadata of a wheel, or why there is none, for whoever names what vouches for it."""
+        self.put("metadata", _metadata_keys(file).get(told, ""), value)
 
     @counts("parsing")
     def archive(self, file: File) -> Archive | None:
@@ -116,6 +128,16 @@ def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
     return next((split for split in splits if is_project(split.project)), splits[0])
 
 
-def metadata_key(file: File) -> str:
-    """The file's own sha256; else that of its `.metadata` file; else nothing, and then nothing is stored."""
-    return file.sha256 or (f"metadata {file.metadata}" if file.metadata else "")
+def _metadata_keys(file: File) -> dict[Told, str]:
+    """The keys under which a wheel's metadata may be, best first.
+
+    What one index says of a file must not be what another is taken to say, though both name the same sha256.
+    """
+    keys = {}
+    if file.sha256:
+        keys[Told.FILE] = f"whole {file.sha256}"
+    if file.metadata:
+        keys[Told.BESIDE] = f"{file.sha256 or file.filename}\0{file.metadata}"
+    if file.sha256:
+        keys[Told.SERVER] = f"{file.sha256}\0{file.url.partition('?')[0]}"
+    return keys

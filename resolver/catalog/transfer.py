@@ -19,11 +19,11 @@ from typing import Final, NamedTuple
 
 from resolver.catalog.address import Origin, origin
 from resolver.catalog.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status
-from resolver.catalog.http import Client, Unreachable
+from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
 from resolver.catalog.part import Part, part_path
 from resolver.catalog.wire import Response, WireError
-from resolver.errors import IndexFailure, InputError
+from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.model.release import File
 
 _AT_ONCE: Final = 8

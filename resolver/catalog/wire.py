@@ -10,8 +10,9 @@ import asyncio
 import os
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -30,6 +31,9 @@ T = TypeVar("T")
 
 CONNECTIONS: Final = 16  # with more than some 24 at once a resolver was seen to drop questions for a host's name
 _CHUNK: Final = 256 << 10
+_LARGE: Final = (
+    4 << 20
+)  # of answers that are longer, one is read after the other: they are in memory twice for a moment
 _WINDOW: Final = 4  # time limits of a read, over which an answer's pace is taken
 _WHOLE: Final = 40  # time limits of a read, after which an answer that is held in memory must be whole
 
@@ -75,12 +79,15 @@ class Response:
         def read() -> bytes | None:
             chunks = []
             size = 0
-            while chunk := self._raw.read(min(_CHUNK, limit + 1 - size), decode_content=True):
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > limit:
-                    return None
-            return b"".join(chunks)
+            with ExitStack() as held:
+                while chunk := self._raw.read(min(_CHUNK, limit + 1 - size), decode_content=True):
+                    chunks.append(chunk)
+                    if size <= _LARGE < size + len(chunk):
+                        held.enter_context(self._wire.large)
+                    size += len(chunk)
+                    if size > limit:
+                        return None
+                return b"".join(chunks)
 
         timer = asyncio.get_running_loop().call_later(seconds, end)
         try:
@@ -114,6 +121,7 @@ class Wire:
         self.longest = _WHOLE * pip.timeout
         self._context = trust(pip, os.environ)
         self.threads = Threads(CONNECTIONS)
+        self.large = threading.Lock()
         self._open: dict[int, urllib3.BaseHTTPResponse] = {}
         self._direct = self._held(urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=self._context))
         self._proxies = {"all": pip.proxy} if pip.proxy else getproxies()

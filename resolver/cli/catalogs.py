@@ -86,8 +86,17 @@ class Catalogs:
         """Let go of connections and threads."""
         self.pool.close()
 
+    def asking(self, problem: Problem, *, purpose: str = "") -> Catalog:
+        """The live catalog, and what the stack itself tells of indexes that are found out of reach."""
+        live = self.live(problem, purpose=purpose)
+        if self._offline or not problem.stack.recorded:
+            return live
+        from resolver.catalog.recorded import RecordedCatalog
+
+        return RecordedCatalog(live, problem.stack.recorded, problem.indexes, problem.target.platform)
+
     def _of(self, problem: Problem) -> Iterator[Catalog]:
-        yield self.live(problem, purpose=f"{problem.stack.name}/{problem.target.name}")
+        yield self.asking(problem, purpose=f"{problem.stack.name}/{problem.target.name}")
         path = snapshot_path(problem.stack.name, self._matrices)
         if self._offline and not problem.indexes.own and path.exists():
             from resolver.catalog.snapshot_catalog import SnapshotCatalog

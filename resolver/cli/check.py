@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from resolver.cli import options
+from resolver.cli.targets import chosen
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
@@ -45,6 +46,7 @@ class _Checked:
 
 @click.command("check")
 @click.argument("stack", required=False)
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the stack's targets.")
 @options.matrices
 @options.locks
 @click.option("--upstream", is_flag=True, help="Ask the indexes what became of each file since it was locked.")
@@ -56,6 +58,7 @@ class _Checked:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
 def command(
     stack: str | None,
+    targets: tuple[str, ...],
     matrices: Path | None,
     locks: Path,
     upstream: bool,
@@ -69,6 +72,8 @@ def command(
     Changes nothing. Only --upstream asks the network.
     """
     matrices = matrices or options.default_matrices()
+    if targets and stack is None:
+        raise InputError("a target is one of a stack's", where="--target", hint="name the stack, too")
     told: list[dict[str, Any]] = []
     statuses = {0}
     stale: dict[str, bool] = {}
@@ -79,7 +84,7 @@ def command(
 
             since = Since(matrices, facts_days, ignored, language, ask=upstream, quiet=as_json)
             open_until_the_end.enter_context(closing(since))
-        for checked in _checked(stack, matrices, locks):
+        for checked in _checked(stack, frozenset(targets), matrices, locks):
             name, target = checked.problem.stack.name, checked.problem.target.name
             row: dict[str, Any] = {"stack": name, "target": target, "stale": checked.stale, "state": checked.state}
             lines: list[str] = []
@@ -102,11 +107,11 @@ def command(
     return status
 
 
-def _checked(stack: str | None, matrices: Path, locks: Path) -> Iterator[_Checked]:
+def _checked(stack: str | None, targets: frozenset[str], matrices: Path, locks: Path) -> Iterator[_Checked]:
     """The locks of one stack or of all, in the order of stacks and targets."""
     for name in [stack] if stack else stack_names(matrices):
         inputs = load(name, matrices)
-        for at, problem in enumerate(compile_problems(inputs)):
+        for problem in chosen(compile_problems(inputs), targets):
             folder = locks / problem.stack.name / problem.target.name
             state, lock = "", None
             try:
@@ -116,7 +121,8 @@ def _checked(stack: str | None, matrices: Path, locks: Path) -> Iterator[_Checke
             unreadable = bool(state)
             reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
             if cutoff:  # it may have been given on the command line
-                problem = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))[at]
+                again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
+                (problem,) = chosen(again, frozenset({problem.target.name}))
             current = "current"
             if lock is None and not state and reported:
                 current = "no solution, as its report says"

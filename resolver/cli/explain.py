@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -39,6 +38,7 @@ from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.sentences import target_line
 from resolver.render.explanation.why import why_json, why_text
+from resolver.render.text import json_text
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
@@ -105,7 +105,7 @@ def command(
     if as_json:
         told = [_json(problem, answer, tongue) for _, problem, answer in answers]
         whole = told[0] if len(told) == 1 else {"targets": told}
-        sys.stdout.write(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(whole) + "\n")
     else:
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")

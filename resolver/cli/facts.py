@@ -33,9 +33,14 @@ from resolver.upstream.verdict import Judged, Saying, Verdict
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
 
 
-@click.group("facts")
-def command() -> None:
+@click.group("facts", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> int:
     """What is known of projects that their metadata does not say."""
+    if context.invoked_subcommand is not None:
+        return 0
+    sys.stderr.write(f"{context.get_help()}\n")
+    return InputError.exit_status
 
 
 @command.command("check")
@@ -78,6 +83,8 @@ def check(
             if not as_json:
                 sys.stdout.write(told.summary(found, str(problem.target), tongue) + "\n")
             every += found
+    if not every and not as_json:
+        sys.stdout.write(told.summary(every, "", tongue) + "\n")
     status = max(map(_status, every), default=0)
     if as_json:
         answer = {"status": _STATUS[status], "facts": rows}

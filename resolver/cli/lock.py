@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -31,7 +30,7 @@ from resolver.model.explanation import Explanation
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import count
+from resolver.render.text import count, json_text
 
 ALL = "all"
 _CONFLICT = 1
@@ -44,6 +43,7 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 @click.option("--upgrade", is_flag=True, help="Take the newest releases that fit, whatever the lock before says.")
 @click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
 @click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
 @options.explain_seconds
 @options.language
 @options.matrices
@@ -56,6 +56,7 @@ def command(
     upgrade: bool,
     upgrade_packages: tuple[str, ...],
     exclude_newer: dt.datetime | None,
+    targets: tuple[str, ...],
     explain_seconds: float,
     language: str | None,
     matrices: Path | None,
@@ -63,7 +64,7 @@ def command(
     as_json: bool,
     profiled: bool,
 ) -> int:
-    """Lock each STACK for all its targets: a name in matrices/stacks, a path to a .toml file, or `all`.
+    """Lock each STACK for all its targets, or those named: a name in matrices/stacks, a path to a .toml file, or `all`.
 
     Where one stack or target fails, the others are locked all the same. The exit status is the highest of them; with
     `all`, a target that had no lock but the report of a conflict, and has no solution still, counts as done.
@@ -78,6 +79,7 @@ def command(
         matrices=matrices,
         locks=locks,
         cutoff=exclude_newer,
+        targets=frozenset(targets),
         wishes=Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
         seconds=explain_seconds,
         language=language_of(language),
@@ -93,10 +95,7 @@ def command(
         raise only.cause
     status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)
     if as_json:
-        sys.stdout.write(
-            json.dumps(_json(outcomes, status, order.language), indent=2, sort_keys=True, ensure_ascii=False)
-        )
-        sys.stdout.write("\n")
+        sys.stdout.write(json_text(_json(outcomes, status, order.language)) + "\n")
     elif len(names) == 1:
         _tell(outcomes, order.language)
     else:

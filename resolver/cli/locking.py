@@ -16,9 +16,11 @@ from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
 from resolver.lock import build as lock_build
+from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -39,11 +41,12 @@ _TIMES = 20  # that a stack is locked anew because another run was faster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a run was told to do with each of its stacks."""
+    """What a run was told to do with each of its stacks. No `targets` are all of them."""
 
     matrices: Path
     locks: Path
     cutoff: dt.datetime | None
+    targets: frozenset[str]
     wishes: Wishes
     seconds: float
     language: Language
@@ -88,7 +91,7 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
     """The targets of a stack, and what is there of each. Raises ResolverError."""
     inputs = load(stack, order.matrices)
     jobs = []
-    problems = compile_problems(inputs, exclude_newer=order.cutoff)
+    problems = chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
     for problem in with_sources(problems, offline=offline, progress=progress):
         folder = order.locks / problem.stack.name / problem.target.name
         previous = _previous(folder, upgrade=order.wishes.upgrade)
@@ -173,7 +176,14 @@ def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catal
 
         return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-    return lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+    lock = lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+    for was, now in diff.replaced(previous, lock) if previous is not None else ():
+        progress.warn(
+            f"{now.name} is not the file that was locked before: "
+            f"its sha256 was {was.sha256}, and is {now.sha256} now.\n"
+            "hint: an index that replaces a file under its name may have been broken into; ask before this is installed"
+        )
+    return lock
 
 
 def _told(answer: Resolution | Conflict) -> Resolution | str:

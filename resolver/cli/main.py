@@ -52,10 +52,15 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ascend-lock")
-def _commands() -> None:
+@click.pass_context
+def _commands(context: click.Context) -> int:
     """Lock software stacks for Ascend NPUs: every file by hash, in the order that works."""
+    if context.invoked_subcommand is not None:
+        return 0
+    sys.stderr.write(f"{context.get_help()}\n")
+    return InputError.exit_status
 
 
 def main() -> None:
@@ -65,17 +70,17 @@ def main() -> None:
     gc.disable()  # a short run makes much that lives to its end, and next to no garbage
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        status = _status()
+        code = status()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; no lock was left half-written\n")
-        status = _INTERRUPTED
+        code = _INTERRUPTED
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # threads of a look-ahead need not be waited for
+    os._exit(code)  # threads of a look-ahead need not be waited for
 
 
-def _status() -> int:
-    """Run the command; what goes wrong is told."""
+def status() -> int:
+    """Run the command of `sys.argv`, and its exit status; what goes wrong is told on stderr."""
     try:
         return _commands(standalone_mode=False) or 0
     except click.Abort:
@@ -83,9 +88,9 @@ def _status() -> int:
     except BrokenPipeError:
         return _INTERRUPTED
     except Exception as error:
-        told, status = failure(error)
+        told, code = failure(error)
         _say(told)
-        return status
+        return code
 
 
 def _say(error: ResolverError) -> None:

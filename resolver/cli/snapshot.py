@@ -10,12 +10,10 @@ from pathlib import Path
 import click
 
 from resolver.catalog import snapshot_file
-from resolver.catalog.cache import Cache, default_folder
-from resolver.catalog.live import LiveCatalog
 from resolver.catalog.recording import RecordingCatalog
 from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
-from resolver.cli.catalogs import snapshot_path, with_sources
+from resolver.cli.catalogs import Catalogs, snapshot_path, with_sources
 from resolver.cli.explaining import explanation_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -39,14 +37,13 @@ def command(stack: str, matrices: Path | None) -> int:
     progress = Progress()
     whole: Snapshot | None = None
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    cache = Cache(default_folder(), progress.warn)
+    catalogs = Catalogs(matrices, progress)
     inputs = load(stack, matrices)
     problems = with_sources(compile_problems(inputs), offline=False, progress=progress)
     for problem in problems:
         progress.label(f"{problem.stack.name} for {problem.target}")
-        live = LiveCatalog(problem.indexes, problem.target.platform, cache, warn=progress.warn)
-        with closing(live):
-            catalog = RecordingCatalog(live)
+        with closing(catalogs.asking(problem)) as asked:
+            catalog = RecordingCatalog(asked)
             answer = decide(Universe(problem, catalog), tick=progress.solving)
             if isinstance(answer, Resolution):
                 builds = solve_builds(answer, catalog, tick=progress.solving)
@@ -56,6 +53,7 @@ def command(stack: str, matrices: Path | None) -> int:
                 explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
             recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
         whole = recorded if whole is None else whole.merged(recorded)
+    catalogs.close()
     progress.clear()
     assert whole is not None  # noqa: S101  a stack has a target
     path = snapshot_path(problems[0].stack.name, matrices)

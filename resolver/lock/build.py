@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -108,8 +109,12 @@ def build(
         override=tuple(_overrides(resolution, catalog)),
         export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
         absent=tuple(_absent(resolution, about)),
-        departs=tuple(Departed(guide=row.guide, here=row.here, reason=row.reason) for row in problem.stack.departures),
-        warnings=(*_warnings(resolution, about, catalog), *_unbuilt(pins, builds)),
+        departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
+        warnings=(
+            *_warnings(resolution, about, catalog),
+            *(line for _, pin in tools for line in _on_trust(pin, resolution, catalog)),
+            *_unbuilt(pins, builds),
+        ),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
@@ -274,9 +279,23 @@ def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Cata
             reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
             yield f"{pin.name} {pin.version} was yanked by its maintainers{reason}"
         for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
-            passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
+            if name != pin.release.index:
+                passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
+        yield from _on_trust(pin, resolution, catalog)
     for name, projects in sorted(passed.items()):
         yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
+
+
+def _on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str]:
+    """What a pin rests on whose index did not answer: a row of the stack, and not the file."""
+    for row in resolution.problem.stack.recorded:
+        if row.filename == pin.release.file.filename and row.index in catalog.lookup(pin.name).unreachable:
+            yield (
+                f"{pin.name} {pin.version} was taken on trust: index `{row.index}` could not be reached, so its sha256 "
+                f"and its requirements are what the stack tells ({row.where}) and the file was not seen. Source: "
+                f"{row.source} (checked {row.checked.isoformat()}). pip refuses a file with another sha256; "
+                "lock again where the index answers, and this is held against the index"
+            )
 
 
 def _unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | str]]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from resolver.model.lock import Change, Lock, LockedPin
+from resolver.model.lock import Change, Lock, LockedFile, LockedPin
 
 
 def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> tuple[Change, ...]:
@@ -23,6 +23,14 @@ def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> tuple[Ch
         if texts[0] != texts[1]:
             found.append(Change(name=name, old=texts[0], new=texts[1]))
     return tuple(found)
+
+
+def replaced(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedFile], ...]:
+    """Files of one name and two hashes, before and after: no index that keeps its promises has such."""
+    old = {file.name: file for pin in (*before.pin, *before.build_pin) for file in pin.file}
+    new = {file.name: file for pin in (*after.pin, *after.build_pin) for file in pin.file}
+    both = ((old[name], new[name]) for name in sorted(old.keys() & new.keys()))
+    return tuple((was, now) for was, now in both if was.sha256 != now.sha256)
 
 
 def _files(pin: LockedPin) -> tuple[object, ...]:

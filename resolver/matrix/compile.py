@@ -17,6 +17,7 @@ from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts
 from resolver.matrix.load import Inputs
 from resolver.matrix.needs import parse_env, parse_need
+from resolver.matrix.recorded import compile_recorded, with_recorded
 from resolver.model import text
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
 from resolver.model.fact import Fact, Requires, Strength
@@ -41,9 +42,10 @@ def compile_problems(
     direct references; else they wait to be settled. Raises InputError with file:line:key.
     """
     facts = compile_facts((*inputs.facts, _own_facts(inputs.stack)))
-    stack = _stack(inputs.stack, facts)
-    facts = _without(facts, stack.relaxed)
     indexes = _indexes(inputs)
+    stack = _stack(inputs.stack, facts, indexes)
+    indexes = with_recorded(indexes, stack.recorded)
+    facts = _without(facts, stack.relaxed)
     policy = _policy(inputs.stack, exclude_newer)
     targets = _targets(inputs.stack, inputs.systems)
     digest = _digest(inputs, policy)
@@ -67,7 +69,7 @@ def _own_facts(document: Document[schema.StackFile]) -> Document[schema.FactFile
     return Document(document.name, document.text, document.content.fact, ("fact",))
 
 
-def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Stack:
+def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...], indexes: Indexes) -> Stack:
     table = document.content.stack
     asks = []
     for number, line in enumerate(table.requires):
@@ -80,10 +82,18 @@ def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Sta
         where=document.name,
         asks=tuple(asks),
         departures=tuple(
-            Departure(guide=row.guide, here=row.here, reason=row.reason) for row in document.content.departs
+            Departure(
+                guide=row.guide,
+                here=row.here,
+                here_zh=row.here_zh or "",
+                reason=row.reason,
+                reason_zh=row.reason_zh or "",
+            )
+            for row in document.content.departs
         ),
         relaxed=tuple(_relaxed(document, facts)),
         absent=tuple(_absences(document, asks)),
+        recorded=tuple(compile_recorded(document, indexes)),
         checks=Checks(
             imports=tuple(document.content.check.imports),
             env=parse_env(document, document.content.check.env, "check", "env"),

@@ -22,6 +22,7 @@ Parsed = TypeVar("Parsed")
 
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\[(\d+|\.\.\.)\]")
+_CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LARGEST = 8 * 1024 * 1024
 
 
@@ -40,8 +41,11 @@ class Document(Generic[Shape]):
 
     @cached_property
     def digest(self) -> str:
-        """The sha256 of the file's text, in hex."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        """The sha256 of the file's text, in hex, without user and password of any address in it.
+
+        It is in every lock, and a password could be guessed by it; nor does another password make a lock stale.
+        """
+        return hashlib.sha256(_CREDENTIALS.sub("://", self.text).encode()).hexdigest()
 
     def line(self, *path: str | int) -> str:
         """file:line of a key."""

@@ -109,7 +109,7 @@ class AbsentRow(FactRow, kw_only=True):
 
 
 class StepRow(_Table, kw_only=True):
-    """One of: move and to, comment and in, run and wheels."""
+    """One of: move and to, comment and in, run, run and wheels."""
 
     move: Text | None = None
     to: Text | None = None
@@ -243,9 +243,13 @@ class PolicyTable(_Table, kw_only=True):
 
 
 class DepartsRow(_Table, kw_only=True):
+    """Where the stack differs from its guide; in Chinese, too, where somebody wrote it."""
+
     guide: Text
     here: Text
+    here_zh: Text | None = None
     reason: Text
+    reason_zh: Text | None = None
 
 
 class CheckTable(_Table, kw_only=True):
@@ -268,6 +272,18 @@ class AbsenceRow(_Table, kw_only=True):
     reason: Text
 
 
+class RecordedRow(_Table, kw_only=True):
+    """A wheel of an index that cannot be reached everywhere, by the word of others."""
+
+    index: Text
+    file: Text
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    requires: list[Text]
+    requires_python: Text | None = None
+    source: Text
+    checked: dt.date
+
+
 class StackFile(_Table, kw_only=True):
     stack: StackTable
     target: TargetTable | list[TargetTable]
@@ -277,5 +293,6 @@ class StackFile(_Table, kw_only=True):
     departs: list[DepartsRow] = []
     relax: list[RelaxRow] = []
     absent: list[AbsenceRow] = []
+    recorded: list[RecordedRow] = []
     fact: FactFile = msgspec.field(default_factory=FactFile)
     check: CheckTable = msgspec.field(default_factory=CheckTable)

@@ -17,7 +17,7 @@ from resolver.model import direct, text
 from resolver.model.fact import Sources
 from resolver.model.recipe import Comment, Move, Recipe, Run, Step
 
-_FORMS = "write { move, to }, { comment, in } or { run, wheels }"
+_FORMS = "write { move, to }, { comment, in }, { run } or { run, wheels }"
 
 
 def compile_source(
@@ -88,16 +88,17 @@ def _steps(document: Document[schema.FactFile], row: schema.SourcesRow, *path: s
                 ) from None
             _plain(document, step.comment or "", *place, "comment")
             yield Comment(step.comment or "", _inside(document, step.in_, *place, "in"))
-        elif given == {"run", "wheels"}:
-            if number != len(row.steps) - 1:
+        elif given in ({"run"}, {"run", "wheels"}):
+            if step.wheels is not None and number != len(row.steps) - 1:
                 raise InputError(
                     "a step follows the one that builds the wheel",
                     where=document.place(*path, "steps", number + 1),
-                    hint="the step with `run` comes last",
+                    hint="the step with `wheels` comes last",
                 )
             for at, word in enumerate(step.run or ()):
                 _plain(document, word, *place, "run", at)
-            yield Run(tuple(step.run or ()), _inside(document, step.wheels, *place, "wheels"))
+            wheels = "" if step.wheels is None else _inside(document, step.wheels, *place, "wheels")
+            yield Run(tuple(step.run or ()), wheels)
         else:
             raise InputError("this is no step that is known", where=document.place(*place), hint=_FORMS)
 

@@ -31,13 +31,14 @@ class Binding:
     binding names. With `take` = "first" the first of `indexes` that has the
     project answers alone; with "all" they answer together, the first named
     winning where two have the same version. `unreachable` says what happens
-    when one cannot be reached. Empty `platforms` means all.
+    when one cannot be reached; "recorded", which no file writes, that the stack
+    tells of files of the one index. Empty `platforms` means all.
     """
 
     packages: tuple[str, ...]
     indexes: tuple[str, ...]
     take: Literal["first", "all"] = "first"
-    unreachable: Literal["fail", "next"] = "fail"
+    unreachable: Literal["fail", "next", "recorded"] = "fail"
     platforms: tuple[str, ...] = ()
     reason: str = ""
 

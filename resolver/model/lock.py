@@ -31,7 +31,7 @@ class LockedFile(_Row, kw_only=True, frozen=True):
 
 
 class LockedStep(_Row, kw_only=True, frozen=True):
-    """What is done to a checkout before it is built: a move, lines commented out, or the script that builds."""
+    """A step before a checkout is built (a move, lines commented out, a command), or the script that builds it."""
 
     move: str = ""
     to: str = ""
@@ -163,7 +163,9 @@ class Departed(_Row, kw_only=True, frozen=True):
 
     guide: str
     here: str
+    here_zh: str = ""
     reason: str
+    reason_zh: str = ""
 
 
 class Change(_Row, kw_only=True, frozen=True):

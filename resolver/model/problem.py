@@ -13,6 +13,7 @@ from resolver.model.component import Value
 from resolver.model.fact import Fact, Need
 from resolver.model.index import Indexes
 from resolver.model.origin import BuildLine, StackLine
+from resolver.model.recorded import Recorded
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 from resolver.model.target import Target
@@ -30,11 +31,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departure:
-    """Where a stack differs from the guide that it replaces, and why."""
+    """Where a stack differs from the guide that it replaces, and why; the Chinese texts may be empty."""
 
     guide: str
     here: str
+    here_zh: str = ""
     reason: str
+    reason_zh: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,7 @@ class Stack:
     departures: tuple[Departure, ...] = ()
     relaxed: tuple[Relaxed, ...] = ()
     absent: tuple[Absence, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
     checks: Checks = field(default_factory=Checks)
 
 

@@ -26,10 +26,10 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A script of the checkout builds the wheel; `wheels` is a glob that matches that one file."""
+    """A command in the checkout. With `wheels`, a glob that matches one file, it builds the wheel."""
 
     command: tuple[str, ...]
-    wheels: str
+    wheels: str = ""
 
 
 Step = Move | Comment | Run
@@ -58,4 +58,4 @@ class Recipe:
     @property
     def script(self) -> Run | None:
         """The step that builds the wheel, where a script does."""
-        return next((step for step in self.steps if isinstance(step, Run)), None)
+        return next((step for step in self.steps if isinstance(step, Run) and step.wheels), None)

@@ -98,7 +98,8 @@ def _step(step: LockedStep) -> str:
         return f"{step.move} becomes {step.to}"
     if step.comment:
         return f"lines of {step.in_} that have {step.comment} are commented out"
-    return f"{' '.join(step.run)} builds {step.wheels}"
+    command = " ".join(step.run)
+    return f"{command} builds {step.wheels}" if step.wheels else f"{command} is run"
 
 
 def _absent(lock: Lock) -> Iterator[str]:
@@ -138,6 +139,15 @@ def _departures(lock: Lock) -> Iterator[str]:
         yield "|---|---|---|"
         for row in lock.departs:
             yield f"| {markdown(row.guide)} | {markdown(row.here)} | {markdown(row.reason)} |"
+        yield ""
+    translated = [row for row in lock.departs if row.reason_zh]
+    if translated:
+        yield "### 与指南的不同之处"
+        yield ""
+        yield "| 指南 | 此处 | 原因 |"
+        yield "|---|---|---|"
+        for row in translated:
+            yield f"| {markdown(row.guide)} | {markdown(row.here_zh or row.here)} | {markdown(row.reason_zh)} |"
         yield ""
 
 

@@ -82,9 +82,10 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
         elif step.comment:
             yield f"#   comment out the lines of {one_line(step.in_)} that have {one_line(step.comment)}"
         else:
-            yield f"#   {variables}{shlex.join(step.run)}"
-            yield f"#   pip install --no-deps {one_line(step.wheels)}"
-    if not any(step.run for step in git.steps):
+            yield f"#   {variables}{one_line(shlex.join(step.run))}"
+            if step.wheels:
+                yield f"#   pip install --no-deps {one_line(step.wheels)}"
+    if not any(step.wheels for step in git.steps):
         yield f"#   {variables}pip install --no-deps {'-e ' if git.editable else ''}./{one_line(git.subdirectory)}"
 
 

@@ -97,7 +97,7 @@ def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
         "below": f"/{git.subdirectory}" if git.subdirectory else "",
         "editable": git.editable,
         "steps": git.steps,
-        "script": next((step.wheels for step in git.steps if step.run), ""),
+        "script": next((step.wheels for step in git.steps if step.wheels), ""),
         "rewrites": rewriting,
         "bundle": bundle_name(pin.name, git.commit),
         "env": _variables(pin),

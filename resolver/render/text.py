@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -21,6 +22,14 @@ def one_line(text: str) -> str:
 def markdown(text: str) -> str:
     """The text as Markdown that shows just it."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
+
+
+def json_text(value: object) -> str:
+    """A value as JSON that holds no character which a terminal acts on, and all others as they are."""
+    written = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    # JSON itself lets C1 pass, marks that turn the writing, and separators of lines
+    acts = {char for char in set(written) - {"\n"} if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    return written.translate({ord(char): json.dumps(char)[1:-1] for char in acts})
 
 
 def count(number: int, noun: str) -> str:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import NormalizedName
 from packaging.version import Version
-from resolvelib import Resolver
-from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from resolver.catalog.protocol import Catalog
 from resolver.errors import ResolverError, UndecidedError
@@ -22,14 +20,13 @@ from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
 from resolver.solve.lookahead import Lookahead
-from resolver.solve.provider import Provider, Reporter
+from resolver.solve.provider import Provider
+from resolver.solve.search import ROUNDS, DeadEnd, Search
 from resolver.solve.universe import Universe
 
 if TYPE_CHECKING:
     from resolver.solve.clauses import Clauses
     from resolver.solve.complete import CompleteEngine
-
-_MAX_ROUNDS = 1_000  # four times what a stack of 200 projects takes; past it the complete engine decides
 
 Tick = Callable[[int, int], None]
 
@@ -79,19 +76,17 @@ def decide(
 
 @counts("solving")
 def search(
-    universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, max_rounds: int = _MAX_ROUNDS
+    universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, max_rounds: int = ROUNDS
 ) -> Resolution | None:
-    """What resolvelib finds and the check confirms; None where it finds nothing or nonsense, which proves nothing.
+    """What the search finds and the check confirms; None where it finds nothing or nonsense, which proves nothing.
 
-    It is known to fail on cyclic graphs: by an invalid result, by a wrong
-    "impossible", by RecursionError (resolvelib issue 206).
+    On cyclic graphs it is known to fail, by an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
-    provider = Provider(universe, lookahead)
-    reporter = Reporter(provider, tick)
+    run = Search(Provider(universe, lookahead), tick, most=max_rounds)
     try:
-        result = Resolver(provider, reporter).resolve(universe.roots(), max_rounds=max_rounds)
-        resolution = gather(universe, result.mapping, engine="search", rounds=reporter.rounds)
-    except (ResolutionImpossible, ResolutionTooDeep, RecursionError, InvalidChoiceError, KeyError):
+        chosen = run.run(universe.roots())
+        resolution = gather(universe, chosen, engine="search", rounds=run.rounds)
+    except (DeadEnd, InvalidChoiceError):
         return None
     return None if check(universe.problem, resolution, universe.catalog) else resolution
 

@@ -11,10 +11,9 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Builds, Metadata
 from resolver.model.release import File
-from resolver.upstream.offers import Offers
+from resolver.upstream.noted import noted_in
+from resolver.upstream.offers import Offers, some
 from resolver.upstream.verdict import Remark, Saying
-
-_FEW = 5
 
 
 def built_from(fact: Builds, offers: Offers) -> Iterator[Remark]:
@@ -31,8 +30,7 @@ def built_from(fact: Builds, offers: Offers) -> Iterator[Remark]:
                 opened = True
                 newest[version] = archives[0]
     if without:
-        told = ", ".join(map(str, without[:_FEW])) + (", …" if len(without) > _FEW else "")
-        yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {told}"})
+        yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {some(without)}"})
     for file in newest.values():
         yield from _opened(fact, file, offers)
 
@@ -87,33 +85,7 @@ def _archive(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
     archive = offers.catalog.archive(file)
     if archive.metadata is not None:
         return file.filename, archive.metadata.requires_dist
-    distribution = file.filename.rpartition("-")[0]
-    for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
-        for folder in (f"{name}.egg-info", f"src/{name}.egg-info"):
-            noted = _member(file, f"{folder}/requires.txt", offers)
-            if noted is not None:
-                return f"{folder}/requires.txt of {file.filename}", tuple(_noted(noted))
-            if _member(file, f"{folder}/SOURCES.txt", offers) is not None:
-                return f"{folder} of {file.filename}", ()
-    return file.filename, None
-
-
-def _member(file: File, path: str, offers: Offers) -> str | None:
-    try:
-        return offers.catalog.member(file, path)
-    except UnusableFile:
-        return None
-
-
-def _noted(content: str) -> Iterator[str]:
-    """The lines of requires.txt that count without an extra: its sections are `[extra:marker]`."""
-    extra = marker = ""
-    for raw in content.splitlines():
-        line = raw.strip()
-        if line.startswith("[") and line.endswith("]"):
-            extra, _, marker = line[1:-1].partition(":")
-        elif line and not extra:
-            yield f"{line} ; {marker}" if marker else line
+    return noted_in(file, offers.catalog) or (file.filename, None)
 
 
 def _always(lines: Iterable[str]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -12,14 +12,15 @@ from resolver.catalog.git import Repositories
 from resolver.catalog.trust import trust_in
 from resolver.errors import IndexFailure, ResolverError
 from resolver.model import fact as model
+from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.fact import Fact, Need
 from resolver.model.requirement import Requirement
 from resolver.upstream.archives import built_from, stated
-from resolver.upstream.offers import Offers, Unreadable
+from resolver.upstream.offers import Offers, Unreadable, some
 from resolver.upstream.verdict import Judged, Remark, Saying, Verdict
 
-_FEW = 5  # releases that a remark names
+_PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
 def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
@@ -67,25 +68,29 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
-    """Of each set of versions the newest and the oldest release; and what is not there."""
+    """Of each set of versions the newest and the oldest release; and what of them is on no index."""
     lookup = offers.lookup(fact.package)
-    passed = ", ".join(lookup.unreachable)
-    if not lookup.pages:
-        if passed:
-            return [], [Remark(Saying.PASSED_OVER, {"index": passed, "what": fact.package})]
-        return [], [Remark(Saying.NO_PROJECT, {"project": fact.package})]
     found: dict[Version, None] = {}
+    at_commits: dict[Version, None] = {}
     lost: list[SpecifierSet] = []
     for versions in fact.versions:
         matching = offers.matching(fact.package, versions)
         found |= dict.fromkeys(matching[:1] + matching[-1:])
-        if not matching:
+        if not matching and (commits := offers.at_commits(fact.package, versions)):
+            at_commits |= dict.fromkeys(commits)
+        elif not matching:
             lost.append(versions)
-    if not lost:
-        return list(found), []
-    what = f"{fact.package} {', '.join(map(str, lost))}"
-    missing = Remark(Saying.PASSED_OVER, {"index": passed, "what": what}) if passed else None
-    return list(found), [missing or Remark(Saying.NO_RELEASE, {"what": what})]
+    remarks = []
+    if at_commits:
+        remarks.append(Remark(Saying.AT_COMMIT, {"releases": f"{fact.package} {some(list(at_commits))}"}))
+    if lost and lookup.unreachable:
+        what = f"{fact.package} {', '.join(map(str, lost))}" if lookup.pages else fact.package
+        remarks.append(Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": what}))
+    elif lost and not lookup.pages:
+        remarks.append(Remark(Saying.NO_PROJECT, {"project": fact.package}))
+    elif lost:
+        remarks.append(Remark(Saying.NO_RELEASE, {"what": f"{fact.package} {', '.join(map(str, lost))}"}))
+    return list(found), remarks
 
 
 def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
@@ -110,7 +115,7 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _extra(fact, found, offers)
             yield Remark(Saying.WARNING)
         case model.Excludes():
-            yield Remark(Saying.THERE, {"releases": _some(_all(fact, offers))})
+            yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
         case model.Names():
             yield from _named(fact, offers)
         case model.Exports():
@@ -123,34 +128,62 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
 
 
 def _needs(fact: Fact, needs: Sequence[Need], found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    machine = [str(need) for need in needs if isinstance(need, ComponentRequirement)]
+    machine = []
     for need in needs:
-        if isinstance(need, Requirement):
-            yield from _need(fact, need, found, offers)
+        match need:
+            case Requirement():
+                yield from _need(fact, need, found, offers)
+            case ComponentRequirement(component="python"):
+                yield from _each(fact, found, lambda version, need=need: _python(fact, need, version, offers))  # type: ignore[misc]
+            case ComponentRequirement():
+                machine.append(str(need))
     if machine:
         yield Remark(Saying.MACHINE, {"needs": ", ".join(machine)})
 
 
-def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    if not offers.lookup(need.name).pages:
-        yield from _there([need.name], offers)
-        return
-    fitting = offers.matching(need.name, need.specifier)
-    if not fitting:
-        yield Remark(Saying.NOTHING_FITS, {"need": str(need)})
-        return
+def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark]) -> Iterator[Remark]:
+    """What each release makes of a need: all that is against it, and of what agrees one."""
     agreeing: Remark | None = None
     for version in found:
         try:
-            remark = _held_against(fact, need, fitting, version, offers)
+            remark = look(version)
         except Unreadable as error:
             remark = Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
-        if remark.saying in (Saying.CLASHES, Saying.UNREADABLE):
+        if remark.saying.verdict is not Verdict.HOLDS:
             yield remark
         elif agreeing is None:
             agreeing = remark
     if agreeing is not None:
         yield agreeing
+
+
+def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
+    """What Requires-Python of one release makes of a need on Python."""
+    said = offers.said(fact.package, version)
+    stated = text.specifiers(said.lines.requires_python)
+    if stated is None:
+        raise Unreadable(f"{said.python} has an invalid Requires-Python")
+    told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
+    if not stated:
+        return Remark(Saying.SILENT, told)
+    allowed = {python for python in _PYTHONS if need.allows(python)}
+    admitted = {python for python in _PYTHONS if stated.contains(python, prereleases=True)}
+    if not allowed & admitted:
+        return Remark(Saying.CLASHES, told)
+    return Remark(Saying.SAYS_SO if admitted <= allowed else Saying.AGREES, told)
+
+
+def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    lookup = offers.lookup(need.name)
+    fitting = offers.matching(need.name, need.specifier)
+    if not fitting and lookup.unreachable:
+        yield Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": str(need)})
+    elif not lookup.pages:
+        yield Remark(Saying.NO_PROJECT, {"project": need.name})
+    elif not fitting:
+        yield Remark(Saying.NOTHING_FITS, {"need": str(need), "project": fact.package})
+    elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # whose own word the fact overrules
+        yield from _each(fact, found, lambda version: _held_against(fact, need, fitting, version, offers))
 
 
 def _held_against(
@@ -159,7 +192,7 @@ def _held_against(
     """What the metadata of one release makes of a need."""
     said = offers.said(fact.package, version)
     own = offers.counting(said, [need.name])
-    told = {"need": str(need), "file": said.file.filename, "line": ", ".join(map(str, own))}
+    told = {"need": str(need), "file": said.where, "line": ", ".join(map(str, own))}
     if not own:
         return Remark(Saying.SILENT, told)
     admitted = [
@@ -180,7 +213,7 @@ def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> 
         except Unreadable as error:
             yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
             continue
-        told = {"file": said.file.filename, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
+        told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
         yield Remark(Saying.REPLACED if own else Saying.IDLE, told)
 
 
@@ -195,7 +228,7 @@ def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], o
         except Unreadable as error:
             yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
             continue
-        told = {"file": said.file.filename, "other": fact.other, "line": ", ".join(map(str, own))}
+        told = {"file": said.where, "other": fact.other, "line": ", ".join(map(str, own))}
         if own:
             yield Remark(Saying.ASKS, told)
         elif not held:
@@ -213,7 +246,7 @@ def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Itera
             yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
             continue
         if fact.extra not in said.lines.extras:
-            yield Remark(Saying.NO_EXTRA, {"file": said.file.filename, "extra": fact.extra})
+            yield Remark(Saying.NO_EXTRA, {"file": said.where, "extra": fact.extra})
 
 
 # --- what is there
@@ -232,19 +265,14 @@ def _there(names: Sequence[NormalizedName], offers: Offers) -> Iterator[Remark]:
 
 
 def _named(fact: model.Names, offers: Offers) -> Iterator[Remark]:
-    yield Remark(Saying.THERE, {"releases": _some(_all(fact, offers))})
+    yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
     beyond = [version for version in offers.versions(fact.package) if not fact.speaks_of(version)]
     if beyond:
-        yield Remark(Saying.BEYOND, {"releases": _some(beyond)})
+        yield Remark(Saying.BEYOND, {"releases": some(beyond)})
 
 
 def _all(fact: Fact, offers: Offers) -> list[Version]:
     return [version for version in offers.versions(fact.package) if fact.speaks_of(version)]
-
-
-def _some(versions: Sequence[Version]) -> str:
-    told = ", ".join(map(str, versions[:_FEW]))
-    return told if len(versions) <= _FEW else f"{told}, …"
 
 
 def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:

@@ -16,12 +16,20 @@ from resolver.catalog.screen import Screen
 from resolver.errors import IndexFailure, InputError
 from resolver.model import text
 from resolver.model.candidate import Release
-from resolver.model.fact import Builds, Fact
+from resolver.model.fact import Builds, Fact, Sources
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.solve.needs import Lines, requirement_lines
 from resolver.solve.project import Project
+from resolver.upstream.noted import noted_in
+
+_FEW = 5
+
+
+def some(versions: Sequence[Version]) -> str:
+    """The first few of them, for a remark."""
+    return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
 
 
 class Unreadable(Exception):
@@ -30,23 +38,27 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a file says of its needs."""
+    """What a release says of its needs; `where` is what says so, `python` what has its Requires-Python."""
 
-    file: File
+    where: str
+    python: str
     lines: Lines
 
 
 class Offers:
-    """Answers from a catalog. `facts` are those by which a release is built rather than taken as a wheel."""
+    """Answers from a catalog. Of `facts` those count by which a release is built, and those that know a commit."""
 
     def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
         self.catalog = catalog
         self._problem = problem
         self._screen = Screen(problem.target, None)
         self._builds: dict[NormalizedName, list[Fact]] = {}
+        self._commits: dict[NormalizedName, list[Version]] = {}
         for fact in facts:
             if isinstance(fact, Builds):
                 self._builds.setdefault(fact.package, []).append(fact)
+            elif isinstance(fact, Sources):
+                self._commits.setdefault(fact.package, []).append(fact.recipe.version)
         self._projects: dict[NormalizedName, Project] = {}
 
     def lookup(self, name: NormalizedName) -> Lookup:
@@ -60,6 +72,10 @@ class Offers:
     def matching(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
         """The releases that a specifier set admits, pre-releases too, newest first."""
         return [version for version in self.versions(name) if wanted.contains(version, prereleases=True)]
+
+    def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+        """The versions of commits that a specifier set admits: on no index, and there all the same."""
+        return [version for version in self._commits.get(name, ()) if wanted.contains(version, prereleases=True)]
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
         """All files of a release, whoever can use them."""
@@ -80,11 +96,15 @@ class Offers:
         """What a release says that it needs; raises Unreadable and IndexFailure."""
         release = self._release(name, version)
         try:
-            return Said(release.file, requirement_lines(self.catalog, release, ()))
+            where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
+            return Said(where, where, requirement_lines(self.catalog, release, ()))
         except UnusableFile as error:
             raise Unreadable(str(error)) from None
         except InputError as error:  # an archive without static metadata
-            raise Unreadable(error.why or error.message) from None
+            noted = noted_in(release.file, self.catalog)
+            if noted is None:
+                raise Unreadable(error.why or error.message) from None
+            return Said(noted.where, release.file.filename, Lines(noted.lines, release.file.requires_python, (), ()))
 
     def counting(self, said: Said, names: Iterable[NormalizedName]) -> list[Requirement]:
         """The requirements on these projects that count for the target without any extra."""
@@ -96,7 +116,7 @@ class Offers:
                 if need.name in wanted and (need.marker is None or need.marker.evaluate(self._problem.target.markers)):
                     found.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
-                raise Unreadable(f"{said.file.filename} has the invalid requirement `{line}`") from None
+                raise Unreadable(f"{said.where} has the invalid requirement `{line}`") from None
         return found
 
     def expect(self, names: Sequence[NormalizedName]) -> None:

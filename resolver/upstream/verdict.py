@@ -14,6 +14,7 @@ class Verdict(Enum):
 
     CONTRADICTED = "contradicted"
     GONE = "gone"
+    UNMET = "unmet"
     HOLDS = "holds"
     UNCHECKED = "unchecked"
 
@@ -33,7 +34,8 @@ class Saying(Enum):
     # gone: it speaks of what is not there
     NO_PROJECT = "no-project", Verdict.GONE
     NO_RELEASE = "no-release", Verdict.GONE
-    NOTHING_FITS = "nothing-fits", Verdict.GONE
+    # unmet: what it says may well be so, and then no lock can have the release
+    NOTHING_FITS = "nothing-fits", Verdict.UNMET
     # holds: what can be compared agrees
     SILENT = "silent", Verdict.HOLDS  # metadata says nothing of it, which is why there is a fact
     AGREES = "agrees", Verdict.HOLDS
@@ -56,6 +58,7 @@ class Saying(Enum):
     WARNING = "warning", Verdict.UNCHECKED
     VARIABLES = "variables", Verdict.UNCHECKED
     GIT = "git", Verdict.UNCHECKED
+    AT_COMMIT = "at-commit", Verdict.UNCHECKED  # it speaks of what a commit's build calls itself
 
     def __init__(self, code: str, verdict: Verdict) -> None:
         self.code = code

@@ -123,7 +123,12 @@ def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
 ) -> None:
     old = locked.content()["pin"][0]["file"][0]["sha256"]
     new = index.add_wheel("a", "1.0", files={"a.py": "other = True\n"}).sha256
-    locked.locked()
+    assert locked.locked().stderr == (
+        f"warning: a-1.0-py3-none-any.whl is not the file that was locked before: its sha256 was {old}, "
+        f"and is {new} now.\n"
+        "hint: an index that replaces a file under its name may have been broken into; ask before this is installed\n"
+    )
+    assert locked.locked().stderr == ""
     assert locked.content()["change"] == [{"name": "a", "old": f"1.0 ({old[:12]}…)", "new": f"1.0 ({new[:12]}…)"}]
 
 

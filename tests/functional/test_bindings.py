@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from tests.functional.workspace import Workspace, tree
@@ -235,3 +237,139 @@ def test_a_change_of_mirror_changes_no_byte(workspace: Workspace, index: Loopbac
         workspace.index_url = mirror.url
         assert "Nothing changed" in workspace.locked().stdout
     assert tree(workspace.locks) == before
+
+
+# --- where the stack itself tells of an index that does not answer
+
+
+def tell(workspace: Workspace, index: LoopbackIndex, cpu: str, sha256: str, *, platform: str = "linux-x86_64") -> None:
+    """torch comes from the index `cpu` on x86_64, and the stack has a row for it."""
+    workspace.indexes(f"""
+        [[index]]
+        name = "cpu"
+        url = "{cpu}"
+        [[binding]]
+        packages = ["torch"]
+        indexes = ["cpu"]
+        platforms = ["linux-x86_64"]
+    """)
+    index.add_wheel("sympy", "1.14")
+    index.add_wheel("torch", "2.8.0")
+    workspace.stack(
+        "torch",
+        target=f"[target]\npython = '3.11'\nplatform = '{platform}'\nglibc = '2.28'",
+        more=f"""
+        [[recorded]]
+        index = "cpu"
+        file = "torch-2.8.0+cpu-py3-none-any.whl"
+        sha256 = "{sha256}"
+        requires = ["sympy>=1.13.3"]
+        source = "a public file"
+        checked = 2026-11-22
+        """,
+    )
+
+
+ON_TRUST = (
+    "torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached, so its sha256 and its requirements are what "
+    "the stack tells (matrices/stacks/demo.toml:11) and the file was not seen. Source: a public file (checked "
+    "2026-11-22). pip refuses a file with another sha256; lock again where the index answers, and this is held against "
+    "the index"
+)
+
+
+def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    tell(workspace, index, CLOSED, "a" * 64)
+    run = workspace.locked()
+    assert run.stderr == (
+        "warning: Index `cpu` cannot be reached. [Errno 111] Connection refused (2 tries). "
+        "What the stack tells of its files is taken instead.\n"
+    )
+    assert workspace.pins() == {"sympy": "1.14", "torch": "2.8.0+cpu"}
+    (torch,) = (pin for pin in workspace.content()["pin"] if pin["name"] == "torch")
+    assert (torch["index"], torch["file"]) == (
+        "cpu",
+        [{"name": "torch-2.8.0+cpu-py3-none-any.whl", "sha256": "a" * 64}],
+    )
+    assert workspace.content()["warnings"] == [ON_TRUST]
+    assert "- torch 2.8.0+cpu was taken on trust" in workspace.read("report.md")
+    assert f"torch==2.8.0+cpu \\\n    --hash=sha256:{'a' * 64}\n" in workspace.read("requirements.txt")
+
+
+def test_what_is_recorded_counts_for_nothing_where_the_index_answers(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    tell(workspace, index, CLOSED, "a" * 64)
+    workspace.locked()
+    real = index.add_wheel("torch", "2.8.0+cpu", index="cpu")  # which asks for nothing
+    tell(workspace, index, index.url_of("cpu"), "a" * 64)
+    run = workspace.locked()
+    assert run.stderr == ""
+    assert workspace.pins() == {"torch": "2.8.0+cpu"}
+    assert workspace.content()["pin"][0]["file"][0]["sha256"] == real.sha256
+    assert "warnings" not in workspace.content()
+
+
+def test_what_is_recorded_counts_for_nothing_on_another_platform(workspace: Workspace, index: LoopbackIndex) -> None:
+    tell(workspace, index, CLOSED, "a" * 64, platform="linux-aarch64")
+    assert workspace.locked().stderr == ""
+    assert workspace.pins() == {"torch": "2.8.0"}
+
+
+def test_an_answer_that_is_an_error_is_not_papered_over(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.fault("/simple/cpu/*", status(403))
+    tell(workspace, index, index.url_of("cpu"), "a" * 64)
+    run = workspace.lock()
+    assert run.status == 3
+    assert "error: Index `cpu` did not answer for torch.\n" in run.stderr
+
+
+def test_a_snapshot_holds_what_was_taken_on_trust(workspace: Workspace, index: LoopbackIndex) -> None:
+    tell(workspace, index, CLOSED, "a" * 64)
+    workspace.locked()
+    before = tree(workspace.locks)
+    assert workspace.run("snapshot", "demo").status == 0
+    shutil.rmtree(workspace.locks)
+    workspace.forget()
+    workspace.locked("--offline", PIP_INDEX_URL=CLOSED)
+    assert tree(workspace.locks) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "why"),
+    [
+        (
+            ('index = "cpu"\nfile', 'index = "pypi"\nfile'),
+            "error: what is recorded of `torch` could never be taken\n  at matrices/stacks/demo.toml:12:",
+            "the project is bound to several indexes, and locking fails where one of them cannot be reached",
+        ),
+        (
+            ("torch-2.8.0+cpu-py3", "numpy-2.8.0-py3"),
+            "error: no binding looks `numpy` up on the index `cpu`\n  at matrices/stacks/demo.toml:12:",
+            "what is recorded takes the place of an index that is asked for the project, and of no other",
+        ),
+        (
+            ("-py3-none-any.whl", ".tar.gz"),
+            "error: `torch-2.8.0+cpu.tar.gz` is not the name of a wheel\n  at matrices/stacks/demo.toml:13:",
+            "extension must be '.whl'",
+        ),
+    ],
+    ids=["several", "unbound", "archive"],
+)
+def test_a_row_that_could_never_be_taken_is_refused(
+    workspace: Workspace, index: LoopbackIndex, change: tuple[str, str], message: str, why: str
+) -> None:
+    tell(workspace, index, CLOSED, "a" * 64)
+    path = workspace.matrices / "stacks" / "demo.toml"
+    text = path.read_text(encoding="utf-8")
+    assert change[0] in text
+    path.write_text(text.replace(*change), encoding="utf-8")
+    if change[0].startswith("index"):
+        rows = (workspace.matrices / "indexes.toml").read_text(encoding="utf-8")
+        workspace.indexes(rows.replace('indexes = ["cpu"]', 'indexes = ["cpu", "pypi"]'))
+    run = workspace.lock()
+    assert run.status == 2
+    assert run.stderr.startswith(message)
+    assert why in run.stderr

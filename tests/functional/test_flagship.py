@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+import tomli
 
 from resolver.catalog import snapshot_file
 from resolver.catalog.cache import Cache
@@ -21,15 +22,20 @@ from tests.loopback import LoopbackIndex
 
 STACK = "verl-qwen3.5"
 COMMITTED = REPOSITORY / "locks" / STACK / "linux-aarch64-py311-cann8.5.0-a2"
+X86_64 = COMMITTED.with_name("linux-x86_64-py311-cann8.5.0-a2")
 
-# Huawei's index is out of reach, on every machine that these tests run on: nothing listens behind this proxy.
+# Huawei's and PyTorch's indexes are out of reach wherever these tests run: nothing listens behind this proxy.
 # What is asked on 127.0.0.1 passes it by.
 NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9"}
 HUAWEI = (
     "warning: Index `huawei` cannot be reached. [Errno 111] Connection refused (2 tries). "
     "Its projects are looked up on the next index bound to them.\n"
 )
-OF_THE_DAY = f"offline: using the snapshot of 2026-11-20 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
+PYTORCH = (
+    "warning: Index `pytorch-cpu` cannot be reached. [Errno 111] Connection refused (2 tries). "
+    "What the stack tells of its files is taken instead.\n"
+)
+OF_THE_DAY = f"offline: using the snapshot of 2026-11-22 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +70,17 @@ def without_history(folder: Path) -> Tree:
     lock, report = files["lock.toml"], files["report.md"]
     assert lock is not None
     assert report is not None
-    files["lock.toml"] = re.sub(rb"(?m)^first = true\n|^\[\[change\]\]\n(?:[a-z]+ = .*\n)*\n?", b"", lock)
+    files["lock.toml"] = re.sub(rb"(?m)^first = true\n|^change = \[\n(?:    .*\n)*\]\n", b"", lock)
     files["report.md"], sections = re.subn(rb"(?ms)^## Changes since the lock before\n.*?(?=^## )", b"", report)
     assert sections == 1
     return files
+
+
+def same_as_committed(workspace: Workspace) -> None:
+    """Both targets have the lock that is committed."""
+    assert sorted(path.name for path in (workspace.locks / STACK).iterdir()) == [COMMITTED.name, X86_64.name]
+    for folder in (COMMITTED, X86_64):
+        assert without_history(workspace.locks / STACK / folder.name) == without_history(folder)
 
 
 @pytest.mark.parametrize("form", ["json", "html"])
@@ -76,18 +89,23 @@ def test_over_http_and_then_from_the_cache_alone_it_is_the_committed_lock(
 ) -> None:
     index, workspace = served
     index.pages = form
-    assert lock(workspace).stderr == HUAWEI
-    assert without_history(workspace.folder(STACK)) == without_history(COMMITTED)
+    assert lock(workspace).stderr == HUAWEI + PYTORCH
+    same_as_committed(workspace)
     shutil.rmtree(workspace.locks)
     index.clear()
-    assert lock(workspace, "--offline").stderr == ""
+    assert lock(workspace, "--offline").stderr == OF_THE_DAY  # the cache has nothing of an index that never answered
     assert index.requests == []
-    assert without_history(workspace.folder(STACK)) == without_history(COMMITTED)
+    same_as_committed(workspace)
 
 
 def test_it_pins_what_its_guide_and_its_facts_lead_to(workspace: Workspace) -> None:
-    pins = lock(workspace, "--offline", "--json").json["pins"]
-    assert len(pins) == 216
+    aarch64, x86_64 = (target["pins"] for target in lock(workspace, "--offline", "--json").json["targets"])
+    assert {name for name in x86_64 if x86_64[name] != aarch64.get(name)} == {"torch", "torchvision"}
+    assert (x86_64["torch"], x86_64["torchvision"]) == ("2.8.0+cpu", "0.23.0+cpu")
+    for pins in (aarch64, x86_64):
+        assert len(pins) == 216
+        assert not [name for name in pins if name == "triton" or name.startswith("nvidia-")]
+    pins = aarch64
     expected = {
         "torch": "2.8.0",
         "torch-npu": "2.8.0.post2",
@@ -99,27 +117,37 @@ def test_it_pins_what_its_guide_and_its_facts_lead_to(workspace: Workspace) -> N
     }
     assert {name: pins[name] for name in expected} == expected
     assert pins["transformers"].startswith("4.57.")
-    assert not [name for name in pins if name == "triton" or name.startswith("nvidia-")]
-    modes = {pin["name"]: pin["mode"] for pin in workspace.content(STACK)["pin"] if pin["mode"] != "wheels"}
-    assert modes == {
-        "antlr4-python3-runtime": "built-apart",
-        "arctic-inference": "built-apart",
-        "vllm": "built-here",
-    }
+    for folder in (COMMITTED, X86_64):
+        content = tomli.loads((workspace.locks / STACK / folder.name / "lock.toml").read_text(encoding="utf-8"))
+        modes = {pin["name"]: pin["mode"] for pin in content["pin"] if pin["mode"] != "wheels"}
+        assert modes == {
+            "antlr4-python3-runtime": "built-apart",
+            "arctic-inference": "built-apart",
+            "vllm": "built-here",
+        }
+
+
+def test_what_x86_64_takes_on_trust_is_told_and_nothing_else_is(workspace: Workspace) -> None:
+    told = [target["warnings"] for target in lock(workspace, "--offline", "--json").json["targets"]]
+    trusted = [
+        [line.partition(" was taken on trust: index ")[0] for line in lines if "on trust" in line] for lines in told
+    ]
+    assert trusted == [[], ["torch 2.8.0+cpu", "torchvision 0.23.0+cpu", "torch 2.7.0+cpu"]]
 
 
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_from_the_snapshot_it_is_the_committed_lock_under_any_hash_seed(workspace: Workspace, seed: str) -> None:
     run = lock(workspace, "--offline", PYTHONHASHSEED=seed)
     assert run.stderr == OF_THE_DAY
-    assert without_history(workspace.folder(STACK)) == without_history(COMMITTED)
+    same_as_committed(workspace)
 
 
 def test_locking_again_changes_no_byte_and_says_so(workspace: Workspace) -> None:
-    shutil.copytree(COMMITTED, workspace.locks / STACK / COMMITTED.name)
+    shutil.copytree(COMMITTED.parent, workspace.locks / STACK)
     run = lock(workspace, "--offline")
-    assert f"Nothing changed: locks/{STACK}/{COMMITTED.name} is as it was.\n" in run.stdout
-    assert tree(workspace.folder(STACK)) == tree(COMMITTED)
+    for folder in (COMMITTED, X86_64):
+        assert f"Nothing changed: locks/{STACK}/{folder.name} is as it was.\n" in run.stdout
+    assert tree(workspace.locks / STACK) == tree(COMMITTED.parent)
 
 
 # --- check
@@ -130,7 +158,7 @@ def copied(workspace: Workspace) -> Workspace:
     """The committed inputs and lock, where a test may change them."""
     shutil.rmtree(workspace.matrices)
     shutil.copytree(REPOSITORY / "matrices", workspace.matrices)
-    shutil.copytree(COMMITTED, workspace.locks / STACK / COMMITTED.name)
+    shutil.copytree(COMMITTED.parent, workspace.locks / STACK)
     return workspace
 
 
@@ -139,33 +167,39 @@ def check(workspace: Workspace) -> tuple[int, str, str]:
     return run.status, run.stdout, run.stderr
 
 
-STALE = STACK + " for " + COMMITTED.name + ": {why}\nhint: ascend-lock lock " + STACK + "\n"
+HINT = f"hint: ascend-lock lock {STACK}\n"
+
+
+def told(aarch64: str, x86_64: str) -> str:
+    """What is said of both targets."""
+    return f"{STACK} for {COMMITTED.name}: {aarch64}\n{STACK} for {X86_64.name}: {x86_64}\n"
 
 
 def test_check_passes_the_committed_lock(copied: Workspace) -> None:
     before = tree(copied.root)
-    assert check(copied) == (0, f"{STACK} for {COMMITTED.name}: current\n", "")
+    assert check(copied) == (0, told("current", "current"), "")
     assert tree(copied.root) == before
 
 
 def test_check_fails_after_a_fact_was_touched(copied: Workspace) -> None:
     fact = copied.matrices / "facts" / "vllm.toml"
     fact.write_text(fact.read_text().replace("2026-11-20", "2026-11-21", 1))
-    assert check(copied) == (4, STALE.format(why="the stack or the facts changed since"), "")
+    why = "the stack or the facts changed since"
+    assert check(copied) == (4, told(why, why) + HINT, "")
 
 
 def test_check_fails_after_the_script_was_edited(copied: Workspace) -> None:
-    script = copied.folder(STACK) / "install.sh"
+    script = copied.locks / STACK / COMMITTED.name / "install.sh"
     script.write_text(script.read_text().replace("--require-hashes", "", 1))
-    assert check(copied) == (4, STALE.format(why="files beside lock.toml are not what it says"), "")
+    assert check(copied) == (4, told("files beside lock.toml are not what it says", "current") + HINT, "")
 
 
 def test_check_fails_where_there_is_no_lock(copied: Workspace) -> None:
-    shutil.rmtree(copied.locks)
-    assert check(copied) == (4, STALE.format(why="there is no lock"), "")
+    shutil.rmtree(copied.locks / STACK / X86_64.name)
+    assert check(copied) == (4, told("current", "there is no lock") + HINT, "")
 
 
 def test_check_tells_json_alone(copied: Workspace) -> None:
     run = copied.run("check", STACK, "--json")
-    row = {"stack": STACK, "target": COMMITTED.name, "stale": "", "state": "current"}
-    assert (run.status, run.json, run.stderr) == (0, {"status": "current", "locks": [row]}, "")
+    rows = [{"stack": STACK, "target": folder.name, "stale": "", "state": "current"} for folder in (COMMITTED, X86_64)]
+    assert (run.status, run.json, run.stderr) == (0, {"status": "current", "locks": rows}, "")

@@ -278,6 +278,35 @@ def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace:
     assert (installed(python), target.read_text()) == ({"a-plugin": "1.0", "plain": "1.0"}, "x = 2\n")
 
 
+def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Workspace, python: Path) -> None:
+    """Its own command runs in the environment; the distribution that it patches is not built with it."""
+    patch = "import plain_own, sys\nopen(plain_own.__file__, 'a').write(f'by = {sys.argv[1]!r}\\n')\n"
+    plugin = repository(workspace, "a-plugin")
+    commits = {
+        "plain": plain(workspace, more="editable = true"),
+        "a-plugin": plugin.commit(tree("a-plugin", "1.0", {"patch.py": patch})),
+    }
+    more = """
+        rewrites = ["plain"]
+        editable = true
+        isolation = false
+        steps = [{ run = ["python", "patch.py", "it's `touch pwned`"] }]
+        """
+    workspace.facts("a-plugin", fact(plugin, commits["a-plugin"], more=more))
+    stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
+    workspace.locked()
+    assert "| python patch.py it's \\`touch pwned\\` is run; editable; rewrites " in workspace.read("report.md")
+    assert install(workspace, python, "--dry-run").status == 0
+    run = install(workspace, python)
+    assert run.status == 0, run
+    assert value(python, "plain_own", "by") == "it's `touch pwned`"
+    again = install(workspace, python)
+    assert (again.status, again.stdout.count(": already there")) == (0, 2)
+    source = python.parents[1] / "src" / "plain" / "plain_own.py"
+    assert source.read_text().count("by = ") == 1
+    assert not list(workspace.root.rglob("pwned"))
+
+
 # --- absent
 
 

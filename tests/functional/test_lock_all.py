@@ -9,6 +9,8 @@ import pytest
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex, status
 
+MACHINES = ("aarch64", "x86_64")
+
 
 @pytest.fixture
 def four(workspace: Workspace, index: LoopbackIndex) -> Workspace:
@@ -121,3 +123,16 @@ def test_no_stack_can_be_called_all(workspace: Workspace) -> None:
         2,
         "error: `all` stands for every stack, so no stack can have that name",
     )
+
+
+def test_one_target_alone(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    rows = (f"[[target]]\nname = '{one}'\npython = '3.11'\nplatform = 'linux-{one}'\n" for one in MACHINES)
+    workspace.stack("demo", target="".join(rows))
+    assert workspace.locked("--target", "x86_64").stdout.startswith("Locked demo for linux-x86_64")
+    assert workspace.folder().name == "x86_64"
+    run = workspace.lock("--target", "riscv64")
+    assert run.stderr == "error: demo has no target `riscv64`\nhint: its targets are aarch64, x86_64\n"
+    assert run.status == 2
+    workspace.locked()
+    assert {path.name for path in (workspace.locks / "demo").iterdir()} == set(MACHINES)

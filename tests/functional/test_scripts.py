@@ -73,7 +73,9 @@ def words_of_facts(workspace: Workspace, index: LoopbackIndex) -> None:
         [[departs]]
         guide = "{COMMANDS}"
         here = "{COMMANDS}"
+        here-zh = "{COMMANDS}"
         reason = "{COMMANDS}"
+        reason-zh = "{COMMANDS}"
         [check]
         imports = ["base"]
         env = {{ A = "$(touch pwned) it's", B = "`touch pwned`" }}
@@ -101,7 +103,11 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> None:
             editable = true
             rewrites = ["base", "scripted"]
             subdirectory = "{words}"
-            steps = [{{ move = "{words}", to = "x {words}" }}, {{ comment = "{words}", in = "{words}" }}]
+            steps = [
+                {{ move = "{words}", to = "x {words}" }},
+                {{ comment = "{words}", in = "{words}" }},
+                {{ run = ["{words}", "{words}"] }},
+            ]
             """,
         "scripted": f"""isolation = false\nsteps = [{{ run = ["echo", "{words}"], wheels = "{words}*.whl" }}]""",
         "plain": f"""env = {{ A = "{words}" }}""",
@@ -186,8 +192,9 @@ def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, ind
     assert run.status == 2
 
 
-def test_the_committed_script_is_clean() -> None:
-    (script,) = (REPOSITORY / "locks" / "verl-qwen3.5").glob("*/install.sh")
+@pytest.mark.parametrize("stack", ["verl-qwen3.5", "verl-one-step-off", "mindspeed-rl", "verl-sglang"])
+def test_the_committed_script_is_clean(stack: str) -> None:
+    (script,) = (REPOSITORY / "locks" / stack).glob("*-aarch64-*/install.sh")
     subprocess.run(["bash", "-n", str(script)], check=True)
     found = subprocess.run([*SHELLCHECK, str(script)], capture_output=True, text=True, check=False)
     assert found.stdout == ""

@@ -9,12 +9,13 @@ import re
 from pathlib import Path
 
 import pytest
+import tomli
 
 from resolver.catalog import snapshot_file
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 
 CONFLICTS = ("trl-guide", "trl-vllm-train")
-LOCKS = ("trl-train", "trl-vllm-eval", "verl-one-step-off")
+LOCKS = ("mindspeed-rl", "trl-train", "trl-vllm-eval", "verl-one-step-off", "verl-qwen3.5-source", "verl-sglang")
 REPORTS = REPOSITORY / "tests" / "recorded" / "reports"
 PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
 
@@ -55,6 +56,28 @@ def test_a_committed_lock_is_what_its_snapshot_gives(plain: Workspace, stack: st
     status, _, _ = offline(plain, stack)
     assert status == 0
     assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+def test_operators_are_left_out_by_both_variables() -> None:
+    """COMPILE_CUSTOM_KERNELS alone still builds AclNN's, which fails in the archive; 910b passes it over."""
+    (script,) = (REPOSITORY / "locks" / "verl-qwen3.5-source").glob("*/install.sh")
+    builds = re.findall(r"^ *build_in .* pip wheel ", script.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [line.partition(" PIP_")[0].split()[2:] for line in builds if "SOC_VERSION" in line] == [
+        ["COMPILE_CUSTOM_KERNELS=0", "SOC_VERSION=910b"]
+    ]
+
+
+def test_sglang_goes_without_what_the_guide_removes_and_without_pypis_memory_saver() -> None:
+    (path,) = (REPOSITORY / "locks" / "verl-sglang").glob("*/lock.toml")
+    lock = tomli.loads(path.read_text(encoding="utf-8"))
+    assert [row["name"] for row in lock["absent"]] == ["timm", "torchvision", "triton"]
+    pins = {pin["name"]: pin for pin in lock["pin"]}
+    assert not pins.keys() & {"timm", "torchvision", "triton"}
+    saver = pins["torch-memory-saver"]
+    assert "file" not in saver
+    assert saver["git"]["steps"] == [
+        {"run": ["bash", "build.sh", "-a", "memory-saver"], "wheels": "output/torch_memory_saver*.whl"}
+    ]
 
 
 def write() -> None:

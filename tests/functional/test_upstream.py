@@ -67,6 +67,14 @@ def check(workspace: Workspace, *options: str, **environment: str) -> Run:
     return run
 
 
+def twice(workspace: Workspace) -> None:
+    """The same lock for a second stack."""
+    path = workspace.matrices / "stacks" / "demo.toml"
+    path.with_name("again.toml").write_text(path.read_text().replace("demo", "again"))
+    (workspace.locks / "again" / "there").mkdir(parents=True)
+    (workspace.locks / "again" / "there" / "lock.toml").write_text(workspace.read().replace('"demo"', '"again"'))
+
+
 def test_all_that_can_change(workspace: Workspace, index: LoopbackIndex, begin_with: Begin) -> None:
     begin_with(eleven_projects)
     locked = {pin["name"]: pin["file"][0]["sha256"] for pin in workspace.content()["pin"]}
@@ -155,6 +163,11 @@ def test_vulnerabilities_where_the_index_has_them(
     assert (run.status, run.stdout) == (5, "demo for there: current\n" + told + tail)
     asked = [request.path for request in index.requests if "/pypi/pypi/" in request.path]
     assert sorted(asked) == sorted(f"/pypi/pypi/{name}/1.0/json" for name in NAMES)
+    index.clear()
+    twice(workspace)
+    both = workspace.run("check", "--upstream", "--facts-days", "99999")
+    assert both.stdout.count(told + tail) == 2
+    assert len(index.requests) == len({request.path for request in index.requests}) == 2 * len(NAMES)
     judged = check(workspace, "--ignore-vulnerability", "CVE-2026-1", "--ignore-vulnerability", "PYSEC-2026-8")
     assert (judged.status, judged.stdout) == (0, "demo for there: current\n  nothing changed upstream\n" + tail)
 

@@ -45,8 +45,29 @@ def test_a_small_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_flagship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_LOCK_CACHE", str(tmp_path / "cache"))
-    pins = lock("verl-qwen3.5", "--locks", str(tmp_path / "locks"))["pins"]
+    pins = lock("verl-qwen3.5", "--locks", str(tmp_path / "locks"))["targets"][0]["pins"]
     assert isinstance(pins, dict)
     wanted = {"torch": "2.8.0", "torch-npu": "2.8.0.post2", "vllm": "0.13.0", "vllm-ascend": "0.13.0"}
     assert {name: pins[name] for name in wanted} == wanted
     assert not [name for name in pins if name == "triton" or name.startswith("nvidia-")]
+
+
+def told(*arguments: str) -> dict[str, object]:
+    """What a command that compares says; 5 is a finding, and no failure of the command."""
+    words = [sys.executable, "-m", "resolver", *arguments, "--json"]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run.returncode in (0, 5), run.stdout + run.stderr
+    answer: dict[str, object] = json.loads(run.stdout)
+    return answer
+
+
+def test_what_became_of_the_flagship() -> None:
+    (row,) = told("check", "verl-qwen3.5", "--upstream")["locks"]  # type: ignore[misc]
+    assert row["upstream"]["files"] > 200
+    assert row["upstream"]["out_of_reach"] == []
+
+
+def test_what_became_of_the_facts() -> None:
+    """A fact that the index contradicts is to be mended."""
+    answer = told("facts", "check")
+    assert answer["status"] == "held", [row for row in answer["facts"] if row["verdict"] in ("contradicted", "gone")]  # type: ignore[attr-defined]

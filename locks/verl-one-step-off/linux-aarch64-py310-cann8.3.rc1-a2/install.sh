@@ -420,7 +420,7 @@ if stage 2 torch-npu stages/2.txt; then
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
 fi
 
-# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:74)
+# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
 if stage 3 triton-ascend stages/3.txt; then
     run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/3.txt"

@@ -195,6 +195,10 @@ SET_ASIDE_NAME = Counted(
     Words("has a file name that cannot be read", "无法解析文件名"),
     Words("have a file name that cannot be read", "无法解析文件名"),
 )
+SET_ASIDE_ADDRESS = Counted(
+    Words("has an address that an index must not lead to", "索引不得指向其下载地址"),
+    Words("have an address that an index must not lead to", "索引不得指向其下载地址"),
+)
 SET_ASIDE_FOREIGN = Counted(
     Words("belongs to another project", "属于其他项目"), Words("belong to another project", "属于其他项目")
 )
@@ -240,6 +244,7 @@ SET_ASIDE_DIRECT = Counted(
 _PREDICATES = {
     Reason.FORMAT: SET_ASIDE_FORMAT,
     Reason.NAME: SET_ASIDE_NAME,
+    Reason.ADDRESS: SET_ASIDE_ADDRESS,
     Reason.FOREIGN: SET_ASIDE_FOREIGN,
     Reason.VERSION: SET_ASIDE_VERSION,
     Reason.TAGS: SET_ASIDE_TAGS,

@@ -102,7 +102,7 @@ def _gone(change: Gone, release: str, language: Language) -> str:
 
 def _vulnerable(change: Vulnerable, release: str, language: Language) -> str:
     one = change.vulnerability
-    aliases = [shown(alias) for alias in one.aliases]
+    aliases = [shown(alias) for alias in one.aliases or ()]
     about = " ".join((one.summary or one.details or "").split())
     about = about if len(about) <= _SUMMARY else about[: _SUMMARY - 1] + "…"
     told = words.VULNERABLE(
@@ -159,5 +159,5 @@ def _change_json(change: Change) -> dict[str, Any]:
             return told | {"status": change.status, "reason": change.reason}
         case Vulnerable():
             one = change.vulnerability
-            told |= {"id": one.id, "aliases": list(one.aliases), "fixed_in": list(one.fixed_in)}
+            told |= {"id": one.id, "aliases": list(one.aliases or ()), "fixed_in": list(one.fixed_in or ())}
             return told | {"summary": one.summary or "", "details": one.details or "", "link": one.link or ""}

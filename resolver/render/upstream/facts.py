@@ -30,6 +30,8 @@ def line(judged: Judged, *, old_after: int | None, language: Language) -> str:
 
 def summary(all_judged: Sequence[Judged], target: str, language: Language) -> str:
     """How many of each."""
+    if not all_judged:
+        return words.NO_FACTS(language)
     numbers = Counter(judged.verdict for judged in all_judged)
     outcome = words.OUTCOME(language, **{verdict.value: numbers[verdict] for verdict in Verdict})
     return words.FACTS(language, len(all_judged), target=target, outcome=outcome)

@@ -10,16 +10,17 @@ from resolver.upstream.verdict import Saying, Verdict
 VERDICTS = {
     Verdict.CONTRADICTED: Words("contradicted", "有矛盾"),
     Verdict.GONE: Words("gone", "已消失"),
+    Verdict.UNMET: Words("unmet", "无法满足"),
     Verdict.HOLDS: Words("holds", "成立"),
     Verdict.UNCHECKED: Words("not checked", "未核对"),
 }
 SAYINGS = {
     Saying.CLASHES: Words(
-        "metadata of {file} asks for {line}, which no release of `{need}` fits",
-        "{file} 的元数据要求 {line}，没有一个符合 `{need}` 的版本满足它",
+        "{file} asks for {line}, which no release of `{need}` fits",
+        "{file} 要求 {line}，没有一个符合 `{need}` 的版本满足它",
     ),
     Saying.DIFFERS: Words("{where} has {theirs} where the fact has {own}", "{where} 中是 {theirs}，而事实中是 {own}"),
-    Saying.ASKS: Words("metadata of {file} itself asks for {line}", "{file} 自己的元数据要求 {line}"),
+    Saying.ASKS: Words("{file} itself asks for {line}", "{file} 本身要求 {line}"),
     Saying.IDLE: Words("{file} does not ask for {names}", "{file} 并不要求 {names}"),
     Saying.NO_ARCHIVE: Words("{releases}: no source archive", "{releases}：没有源码包"),
     Saying.NO_MEMBER: Words("{file} has no {member}", "{file} 中没有 {member}"),
@@ -27,17 +28,18 @@ SAYINGS = {
     Saying.GIT_DIFFERS: Words("{address} says otherwise: {why}", "{address} 的内容不同：{why}"),
     Saying.NO_PROJECT: Words("no index has a project {project}", "没有软件源提供项目 {project}"),
     Saying.NO_RELEASE: Words("there is no release {what}", "不存在版本 {what}"),
-    Saying.NOTHING_FITS: Words("there is no release in `{need}`", "没有符合 `{need}` 的版本"),
-    Saying.SILENT: Words("metadata of {file} leaves `{need}` open", "{file} 的元数据没有涉及 `{need}`"),
-    Saying.AGREES: Words(
-        "metadata of {file} asks for {line}, which goes with `{need}`", "{file} 的元数据要求 {line}，与 `{need}` 相容"
+    Saying.NOTHING_FITS: Words(
+        "no index has a release in `{need}`, so {project} cannot be locked there",
+        "没有软件源提供符合 `{need}` 的版本，因此无法锁定这里的 {project}",
     ),
+    Saying.SILENT: Words("{file} leaves `{need}` open", "{file} 没有涉及 `{need}`"),
+    Saying.AGREES: Words("{file} asks for {line}, which goes with `{need}`", "{file} 要求 {line}，与 `{need}` 相容"),
     Saying.SAYS_SO: Words(
-        "metadata of {file} says so itself ({line}), so `{need}` repeats it",
-        "{file} 的元数据本身就写明了（{line}），`{need}` 是重复",
+        "{file} says so itself ({line}), so `{need}` repeats it",
+        "{file} 本身就写明了（{line}），`{need}` 是重复",
     ),
     Saying.APART: Words("{file} does not ask for {other} itself", "{file} 自身不要求 {other}"),
-    Saying.REPLACED: Words("metadata of {file} still asks for {line}", "{file} 的元数据仍然要求 {line}"),
+    Saying.REPLACED: Words("{file} still asks for {line}", "{file} 仍然要求 {line}"),
     Saying.ARCHIVE: Words("there is an archive, {file}, with {member}", "有源码包 {file}，其中有 {member}"),
     Saying.SAME: Words("{where} says the same", "{where} 的内容相同"),
     Saying.THERE: Words("the index has {releases}", "软件源上有 {releases}"),
@@ -56,6 +58,7 @@ SAYINGS = {
     Saying.MODULE: Words("no metadata tells who owns the module `{module}`", "元数据不说明模块 `{module}` 属于谁"),
     Saying.WARNING: Words("no metadata tells what it warns of", "元数据不说明它所警告的内容"),
     Saying.VARIABLES: Words("no metadata tells environment variables", "元数据不说明环境变量"),
+    Saying.AT_COMMIT: Words("{releases} is that of a commit, on no index", "{releases} 来自某个 commit，不在软件源上"),
     Saying.GIT: Words("{address}: {why}", "{address}：{why}"),
 }
 FACT = Words("{verdict}: {id} ({where}): {remarks}", "{verdict}：{id}（{where}）：{remarks}")
@@ -64,9 +67,10 @@ FACTS = Counted(
     Words("{count} fact for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
     Words("{count} facts for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
 )
+NO_FACTS = Words("no facts are used", "没有用到任何事实")
 OUTCOME = Words(
-    "{holds} hold, {contradicted} contradicted, {gone} gone, {unchecked} not checked",
-    "{holds} 条成立，{contradicted} 条有矛盾，{gone} 条已消失，{unchecked} 条未核对",
+    "{holds} hold, {contradicted} contradicted, {gone} gone, {unmet} unmet, {unchecked} not checked",
+    "{holds} 条成立，{contradicted} 条有矛盾，{gone} 条已消失，{unmet} 条无法满足，{unchecked} 条未核对",
 )
 
 # --- changes

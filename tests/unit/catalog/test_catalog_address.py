@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.catalog.address import Root, is_allowed, is_loopback, origin, read_root, without_credentials
+from resolver.catalog.address import Root, is_allowed, is_local, is_loopback, origin, read_root, without_credentials
 from resolver.errors import InputError
 
 
@@ -34,6 +34,22 @@ def test_loopback(host: str) -> None:
 )
 def test_no_loopback(host: str) -> None:
     assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "LocalHost.", "a.localhost", "127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "::1"),
+        *("0.0.0.0", "0", "::", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "fe80::1%eth0"),
+    ],
+)
+def test_this_machine_or_its_link(host: str) -> None:
+    assert is_local(host)
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "8.8.8.8", "localhost.example", "a.example", "fd00::1", "7f000001", ""])
+def test_other_machines(host: str) -> None:
+    assert not is_local(host)
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,12 @@ def asked(index: LoopbackIndex) -> list[str]:
 def test_each_release_is_asked_for_once(index: LoopbackIndex) -> None:
     index.fault("/pypi/pypi/a/*", status(404))
     index.fault("/pypi/pypi/d/*", status(410))
+    index.legacy("c", RELEASES[2][1], {"vulnerabilities": [{"id": "of-c", "aliases": None, "fixed_in": None}]})
     told = ask(read_root(index.beside_legacy(), "pypi"))
     assert told == {
         RELEASES[0]: None,
         RELEASES[1]: (Vulnerability(id="of-b"),),
-        RELEASES[2]: (Vulnerability(id="of-c"),),
+        RELEASES[2]: (Vulnerability(id="of-c", aliases=None, fixed_in=None),),
         RELEASES[3]: None,
     }
     assert sorted(asked(index)) == [f"/pypi/pypi/{name}/1.0+local/json" for name, _ in RELEASES]
@@ -53,6 +54,7 @@ def test_each_release_is_asked_for_once(index: LoopbackIndex) -> None:
         (status(404), "it answered 404"),
         (status(403), "it answered 403"),
         (altered(lambda _: b"<html>who are you?</html>"), "what it sent is not such a document"),
+        (altered(lambda _: b"[" * 100_000), "what it sent is not such a document"),
         (altered(lambda body: body.replace(b'"1.0', b'"2.0')), "what it sent is of another release"),
         (altered(lambda body: body.replace(b"vulnerabilities", b"urls")), "what it sent has no list of them"),
         (status(302, headers={"Location": "http://example.test/"}), "Only https is asked, and http on this machine"),

@@ -136,7 +136,7 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
 def test_redirects_without_end(server: Server) -> None:
     server.answers = {"/a": (302, {"Location": "/a"}, b"")}
     assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
-        f"An address must not be asked.\n  at {server.url}/a\n  There were more than 10 redirects."
+        f"An index redirects without end.\n  at {server.url}/a\n  There were more than 10 redirects."
     )
     assert len(server.seen) == 11
 

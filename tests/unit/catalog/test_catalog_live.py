@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.errors import IndexFailure, InputError
 from resolver.model.index import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
+from tests.builders import build_wheel, core_metadata
 from tests.loopback import LoopbackIndex, Response, altered, cut, empty, other_version, reset, status, truncated
 
 DEMO = NormalizedName("demo")
@@ -120,7 +122,7 @@ def test_a_page_is_asked_for_once_a_run_and_revalidated_in_the_next(
     second = opened()
     assert files(second.lookup(DEMO)) == [file]
     assert asked(index) == ["304 /simple/pypi/demo/"]
-    assert second.traffic == (1, 0, 1)
+    assert second.traffic == (1, 0, 1, 1)
     index.add_wheel("demo", "2.0")
     assert len(files(opened().lookup(DEMO))) == 2
     assert asked(index) == ["200 /simple/pypi/demo/"]
@@ -546,6 +548,60 @@ def test_the_metadata_of_a_file_that_was_seen_under_another_name(index: Loopback
     other = files(opened().lookup(DEMO))[1]
     assert other.sha256 == built.sha256
     assert "It says demo 1.0; expected was demo 2.0." in failure(lambda: opened().metadata(other))
+
+
+LIE = core_metadata("demo", "1.0", requires=["evil"])
+
+
+def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
+    """A page that tells no size, and of a `.metadata` file this sha256, or that there is one; None for none."""
+
+    def change(body: bytes) -> bytes:
+        page = json.loads(body)
+        page["files"][0]["core-metadata"] = {"sha256": sha256} if sha256 else sha256 is not None
+        del page["files"][0]["size"]
+        return json.dumps(page).encode()
+
+    return change
+
+
+@pytest.mark.parametrize("way", ["file of its own hash", "file without hash", "file of the honest hash", "ranges"])
+@pytest.mark.parametrize("sidecar", [True, False])
+def test_what_one_index_says_of_a_file_is_not_believed_of_another(
+    index: LoopbackIndex, opened: Opener, way: str, sidecar: bool
+) -> None:
+    """The cache is no way from a hostile index to what is locked from an honest one."""
+    files_of_it = {"model.bin": os.urandom(100_000).hex()}  # more than the first range has
+    for name in ("pypi", "evil"):
+        honest = index.add_wheel(
+            "demo", "1.0", requires=["true"], index=name, files=files_of_it, metadata_sidecar=sidecar
+        )
+    other = build_wheel("demo", "1.0", requires=["evil"], files=files_of_it)
+    lies = {
+        "file of its own hash": hashlib.sha256(LIE).hexdigest(),
+        "file without hash": "",
+        "file of the honest hash": hashlib.sha256(honest.metadata).hexdigest(),
+    }
+    index.fault("/simple/evil/*", altered(with_a_metadata_file(lies.get(way))))
+    if way in ("ranges", "file of the honest hash"):
+        index.fault("/files/evil/*.metadata", status(404))
+        index.fault("/files/evil/*.whl", lambda response: ranged(replace(response, status=200, body=other.content)))
+    else:
+        index.fault("/files/evil/*.metadata", lambda response: Response(200, LIE))
+    evil = opened(url=index.url_of("evil"))
+    file = wheel_of(evil)
+    assert (file.sha256, evil.metadata(file).requires_dist) == (honest.sha256, ("evil",))
+    for _ in range(2):
+        catalog = opened()
+        assert catalog.metadata(wheel_of(catalog)).requires_dist == ("true",)
+    assert opened(offline=True).metadata(wheel_of(catalog)).requires_dist == ("true",)
+
+
+def ranged(response: Response) -> Response:
+    """The end of a file, as the first request for a wheel asks for it."""
+    total = len(response.body)
+    headers = {**response.headers, "Content-Range": f"bytes {total - 65536}-{total - 1}/{total}"}
+    return replace(response, status=206, body=response.body[-65536:], headers=headers)
 
 
 # --- source archives

@@ -168,8 +168,8 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
             JSON,
             "It is not a JSON page of PEP 691: its values are nested too deeply.",
         ),
-        ('{"files": [' + "{" * 1_500_001, JSON, "It has more than 1500000 objects."),
-        ("<a >" * 500_001, "text/html", "It has more than 500000 links."),
+        ('{"files": [' + "{" * 600_001, JSON, "It has more than 600000 objects."),
+        ("<a >" * 200_001, "text/html", "It has more than 200000 links."),
         (
             page(),
             "application/vnd.pypi.simple.v2+json",
@@ -177,6 +177,7 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
         ),
         (html()[:-8], "text/html", "It breaks off before `</html>`."),
         ("<HTML ><a href=demo-1.zip>", "text/html", "It breaks off before `</html>`."),
+        (html(head='<base href="https://127.0.0.1/">'), "text/html", "Its `<base href>` is no address to go by."),
         ("404 not found", "text/plain", "It is neither JSON nor HTML."),
         ("\x7fELF\x00\x01", "", "It is neither JSON nor HTML."),
         (
@@ -267,6 +268,15 @@ def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
 )
 def test_where_a_link_leads(href: str, url: str) -> None:
     assert only(parse(html(f'<a href="{href}">x</a>'))).url == url
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "me@localhost", "[::1]", "0x7f.1", "169.254.169.254"])
+def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
+    body = html(f'<a href="http://{host}/demo-1.zip">x</a><a href="//{host}/demo-2.zip">x</a>')
+    assert parse(body).set_aside == tuple(SetAside(f"demo-{n}.zip", Reason.ADDRESS) for n in (1, 2))
+    assert list(parse(body, url="http://127.0.0.1:1/").releases) == ["1", "2"]
+    row = {"filename": "demo-1.zip", "url": f"https://{host}/demo-1.zip", "hashes": {}}
+    assert parse(page(row), JSON).set_aside == (SetAside("demo-1.zip", Reason.ADDRESS),)
 
 
 @pytest.mark.parametrize(
@@ -365,7 +375,7 @@ def test_what_is_set_aside_and_why() -> None:
         ("demo-1.0-py3.whl", "NAME", ""),
         ("demo\\n-1.0.zip", "NAME", ""),
         ("x/demo-1.0.zip", "NAME", ""),
-        ("demo-1.0.zip", "NAME", ""),
+        ("demo-1.0.zip", "ADDRESS", ""),
         ("demo-1.0.linux-x86_64.tar.gz", "VERSION", "1.0.linux-x86_64"),
         ("demo-2004d.zip", "VERSION", "2004d"),
     ]

@@ -104,7 +104,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "[tarket]\n[target.system]",
             "unknown key `tarket`\n"
             "  at matrices/stacks/s.toml:13: tarket\n"
-            "hint: known keys are stack, target, index, binding, policy, departs, relax, absent, fact, check",
+            "hint: known keys are stack, target, index, binding, policy, departs, relax, absent, recorded, fact, check",
             id="unknown table",
         ),
         pytest.param(

@@ -81,6 +81,14 @@ def test_a_script_that_builds_the_wheel_is_the_last_step(tmp_path: Path) -> None
     assert fact.recipe.script == Run(("bash", "build.sh", "-a", "memory-saver"), "output/verl*.whl")
 
 
+def test_a_command_without_wheels_is_a_step_like_others(tmp_path: Path) -> None:
+    row = SOURCE + "editable = true\nsteps = [{ run = ['python', 'patch.py'] }, { move = 'a', to = 'b' }]\n"
+    (fact,) = problem(tmp_path, "verl", facts=row).facts
+    assert isinstance(fact, facts.Sources)
+    assert fact.recipe.steps == (Run(("python", "patch.py")), Move("a", "b"))
+    assert fact.recipe.script is None
+
+
 def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> None:
     fact = '[[absent]]\nversions = "<1"\nwithout = "Timm"\nreason = "text only"\n'
     found = problem(
@@ -217,7 +225,7 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "reason =",
             'steps = [{ move = "a" }]\nreason =',
             "this is no step that is known\n  at matrices/facts/verl.toml:12: sources[0].steps[0]\n"
-            "hint: write { move, to }, { comment, in } or { run, wheels }",
+            "hint: write { move, to }, { comment, in }, { run } or { run, wheels }",
             id="half a step",
         ),
         pytest.param(
@@ -238,7 +246,7 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "reason =",
             'steps = [{ run = ["make"], wheels = "x" }, { move = "a", to = "b" }]\nreason =',
             "a step follows the one that builds the wheel\n  at matrices/facts/verl.toml:12: sources[0].steps[1]\n"
-            "hint: the step with `run` comes last",
+            "hint: the step with `wheels` comes last",
             id="after the script",
         ),
         pytest.param(

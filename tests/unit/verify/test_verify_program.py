@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def program() -> str:
-    (folder,) = (REPOSITORY / "locks" / "verl-qwen3.5").iterdir()
+    (folder,) = (REPOSITORY / "locks" / "verl-qwen3.5").glob("linux-aarch64-*")
     lock = lock_file.read(folder)
     assert lock is not None
     return verify(lock)

@@ -1,0 +1,573 @@
+#!/usr/bin/env bash
+# Install mindspeed-rl for linux-aarch64-py310-cann8.3.rc1-a2: verl with MindSpeed-RL's NPU plugin, Megatron and MindSpeed, vLLM rollouts, on Ascend A2
+#
+# Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
+#   1. checks the machine, Python, glibc and CANN, and says what is wrong
+#   2. installs in 11 stages, every file checked against its sha256, what comes from git against its commit
+#   3. checks what was installed (verify.py beside it, which can be run at any time)
+# It can be run again after a failure: a stage whose distributions are all
+# there is passed over.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+    cat <<'EOF'
+usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
+
+  --dry-run             check the machine and say what would be done; change nothing
+  --wheelhouse DIR      take all files from DIR, use no network
+  --python PATH         the environment's Python (default: the active environment's)
+  --system              install into a Python that is not in a virtual environment
+  --skip-system-checks  warn instead of stopping where the machine is not the lock's
+EOF
+}
+
+say() { printf '%s\n' "$*"; }
+warn() { printf 'warning: %s\n' "$*" >&2; }
+fail() {
+    printf 'error: %s\n' "$1" >&2
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+    exit 1
+}
+
+dry_run=no
+wheelhouse=
+python=
+system=no
+strict=yes
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dry-run) dry_run=yes ;;
+        --wheelhouse) wheelhouse=${2:?--wheelhouse needs a folder}; shift ;;
+        --python) python=${2:?--python needs a path}; shift ;;
+        --system) system=yes ;;
+        --skip-system-checks) strict=no ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; fail "unknown option: $1" ;;
+    esac
+    shift
+done
+
+# --- 1. the machine
+
+mismatches=0
+mismatch() {
+    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$1" "${2-}"; fi
+    warn "$1"
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+    mismatches=$((mismatches + 1))
+}
+
+[ "$(uname -s)" = Linux ] || mismatch "this is $(uname -s), the lock is for Linux"
+[ "$(uname -m)" = aarch64 ] ||
+    mismatch "this machine is $(uname -m), the lock is for aarch64" "lock the stack for this machine's platform"
+
+if [ -z "$python" ]; then
+    if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
+    elif [ -n "${CONDA_PREFIX-}" ]; then python=$CONDA_PREFIX/bin/python
+    else python=$(command -v python3 || true); fi
+fi
+if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
+    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
+fi
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
+[ "$found" = 3.10 ] ||
+    fail "$python is Python $found, the lock is for 3.10" \
+        "make one: python3.10 -m venv env && . env/bin/activate"
+if [ "$system" = no ] && ! "$python" -c '
+import os, sys
+sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
+'; then
+    fail "$python is not in a virtual or conda environment" \
+        "make one: $python -m venv env && . env/bin/activate; or pass --system"
+fi
+"$python" -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+
+glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
+if [ -z "$glibc" ]; then
+    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28"
+elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
+    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
+fi
+
+# CANN's own record of the release; `8.5.0.B160` is a build of 8.5.0
+cann_home=${ASCEND_HOME_PATH:-${ASCEND_TOOLKIT_HOME:-}}
+if [ -z "$cann_home" ]; then
+    mismatch "CANN is not active: ASCEND_HOME_PATH is not set" \
+        ". /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again"
+else
+    record=$cann_home/$(uname -m)-linux/ascend_toolkit_install.info
+    cann=$(sed -n 's/^version=//p' "$record" 2>/dev/null | head -n 1 | tr -d '[:space:]' || true)
+    if [ -z "$cann" ]; then
+        mismatch "the release of CANN could not be read from $record"
+    elif [ "$(printf %s "$cann" | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" != \
+        "$(printf %s 8.3.RC1 | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" ]; then
+        mismatch "CANN is $cann, the lock is for 8.3.RC1" "activate CANN 8.3.RC1, or lock with cann = \"$cann\" in the stack's target"
+    fi
+fi
+command -v git >/dev/null || mismatch "git is not installed, and megatron-core, mindspeed, transformers, verl, verl-npu, vllm, vllm-ascend come from git"
+if [ -n "$wheelhouse" ]; then
+    wheelhouse=$(cd "$wheelhouse" 2>/dev/null && pwd) || fail "there is no folder for --wheelhouse"
+fi
+say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
+
+# --- 2. the stages
+
+# settings of pip that would change what is installed
+unset PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
+    PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+
+sources=()
+if [ -n "$wheelhouse" ]; then
+    sources=(--no-index --find-links "$wheelhouse")
+fi
+
+# Which of a requirements file's distributions are not there in the pinned version
+missing() {
+    # -I: what stands in the current folder or on PYTHONPATH is not installed
+    "$python" -I - "$@" <<'EOF'
+import os, re, sys
+from importlib import metadata
+from pip._vendor.packaging.version import Version
+
+for path in sys.argv[1:]:
+    for line in open(path, encoding="utf-8"):
+        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
+        if pin:
+            try:
+                found = str(Version(metadata.version(pin[1])))
+                # a version says nothing of the commit; `record` leaves a note of the source when it is done
+                notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
+                if pin[4]:
+                    notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
+                if any((note or "").strip() != pin[3] for note in notes):
+                    found += ", and not as the lock builds it"
+            except Exception:  # not there, or left half-written by an interrupted install
+                found = None
+            if found != pin[2]:
+                print("%s %s (is %s)" % (pin[1], pin[2], found or "not there"))
+EOF
+}
+
+run() {
+    if [ "$dry_run" = no ]; then "$@"; return; fi
+    printf 'would run:'
+    printf ' %q' "$@"
+    printf '\n'
+}
+
+# CMake and other build tools look for Python by these variables before PATH
+build_in() { # environment, variables and command
+    local environment=$1
+    shift
+    run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+}
+
+# What the backend of a source archive asks for beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
+# and is not there. Without isolation pip does not ask it; with isolation pip would download it, unpinned.
+asks_beyond='
+import json, os, shutil, subprocess, sys, tempfile
+
+# in a process of its own: where pip was imported before, setuptools cannot be any more
+hook = """
+import contextlib, importlib, json, sys
+backend, path = json.loads(sys.argv[1])
+sys.path[:0] = path
+module, _, names = backend.partition(":")
+with contextlib.redirect_stdout(sys.stderr):
+    backend = importlib.import_module(module)
+    for name in filter(None, names.split(".")):
+        backend = getattr(backend, name)
+    asked = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])(None)
+print(json.dumps(asked))
+"""
+with tempfile.TemporaryDirectory() as folder:
+    shutil.unpack_archive(sys.argv[1], folder)
+    top = os.path.join(folder, *os.listdir(folder))
+    from importlib import metadata
+    from pip._vendor.packaging.requirements import Requirement
+    try:
+        import tomllib
+    except ModuleNotFoundError:
+        from pip._vendor import tomli as tomllib
+    system = {}
+    if os.path.exists(os.path.join(top, "pyproject.toml")):
+        with open(os.path.join(top, "pyproject.toml"), "rb") as file:
+            system = tomllib.load(file).get("build-system", {})
+    path = [os.path.join(top, part) for part in system.get("backend-path", [])]
+    told = json.dumps([system.get("build-backend", "setuptools.build_meta:__legacy__"), path])
+    asked = subprocess.run([sys.executable, "-I", "-c", hook, told], cwd=top, stdout=subprocess.PIPE)
+    if asked.returncode:
+        sys.exit(1)
+    missing = []
+    for need in map(Requirement, json.loads(asked.stdout)):
+        if need.marker is None or need.marker.evaluate():
+            try:
+                there = need.specifier.contains(metadata.version(need.name), prereleases=True)
+            except metadata.PackageNotFoundError:
+                there = False
+            missing += [] if there else [str(need)]
+print(", ".join(missing), end="")
+'
+unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
+# are installed by hash into an environment apart, and nothing is downloaded in the build.
+prepare_builder() { # requirements file of the tools; empty where the lock has none: those of this environment are used
+    if [ -z "$1" ]; then
+        builder=$(dirname "$(dirname "$python")")
+        with=$python
+        return
+    fi
+    builder=$scratch/${1%.txt}
+    with=$builder/bin/python
+    if [ -e "$builder/complete" ]; then return; fi
+    run "$python" -m venv --clear "$builder"
+    run "$with" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/$1"
+    run touch "$builder/complete"
+}
+
+environment=$("$python" -c 'import sys; print(sys.prefix)') # editable checkouts stay in $environment/src
+
+# Git as this script uses it: no hook, filter, submodule or setting of a repository counts
+git_in() { # folder, command
+    env -u GIT_DIR -u GIT_WORK_TREE -u GIT_INDEX_FILE \
+        GIT_ALLOW_PROTOCOL=https:ssh:file GIT_TERMINAL_PROMPT=0 GIT_LFS_SKIP_SMUDGE=1 \
+        git -C "$1" -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.fsmonitor=false \
+        -c transfer.fsckObjects=true -c fetch.recurseSubmodules=false -c gc.auto=0 "${@:2}"
+}
+
+# The files of one commit. Git checks each object against its name, so they are those of the commit or there are none.
+checkout() { # address, commit, its file in the wheelhouse, folder
+    if [ -e "$4/.git/ascend-lock" ]; then # a finished one, perhaps with somebody's work in it
+        mv "$4" "$(mktemp -d "$4.before-XXXXXX")"
+        say "the checkout that was in $4 is kept beside it"
+    fi
+    rm -rf "$4"
+    mkdir -p "$4"
+    git_in "$4" init --quiet --template=
+    git_in "$4" remote add origin "$1"
+    if [ -n "$wheelhouse" ]; then
+        [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no $3" "bundle it again"
+        printf '%s\n' "$2" >"$4/.git/shallow" # the file has the commit without what came before it
+        git_in "$4" fetch --quiet --no-tags "$wheelhouse/$3" "refs/ascend-lock/$2" ||
+            fail "$wheelhouse/$3 does not hold commit $2 whole" "bundle it again"
+    else
+        git_in "$4" fetch --quiet --depth 1 --no-tags -- "$1" "$2" ||
+            fail "commit $2 could not be fetched from $1" \
+                "where there is a network: ascend-lock bundle mindspeed-rl DIR, then install.sh --wheelhouse DIR"
+    fi
+    git_in "$4" checkout --quiet --detach "$2" || fail "$1 has no commit $2"
+    [ "$(git_in "$4" rev-parse HEAD)" = "$2" ] || fail "$4 is not at commit $2"
+    [ -z "$(git_in "$4" status --porcelain)" ] || fail "$4 is not what commit $2 has"
+}
+
+comment_out() { # regular expression, file
+    "$python" -I - "$@" <<'EOF' || fail "no line of $2 has $1" "the lock expects one; lock again"
+import re, sys
+
+pattern, path = sys.argv[1:]
+with open(path, encoding="utf-8", newline="") as file:
+    before = file.readlines()
+after = ["# " + line if re.search(pattern, line.rstrip("\r\n")) else line for line in before]
+if after == before:
+    sys.exit(1)
+with open(path, "w", encoding="utf-8", newline="") as file:
+    file.writelines(after)
+EOF
+}
+
+run_at() { # folder, command
+    if [ "$dry_run" = yes ]; then "${@:2}"; else (cd "$1" && "${@:2}"); fi
+}
+
+install_wheel() { # distribution, version, folder, pattern of the wheel that was built there
+    local wheel
+    wheel=$("$python" -I - "$@" <<'EOF'
+import sys
+from pathlib import Path
+from pip._vendor.packaging.utils import parse_wheel_filename
+
+name, version, folder, pattern = sys.argv[1:]
+found = sorted(Path(folder).glob(pattern))
+if len(found) != 1:
+    sys.exit(f"error: {pattern} is {len(found)} files, not one")
+built = parse_wheel_filename(found[0].name)
+if (built[0], str(built[1])) != (name, version):
+    sys.exit(f"error: the build made {built[0]} {built[1]}, the lock has {name} {version}")
+print(found[0])
+EOF
+    ) || exit 1
+    "$python" -m pip install --no-deps --no-index --force-reinstall "$wheel"
+}
+
+# Notes beside the distribution (in its .dist-info) which source it is; pip's own direct_url.json would name the folder
+# that it was built in
+record() { # distribution, version, key of the source, its direct_url.json
+    "$python" -I - "$@" <<'EOF' || exit 1
+import base64, csv, hashlib, io, json, os, sys
+from importlib import metadata
+from pip._vendor.packaging.version import Version
+
+name, version, key, direct = sys.argv[1:]
+found = metadata.distribution(name)
+if str(Version(found.version)) != version:
+    sys.exit(f"error: the build made {name} {found.version}, the lock has {name} {version}")
+row = next(path for path in found.files if path.name == "RECORD")
+folder = os.path.dirname(found.locate_file(row))
+texts = {"ascend-lock.txt": key + "\n"}
+url = json.loads(found.read_text("direct_url.json") or "{}")
+if not url.get("dir_info", {}).get("editable"):
+    texts["direct_url.json"] = direct
+with open(os.path.join(folder, "RECORD"), encoding="utf-8", newline="") as file:
+    rows = [one for one in csv.reader(file) if one and os.path.basename(one[0]) not in texts]
+for text_name, text in texts.items():
+    with open(os.path.join(folder, text_name), "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+    rows.append([f"{os.path.dirname(str(row))}/{text_name}", f"sha256={digest}", str(len(text.encode()))])
+whole = io.StringIO(newline="")
+csv.writer(whole, lineterminator="\n").writerows(rows)
+with open(os.path.join(folder, "RECORD"), "w", encoding="utf-8", newline="") as file:
+    file.write(whole.getvalue())
+if "direct_url.json" not in texts:  # last: from here on the checkout counts as finished
+    with open(os.path.join(sys.prefix, "src", name, ".git", "ascend-lock"), "w") as file:
+        file.write(key + "\n")
+EOF
+}
+
+# A plugin that rewrites installed files must find them as they were. So as soon as it or one of them has to be
+# installed, all of them are installed again.
+together() { # plugin, what it rewrites; "$left" is what is not as locked
+    local name marker=$environment/.ascend-lock-$1
+    [ -e "$marker" ] || return 0 # it never ran
+    for name in "$@"; do
+        if printf '%s\n' "$left" | grep -q "^$name "; then
+            say "$1 rewrites files of ${*:2}: all of them are installed again"
+            run "$python" -m pip uninstall -y "$@"
+            run rm -f "$marker"
+            return
+        fi
+    done
+}
+
+is_there() { "$python" -I -c 'import sys; from importlib import metadata; metadata.version(sys.argv[1])' "$1" 2>/dev/null; }
+
+# Removes what must not be there. What has files in common with it goes first, as removing the one
+# takes files of the other: the stages install it again.
+remove() { # distribution
+    local shared=()
+    is_there "$1" || return 0
+    mapfile -t shared < <("$python" -I - "$1" <<'EOF'
+import sys
+from importlib import metadata
+
+gone = {str(path) for path in metadata.files(sys.argv[1]) or ()}
+name = metadata.metadata(sys.argv[1])["Name"]
+for other in metadata.distributions():
+    if other.metadata["Name"] != name and gone.intersection(map(str, other.files or ())):
+        print(other.metadata["Name"])
+EOF
+    )
+    if [ -n "${shared[*]-}" ]; then run "$python" -m pip uninstall -y "${shared[@]}"; fi
+    run "$python" -m pip uninstall -y "$1"
+}
+
+# What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
+# what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
+# it would take such a distribution for installed, though its scripts may be missing.
+sweep() { # requirements files
+    "$python" -I - "$@" <<'EOF'
+import glob, os, re, shutil, sys, sysconfig
+
+ours = set()
+for path in sys.argv[1:]:
+    ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
+for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
+        name = os.path.basename(path)
+        left = name.startswith("~")
+        if name.endswith(".dist-info") and re.sub(r"[-_.]+", "-", name[:-10].rpartition("-")[0]).lower() in ours:
+            try:
+                with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="replace") as file:
+                    left = ".dist-info/INSTALLER," not in file.read()
+            except FileNotFoundError:
+                left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
+        if left:
+            print("removing %s, which an interrupted pip left" % path)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.remove(path)
+EOF
+}
+
+stage() { # number, title, requirements file: true where something is to be done
+    local left
+    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    if [ -z "$left" ]; then
+        say "stage $1 of 11: $2: already there"
+        return 1
+    fi
+    say "stage $1 of 11: $2"
+}
+
+if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt"; fi
+
+# triton-ascend must not be there: MindSpeed-RL does not support triton, says its install guide, and verl_npu takes the import of triton's kernels out of verl. (matrices/stacks/mindspeed-rl.toml:36)
+remove triton-ascend
+
+left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt") || fail "it could not be told what is installed" "its message is above"
+together verl-npu verl
+
+if stage 1 torch stages/1.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+fi
+
+if stage 2 'megatron-core, from git' stages/2.txt; then
+    prepare_builder build-requirements.txt
+    source=$scratch/megatron-core
+    run checkout https://github.com/NVIDIA/Megatron-LM.git a845aa7e12b3a117e24c2352b9e3e60bad2e3a17 git/megatron-core-a845aa7e12b3.bundle "$source"
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps --no-build-isolation \
+        --use-pep517 \
+        --no-cache-dir --no-index --wheel-dir "$scratch/wheels-2" "$source"
+    run install_wheel megatron-core 0.12.1 "$scratch/wheels-2" '*.whl'
+    run record megatron-core 0.12.1 150f390aa7f2473731b6acd1a7cbee74 '{"url": "https://github.com/NVIDIA/Megatron-LM.git", "vcs_info": {"commit_id": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "requested_revision": "core_v0.12.1", "vcs": "git"}}'
+fi
+
+if stage 3 'transformers, from git' stages/3.txt; then
+    prepare_builder build-requirements.txt
+    source=$environment/src/transformers
+    run checkout https://github.com/huggingface/transformers.git 8365f70e9259c21058bf18f876006f945d2a99de git/transformers-8365f70e9259.bundle "$source"
+    # the backend comes from the builder's environment, the distribution goes to this one
+    build_in "$builder" PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
+        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        --editable "$source"
+    run record transformers 4.56.0.dev0 86906afc60332200f15603c44a85efd0 '{"url": "https://github.com/huggingface/transformers.git", "vcs_info": {"commit_id": "8365f70e9259c21058bf18f876006f945d2a99de", "vcs": "git"}}'
+fi
+
+if stage 4 'verl, from git' stages/4.txt; then
+    prepare_builder build-requirements.txt
+    source=$environment/src/verl
+    run checkout https://github.com/volcengine/verl.git 796871d7d092f7cbc6a64e7f4a3796f7a2217f5e git/verl-796871d7d092.bundle "$source"
+    # the backend comes from the builder's environment, the distribution goes to this one
+    build_in "$builder" PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
+        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        --editable "$source"
+    run record verl 0.5.0.dev0 9e5d81541a5841520be87335d4fd412d '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "vcs": "git"}}'
+fi
+
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:301)
+if stage 5 torch-npu stages/5.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt"
+fi
+
+# mindspeed after megatron-core: verl's install script puts MindSpeed after Megatron-LM: MindSpeed patches Megatron, and its bound of numpy has the last word. (matrices/facts/mindspeed.toml:51)
+if stage 6 'mindspeed, from git' stages/6.txt; then
+    prepare_builder build-requirements.txt
+    source=$environment/src/mindspeed
+    run checkout https://gitcode.com/Ascend/MindSpeed.git 1cdd0abd75e40936ad31721c092f57c695dd72c4 git/mindspeed-1cdd0abd75e4.bundle "$source"
+    # the backend comes from the builder's environment, the distribution goes to this one
+    build_in "$builder" CI_BUILD=1 PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
+        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        --editable "$source"
+    run record mindspeed 0.12.1 5a874f1348a088d02cfc6d8a667e790b '{"url": "https://gitcode.com/Ascend/MindSpeed.git", "vcs_info": {"commit_id": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "vcs": "git"}}'
+fi
+
+if stage 7 '216 distributions' stages/7.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
+fi
+
+if stage 8 '4 distributions, built from source in an environment apart' stages/8.txt; then
+    prepare_builder build-requirements.txt
+    # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-8" \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/8.txt" ||
+        fail "the source archives of stage 8 could not be fetched, or say what they are" "$unnamed_tool"
+    if [ "$dry_run" = no ]; then
+        for archive in "$scratch/archives-8"/*; do
+            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool"
+            [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
+        done
+    fi
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-8" "$scratch/archives-8"/*
+    if [ "$dry_run" = yes ]; then
+        say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
+    else
+        "$python" -m pip install --no-deps --no-index "$scratch/wheels-8"/*.whl
+    fi
+fi
+
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:89)
+if stage 9 'vllm, from git' stages/9.txt; then
+    builder=$(dirname "$(dirname "$python")")
+    with=$python
+    source=$environment/src/vllm
+    run checkout https://github.com/vllm-project/vllm.git 38217877aa70041c0115ee367b75197af9cbc5ad git/vllm-38217877aa70.bundle "$source"
+    # the backend comes from the builder's environment, the distribution goes to this one
+    build_in "$builder" SETUPTOOLS_SCM_PRETEND_VERSION=0.10.1.dev0+g38217877a TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty PIP_NO_INDEX=1 \
+        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        --editable "$source"
+    run record vllm 0.10.1.dev0+g38217877a.empty 59bf1fdbd964a0a3ff9bb1e542442b96 '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "38217877aa70041c0115ee367b75197af9cbc5ad", "vcs": "git"}}'
+fi
+
+# vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:306)
+if stage 10 'vllm-ascend, from git' stages/10.txt; then
+    builder=$(dirname "$(dirname "$python")")
+    with=$python
+    source=$scratch/vllm-ascend
+    run checkout https://github.com/vllm-project/vllm-ascend.git 1de16ead8eecfec8903ec1b330b27a4fa2593c35 git/vllm-ascend-1de16ead8eec.bundle "$source"
+    run comment_out '^torch(vision|-npu)?\b' "$source/"requirements.txt
+    run comment_out '^\s*"torch(vision|-npu)?\b' "$source/"pyproject.toml
+    build_in "$builder" COMPILE_CUSTOM_KERNELS=1 SETUPTOOLS_SCM_PRETEND_VERSION=0.10.0rc2.dev53+g1de16ead TORCH_DEVICE_BACKEND_AUTOLOAD=0 PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps --no-build-isolation \
+        --use-pep517 \
+        --no-cache-dir --no-index --wheel-dir "$scratch/wheels-10" "$source"
+    run install_wheel vllm-ascend 0.10.0rc2.dev53+g1de16ead "$scratch/wheels-10" '*.whl'
+    run record vllm-ascend 0.10.0rc2.dev53+g1de16ead c1124c545f96e1ae43c9b506ec119fc2 '{"url": "https://github.com/vllm-project/vllm-ascend.git", "vcs_info": {"commit_id": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "requested_revision": "v0.10.0rc1-53-g1de16ead", "vcs": "git"}}'
+fi
+
+# verl-npu after verl and vllm and vllm-ascend and transformers and mindspeed: The guide installs the plugin last; setup.py looks for verl and vllm in the environment and patches what it finds. (matrices/facts/verl-npu.toml:30)
+# verl-npu rewrites installed files of verl (matrices/facts/verl-npu.toml:14)
+if stage 11 'verl-npu, from git' stages/11.txt; then
+    builder=$(dirname "$(dirname "$python")")
+    with=$python
+    source=$environment/src/verl-npu
+    run touch "$environment/.ascend-lock-verl-npu"
+    run checkout https://gitcode.com/Ascend/MindSpeed-RL.git 258a679dab8b42ad5fa20766fbfa8edc1c9a9f96 git/verl-npu-258a679dab8b.bundle "$source"
+    run_at "$source" build_in "$builder" PIP_NO_INDEX=1 python -c 'import sys; sys.path.insert(0, '"'"'verl_npu'"'"'); import setup; sys.exit(not (setup.inject_verl_plugin() and setup.inject_vllm_plugin()))'
+    # the backend comes from the builder's environment, the distribution goes to this one
+    build_in "$builder" PIP_NO_INDEX=1 \
+        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        --editable "$source"/verl_npu
+    run record verl-npu 0.0.1 2b9c8dcef3edebe0f7c239b211d9cdf4 '{"subdirectory": "verl_npu", "url": "https://gitcode.com/Ascend/MindSpeed-RL.git", "vcs_info": {"commit_id": "258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "vcs": "git"}}'
+fi
+
+# --- 3. what was installed
+
+if [ "$dry_run" = yes ]; then
+    say "dry run: nothing was changed"
+    if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
+        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's"
+    fi
+    exit 0
+fi
+
+checks=()
+if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
+if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
+"$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
+    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
+say 'mindspeed-rl is installed: 229 distributions, as locked'

@@ -1,0 +1,2263 @@
+#!/usr/bin/env python3
+"""Is this machine and environment what the lock says? mindspeed-rl for linux-aarch64-py310-cann8.3.rc1-a2: verl with MindSpeed-RL's NPU plugin, Megatron and MindSpeed, vLLM rollouts, on Ascend A2
+
+Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
+
+    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+
+It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
+differs, 2 the command is wrong. What the lock says is at the end of this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import csv
+import glob
+import hashlib
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import unicodedata
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import total_ordering
+from typing import Any, NamedTuple
+
+if sys.version_info < (3, 10):
+    sys.stderr.write("error: this is Python %d.%d, the lock is for 3.10\n" % sys.version_info[:2])
+    sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
+    sys.exit(1)
+
+
+# --- system
+#
+# Versions of system components (CANN, HDK) and what may be asked of them.
+#
+# They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a
+# beta), `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary. The forms come from
+# torch_npu's csrc/core/npu/GetCANNInfo.cpp and from driver version files; the
+# order of one release line is
+#
+#     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
+#
+# and an alpha, beta or rc suffix stands below the version it is attached to.
+# That T (test) builds come before RC is an inference from their names.
+
+_FORM = re.compile(
+    r"""
+    (?P<major>\d{1,9}) \. (?P<minor>\d{1,9}) \.
+    (?: (?P<stage>RC|T) (?P<stage_number>\d{1,9}) | (?P<micro>\d{1,9}) )
+    (?P<patch> (?: \.\d{1,9} )* )
+    (?: [.-] (?P<pre>alpha|beta|rc) \.? (?P<pre_number>\d{1,9})? )?
+    (?: \.B (?P<build>\d{1,9}) )?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_STAGES = {"T": 0, "RC": 1}
+_FINAL_STAGE = 2
+_PRES = {"alpha": 0, "beta": 1, "rc": 2}
+_NOT_PRE = (3, 0)
+
+
+class _Key(NamedTuple):
+    """Everything but the build, in the order in which it counts."""
+
+    major: int
+    minor: int
+    stage: tuple[int, int]
+    patch: tuple[int, ...]
+    pre: tuple[int, int]
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemVersion:
+    """One CANN or HDK version. Comparable and hashable; `str` gives the text as written.
+
+    Two texts that differ in letter case or leading zeros only are equal.
+    """
+
+    text: str
+    _key: _Key
+    build: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> SystemVersion:
+        """Read a version; raises ValueError that names the text."""
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2")
+        if match["stage"]:
+            stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
+        else:
+            stage = (_FINAL_STAGE, int(match["micro"]))
+        patch = tuple(int(part) for part in match["patch"].split(".")[1:])
+        while patch and patch[-1] == 0:
+            patch = patch[:-1]
+        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0)) if match["pre"] else _NOT_PRE
+        key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
+        return cls(text.strip(), key, int(match["build"]) if match["build"] else None)
+
+    @property
+    def line(self) -> tuple[int, int]:
+        """The release line, (8, 5) for 8.5.0.B160."""
+        return self._key.major, self._key.minor
+
+    @property
+    def is_prerelease(self) -> bool:
+        """Whether this is a T, RC, alpha, beta or rc."""
+        return self._key.stage[0] != _FINAL_STAGE or self._key.pre != _NOT_PRE
+
+    def same_release(self, other: SystemVersion) -> bool:
+        """Whether both are the same release, whatever the build: 8.5.0.B160 and 8.5.0."""
+        return self._key == other._key
+
+    def before(self, other: SystemVersion) -> bool:
+        """Whether this is an earlier release; two builds of one release are not."""
+        return self._key < other._key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SystemVersion) and (self._key, self.build) == (other._key, other.build)
+
+    def __lt__(self, other: SystemVersion) -> bool:
+        return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
+
+    def __hash__(self) -> int:
+        return hash((self._key, self.build))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _build_rank(build: int | None) -> int:
+    """A release without a build comes before its builds, as PEP 440 has it for local versions."""
+    return -1 if build is None else build
+
+
+# --- finding
+#
+# What a check has to tell.
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as locked, or could not be told.
+
+    `code` is a key of `CASES`, which has the sentences; `values` fills their
+    placeholders. `mend` is a command that is better than the one of the case.
+    """
+
+    code: str
+    values: Mapping[str, str]
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one check found. `note` is a key of `NOTES`, for the line of a group that is fine."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    note: str
+    values: Mapping[str, str]
+
+
+def some(items: list[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence that names a few of many."""
+    text = ", ".join(items[:most])
+    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
+
+
+# --- words
+#
+# Every sentence of verify.py, in both languages: what is wrong, why it matters, what mends it.
+#
+# `what`, `why` and `mend` are pairs of English and Chinese with the same
+# placeholders. A mend that is a command says it once.
+
+class Case(NamedTuple):
+    """One thing that can be wrong. A warning does not fail."""
+
+    what: tuple[str, str]
+    why: tuple[str, str]
+    mend: tuple[str, str]
+    warning: bool = False
+
+
+def _both(text: str) -> tuple[str, str]:
+    return (text, text)
+
+
+_FRESH = _both("python{wanted} -m venv env && . env/bin/activate && bash install.sh")
+_WHOSE = (
+    "of {count} files that differ, {theirs} are {other}'s now and {ours} are {owner}'s",
+    "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
+)
+
+CASES: dict[str, Case] = {
+    # --- the machine
+    "system-differs": Case(
+        ("this is {found}, the lock is for Linux", "本机系统是 {found}，而锁文件面向 Linux"),
+        ("its files are built for Linux", "其中的文件都是为 Linux 构建的"),
+        ("run it on the machine that the lock is for", "请在锁文件面向的机器上运行"),
+    ),
+    "processor-differs": Case(
+        ("this machine is {found}, the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
+        ("compiled files of the lock run on {wanted} only", "锁文件中编译好的文件只能在 {wanted} 上运行"),
+        (
+            'add a target with platform = "linux-{found}" to the stack and lock it again',
+            '在软件栈中增加 platform = "linux-{found}" 的目标，然后重新锁定',
+        ),
+    ),
+    "glibc-missing": Case(
+        ("the C library is not glibc", "C 库不是 glibc"),
+        ("the lock's wheels need glibc {wanted} or newer", "锁文件中的 wheel 需要 glibc {wanted} 或更新版本"),
+        ("use a system with glibc", "请使用带 glibc 的系统"),
+    ),
+    "glibc-old": Case(
+        ("glibc is {found}, the lock needs {wanted} or newer", "glibc 是 {found}，而锁文件需要 {wanted} 或更新版本"),
+        (
+            "compiled files of the lock may ask for functions that an older glibc lacks",
+            "锁文件中编译好的文件可能用到旧版 glibc 没有的函数",
+        ),
+        (
+            'lock again with glibc = "{found}" in the stack\'s target',
+            '在软件栈的目标中设置 glibc = "{found}" 并重新锁定',
+        ),
+    ),
+    # --- Python
+    "python-differs": Case(
+        ("{python} is Python {found}, the lock is for {wanted}", "{python} 是 Python {found}，而锁文件面向 {wanted}"),
+        ("wheels with compiled modules serve one line of CPython only", "含编译模块的 wheel 只适用于一个 CPython 版本"),
+        _FRESH,
+    ),
+    "python-shared": Case(
+        ("{python} is not in a virtual or conda environment", "{python} 不在虚拟环境或 conda 环境中"),
+        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
+        _FRESH,
+        warning=True,
+    ),
+    # --- CANN
+    "cann-inactive": Case(
+        ("CANN is not active: ASCEND_HOME_PATH is not set", "CANN 未激活：ASCEND_HOME_PATH 未设置"),
+        ("torch_npu finds CANN's libraries by it", "torch_npu 靠它找到 CANN 的库"),
+        ("install CANN {wanted}, then source its set_env.sh", "安装 CANN {wanted}，然后 source 它的 set_env.sh"),
+    ),
+    "cann-unreadable": Case(
+        (
+            "the release of CANN in {home} could not be read from {path}: {why}",
+            "无法从 {path} 读出 {home} 中 CANN 的版本：{why}",
+        ),
+        (
+            "whether it is {wanted} is not known, and the installation may be incomplete",
+            "无法判断它是否为 {wanted}，安装也可能不完整",
+        ),
+        ("install CANN {wanted} again", "重新安装 CANN {wanted}"),
+    ),
+    "cann-file-unreadable": Case(
+        ("a version file of CANN could not be read, {path}: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
+        ("the installation may be incomplete", "安装可能不完整"),
+        ("install that part of CANN again", "重新安装 CANN 的这一部分"),
+        warning=True,
+    ),
+    "cann-differs": Case(
+        (
+            "CANN is {found}, the lock is for {wanted} (active: {home})",
+            "CANN 是 {found}，而锁文件面向 {wanted}（已激活：{home}）",
+        ),
+        (
+            "torch_npu and the packages above it are built for certain releases of CANN",
+            "torch_npu 及其上层的包只针对特定的 CANN 版本构建",
+        ),
+        (
+            'install CANN {wanted} and activate it, or lock with cann = "{found}" in the stack\'s target',
+            '安装并激活 CANN {wanted}，或在软件栈的目标中设置 cann = "{found}" 并重新锁定',
+        ),
+    ),
+    "cann-parts-differ": Case(
+        (
+            "CANN is {found}, but parts of it are of another release: {list} ({count} in all)",
+            "CANN 是 {found}，但有些部分是另一个版本：{list}（共 {count} 个）",
+        ),
+        (
+            "operators and libraries of different releases fail at run time",
+            "不同版本的算子与库混用会在运行时失败",
+        ),
+        (
+            "install toolkit, operators and NNAL of CANN {found} anew",
+            "重新安装 CANN {found} 的 toolkit、算子包和 NNAL",
+        ),
+    ),
+    "nnal-differs": Case(
+        ("NNAL is {found}, CANN is {wanted} ({path})", "NNAL 是 {found}，而 CANN 是 {wanted}（{path}）"),
+        ("NNAL must be of the toolkit's release", "NNAL 必须与 toolkit 版本相同"),
+        ("install Ascend-cann-nnal {wanted}", "安装 Ascend-cann-nnal {wanted}"),
+    ),
+    # --- HDK
+    "hdk-missing": Case(
+        ("no driver (HDK) was found: {path} is not there", "未找到驱动（HDK）：{path} 不存在"),
+        ("the lock is for {wanted}", "锁文件面向 {wanted}"),
+        (
+            "install HDK {wanted}; in a container, mount /usr/local/Ascend/driver",
+            "安装 HDK {wanted}；在容器中请挂载 /usr/local/Ascend/driver",
+        ),
+    ),
+    "hdk-unreadable": Case(
+        (
+            "the version of the driver (HDK) could not be read from {path}: {why}",
+            "无法从 {path} 读出驱动（HDK）版本：{why}",
+        ),
+        ("whether it is {wanted} is not known", "无法判断它是否为 {wanted}"),
+        ("install HDK {wanted} again", "重新安装 HDK {wanted}"),
+    ),
+    "hdk-file-unreadable": Case(
+        (
+            "the version of the driver (HDK) could not be read from {path}: {why}",
+            "无法从 {path} 读出驱动（HDK）版本：{why}",
+        ),
+        ("the installation may be incomplete", "安装可能不完整"),
+        ("install the driver again", "重新安装驱动"),
+        warning=True,
+    ),
+    "hdk-old": Case(
+        (
+            "the driver (HDK) is {found}, older than the lock's {wanted} ({path})",
+            "驱动（HDK）是 {found}，比锁文件的 {wanted} 旧（{path}）",
+        ),
+        ("what the stack uses may not be in an older driver", "旧驱动可能缺少软件栈用到的功能"),
+        ("install HDK {wanted} and restart the machine", "安装 HDK {wanted} 并重启机器"),
+    ),
+    "hdk-new": Case(
+        (
+            "the driver (HDK) is {found}, newer than the lock's {wanted} ({path})",
+            "驱动（HDK）是 {found}，比锁文件的 {wanted} 新（{path}）",
+        ),
+        ("the lock's facts were checked against {wanted}", "锁文件中的事实是针对 {wanted} 检查的"),
+        (
+            'lock again with hdk = "{found}" in the stack\'s target',
+            '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
+        ),
+    ),
+    "hdk-not-running": Case(
+        ("{path} says driver {found}, npu-smi says {running}", "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}"),
+        ("a new driver runs only after a restart", "新驱动在重启后才会运行"),
+        ("restart the machine", "重启机器"),
+        warning=True,
+    ),
+    # --- SoC and NPU
+    "soc-unknown": Case(
+        ("the SoC is not known: npu-smi is not here or shows no NPU", "无法得知 SoC：没有 npu-smi，或它未显示 NPU"),
+        (
+            "the lock's binaries and CANN's operators are for {wanted}",
+            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+        ),
+        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
+    "soc-unnamed": Case(
+        (
+            "npu-smi calls the chip {chip}, which is of no known family",
+            "npu-smi 显示的芯片是 {chip}，不属于任何已知系列",
+        ),
+        (
+            "the lock's binaries and CANN's operators are for {wanted}",
+            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+        ),
+        (
+            "compare the chip with component.soc in matrices/systems.toml",
+            "请与 matrices/systems.toml 中的 component.soc 比较",
+        ),
+        warning=True,
+    ),
+    "soc-differs": Case(
+        ("the SoC is {found} ({chip}), the lock is for {wanted}", "SoC 是 {found}（{chip}），而锁文件面向 {wanted}"),
+        (
+            "binaries and operators for another SoC load, and fail when they run",
+            "面向其他 SoC 的二进制文件和算子可以加载，但运行时会失败",
+        ),
+        (
+            'lock again with soc = "{found}" in the stack\'s target',
+            '在软件栈的目标中设置 soc = "{found}" 并重新锁定',
+        ),
+    ),
+    "npu-absent": Case(
+        ("no NPU is here, so none was tried", "本机没有 NPU，因此未做测试"),
+        ("whether torch_npu works can be told on an NPU only", "只有在 NPU 上才能判断 torch_npu 能否工作"),
+        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
+    "npu-failed": Case(
+        ("a tensor could not be computed on the NPU: {error}", "无法在 NPU 上计算张量：{error}"),
+        ("nothing that uses torch_npu will work", "使用 torch_npu 的一切都无法工作"),
+        ("see the whole message: {command}", "查看完整信息：{command}"),
+    ),
+    "npu-wrong": Case(
+        ("two and two, four times, are {found} on the NPU instead of 8.0", "NPU 上的求和结果是 {found}，应为 8.0"),
+        ("operators of another SoC or release compute wrongly", "其他 SoC 或版本的算子会算错"),
+        ("compare CANN's operator package with the SoC", "请核对 CANN 算子包与 SoC 是否匹配"),
+    ),
+    # --- distributions
+    "distribution-missing": Case(
+        (
+            "not installed: {list} (of the lock's distributions: {count})",
+            "未安装：{list}（锁文件中的软件包，共 {count} 个）",
+        ),
+        ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
+        _both("{install}"),
+    ),
+    "distribution-differs": Case(
+        ("{name} is {found}, the lock has {wanted}", "{name} 是 {found}，而锁文件中是 {wanted}"),
+        ("the lock's versions were solved together", "锁文件中的版本是一起求解的"),
+        _both("{install}"),
+    ),
+    "distribution-elsewhere": Case(
+        ("{name} {wanted} was installed from elsewhere: {found}", "{name} {wanted} 的安装来源不同：{found}"),
+        ("the version is the lock's, the files need not be", "版本与锁文件相同，文件却未必"),
+        _both("{again}"),
+    ),
+    "distribution-editable": Case(
+        ("{name} {wanted} is an editable installation of {found}", "{name} {wanted} 是 {found} 的可编辑安装"),
+        ("its files are whatever that folder holds today", "它的文件取决于该目录当前的内容"),
+        _both("{again}"),
+    ),
+    "distribution-conda": Case(
+        ("{name} {wanted} was installed by conda", "{name} {wanted} 是由 conda 安装的"),
+        (
+            "it is conda's build and not the lock's file, so its files were not compared",
+            "它是 conda 构建的，不是锁文件中的文件，因此未做比较",
+        ),
+        _both("{again}"),
+        warning=True,
+    ),
+    "distribution-twice": Case(
+        ("{name} is there twice: {one} and {other}", "{name} 存在两份：{one} 和 {other}"),
+        ("an installation was interrupted, and its files are of both", "安装曾被中断，文件来自两份"),
+        _both("{again} && {install}"),
+    ),
+    "distribution-leftover": Case(
+        ("an interrupted installation left {path} behind", "一次中断的安装留下了 {path}"),
+        ("pip warns of it each time; nothing uses it", "pip 每次都会警告；没有程序使用它"),
+        _both("rm -r {path}"),
+        warning=True,
+    ),
+    "distribution-unwanted": Case(
+        ("{name} is installed and must not be: {reason}", "{name} 不应安装：{reason}"),
+        ("the lock keeps it out", "锁文件将其排除在外"),
+        _both("{again}"),
+    ),
+    "distribution-extra": Case(
+        ("not of the lock: {list} ({count} in all)", "不属于锁文件：{list}（共 {count} 个）"),
+        (
+            "the lock says nothing of them, and what they bring is not checked",
+            "锁文件没有说明它们，它们带来的内容也未检查",
+        ),
+        ("", ""),
+        warning=True,
+    ),
+    "metadata-broken": Case(
+        ("{path} of {name} cannot be read: {why}", "无法读取 {name} 的 {path}：{why}"),
+        ("pip and others cannot tell what is installed", "pip 等程序无法得知安装了什么"),
+        _both("{remove}"),
+    ),
+    # --- files
+    "record-missing": Case(
+        ("{name} {version} has no RECORD in {folder}", "{name} {version} 在 {folder} 中没有 RECORD"),
+        (
+            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            "无法判断文件是否与安装时一致，pip 也无法卸载它",
+        ),
+        _both("rm -r {folder} && {install}"),
+    ),
+    "record-broken": Case(
+        ("{path} of {name} {version} cannot be read: {why}", "无法读取 {name} {version} 的 {path}：{why}"),
+        (
+            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            "无法判断文件是否与安装时一致，pip 也无法卸载它",
+        ),
+        _both("rm -r {folder} && {install}"),
+    ),
+    "file-missing": Case(
+        (
+            "files of {name} {version} are gone: {list} ({count} in all)",
+            "{name} {version} 缺少文件：{list}（共 {count} 个）",
+        ),
+        ("something removed or overwrote a part of it", "有程序删除或覆盖了它的一部分"),
+        _both("{again}"),
+    ),
+    "file-changed": Case(
+        (
+            "files of {name} {version} are not as installed: {list} ({count} in all)",
+            "{name} {version} 的文件与安装时不同：{list}（共 {count} 个）",
+        ),
+        ("what runs is not what the lock pins", "实际运行的不是锁文件固定的内容"),
+        _both("{again}"),
+    ),
+    "file-unreadable": Case(
+        (
+            "files of {name} {version} cannot be read: {list} ({count} in all)",
+            "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
+        ),
+        ("they could not be compared", "无法比较它们"),
+        _both("{again}"),
+    ),
+    # --- collisions
+    "collision": Case(
+        (
+            "{other}, not of the lock, owns the module `{module}` as {owner} does: " + _WHOSE[0],
+            "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：" + _WHOSE[1],
+        ),
+        (
+            "whichever was installed last is what runs, and uninstalling either breaks both",
+            "后安装的一方生效，卸载任何一方都会破坏双方",
+        ),
+        ("", ""),
+    ),
+    "collision-order": Case(
+        (
+            "{other} and {owner} both own the module `{module}`, and {owner} must come last: " + _WHOSE[0],
+            "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：" + _WHOSE[1],
+        ),
+        ("whichever was installed last is what runs", "后安装的一方生效"),
+        ("", ""),
+    ),
+    # --- requirements
+    "requirement-broken": Case(
+        ("pip check complains: {complaint}", "pip check 报告：{complaint}"),
+        ("the lock's facts do not expect this", "锁文件中的事实没有预期这一点"),
+        _both("{install}"),
+    ),
+    "pip-missing": Case(
+        ("{python} has no pip, so pip check could not be run", "{python} 没有 pip，因此未运行 pip check"),
+        ("whether all requirements are met is not known", "无法判断依赖是否都满足"),
+        _both("{python} -m ensurepip"),
+        warning=True,
+    ),
+    "pip-failed": Case(
+        ("pip check failed: {error}", "pip check 运行失败：{error}"),
+        ("whether all requirements are met is not known", "无法判断依赖是否都满足"),
+        ("see the whole message: {python} -I -m pip check", "查看完整信息：{python} -I -m pip check"),
+    ),
+    # --- imports
+    "import-failed": Case(
+        ("import {name} failed: {error}", "import {name} 失败：{error}"),
+        ("the stack needs it", "软件栈需要它"),
+        ("see the whole message: {command}", "查看完整信息：{command}"),
+    ),
+    "import-without-cann": Case(
+        (
+            "import {name} failed: {library} of CANN or its driver is not found",
+            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+        ),
+        (
+            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+        ),
+        (
+            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+        ),
+    ),
+    "import-died": Case(
+        ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
+        ("the stack needs it", "软件栈需要它"),
+        ("see the whole message: {command}", "查看完整信息：{command}"),
+    ),
+    "import-elsewhere": Case(
+        (
+            "import {name} takes {found}, which is not this environment's",
+            "import {name} 得到的是 {found}，它不在此环境中",
+        ),
+        (
+            "PYTHONPATH or the user's site-packages come before the lock's files",
+            "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
+        ),
+        (
+            "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+            "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+        ),
+    ),
+}
+
+TITLES: dict[str, tuple[str, str]] = {
+    "machine": ("machine", "机器"),
+    "python": _both("Python"),
+    "cann": _both("CANN"),
+    "hdk": ("driver (HDK)", "驱动 (HDK)"),
+    "soc": _both("SoC"),
+    "distributions": ("distributions", "软件包"),
+    "files": ("files", "文件"),
+    "collisions": ("collisions", "冲突"),
+    "requirements": ("requirements", "依赖"),
+    "imports": ("imports", "导入"),
+    "npu": _both("NPU"),
+}
+
+NOTES: dict[str, tuple[str, str]] = {
+    "": _both(""),
+    "machine": _both("{system}, {machine}, glibc {glibc}"),
+    "python": _both("{found} ({python})"),
+    "cann": _both("{found} ({home})"),
+    "hdk": _both("{found}"),
+    "hdk-any": ("{found}; the lock asks for none in particular", "{found}；锁文件未指定版本"),
+    "hdk-none": ("none found; the lock asks for none", "未找到；锁文件也未要求"),
+    "soc": _both("{found} ({chip})"),
+    "distributions": ("{count}, as locked", "{count} 个，与锁文件一致"),
+    "files": (
+        "{files} are there in their size, {compared} compared by hash",
+        "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
+    ),
+    "files-kept": (
+        "{files} are there in their size, {compared} compared by hash; not looked at: {kept}, which the stack rewrites",
+        "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
+    ),
+    "collisions": ("none", "无"),
+    "requirements": ("pip check has no complaint", "pip check 没有报告问题"),
+    "requirements-but": (
+        "pip check has no complaint but those that the lock expects ({count})",
+        "pip check 只报告了锁文件预期之内的问题（{count} 个）",
+    ),
+    "imports": _both("{list}"),
+    "npu": ("{count}, the first is {name}; a tensor was computed", "{count} 个，第一个是 {name}；张量计算正常"),
+}
+
+STATES: dict[str, tuple[str, str]] = {
+    "ok": ("ok", "正常"),
+    "warning": ("warning", "警告"),
+    "wrong": ("WRONG", "错误"),
+}
+
+LABELS: dict[str, tuple[str, str]] = {
+    "head": ("{stack} for {target}", "{stack}，目标 {target}"),
+    "wrong": ("wrong: {what}", "错误：{what}"),
+    "warning": ("warning: {what}", "警告：{what}"),
+    "why": ("   why: {why}", "  原因：{why}"),
+    "mend": ("  mend: {mend}", "  修复：{mend}"),
+    "as-locked": ("as locked (wrong: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
+    "differs": (
+        "not as locked (wrong: {wrong}, warnings: {warnings})",
+        "与锁文件不一致（错误：{wrong}，警告：{warnings}）",
+    ),
+}
+
+
+# --- locked
+#
+# The part of a lock that can be checked on a machine.
+
+class LockedDistribution(NamedTuple):
+    """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
+
+    `commit` and `editable` speak of a pin from git.
+    """
+
+    name: str
+    version: str
+    stage: int
+    built: bool = False
+    sha256: tuple[str, ...] = ()
+    commit: str = ""
+    editable: bool = False
+
+
+@dataclass(frozen=True)
+class LockedStack:
+    """All that verify.py knows of the lock that it belongs to."""
+
+    stack: str
+    target: str
+    platform: str
+    python: str
+    glibc: str
+    system: Mapping[str, str] = field(default_factory=dict)
+    pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
+    overrides: frozenset[tuple[str, str, str]] = frozenset()
+    imports: tuple[str, ...] = ()
+    import_env: Mapping[str, str] = field(default_factory=dict)
+    rewritten: frozenset[str] = frozenset()
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> LockedStack:
+        """Read what `render/verify.py` wrote."""
+        raw: dict[str, Any] = json.loads(text)
+        pins = [LockedDistribution(**{**pin, "sha256": tuple(pin.get("sha256", ()))}) for pin in raw["pins"]]
+        return cls(
+            **{
+                **raw,
+                "pins": {pin.name: pin for pin in pins},
+                "overrides": frozenset(map(tuple, raw["overrides"])),
+                "imports": tuple(raw["imports"]),
+                "rewritten": frozenset(raw.get("rewritten", ())),
+            }
+        )
+
+
+def is_shared() -> bool:
+    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
+    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What this run was asked: the lock, where things are, and how thoroughly."""
+
+    lock: LockedStack
+    folder: str
+    environ: Mapping[str, str]
+    ascend: str = "/usr/local/Ascend"
+    wheelhouse: str = ""
+    full: bool = False
+
+    @property
+    def line(self) -> str:
+        """`3.11`, the line of Python that the lock is for."""
+        return ".".join(self.lock.python.split(".")[:2])
+
+    @property
+    def python(self) -> str:
+        """The environment's Python, for commands that are shown."""
+        return shlex.quote(sys.executable)
+
+    @property
+    def install(self) -> str:
+        """The command that installs what is missing."""
+        words = ["bash", f"{self.folder}/install.sh", "--python", sys.executable]
+        if is_shared():
+            words.append("--system")
+        if self.wheelhouse:
+            words += ["--wheelhouse", self.wheelhouse]
+        return " ".join(map(shlex.quote, words))
+
+    def again(self, *names: str) -> str:
+        """The command that takes distributions away and installs what the lock has of them."""
+        return f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))} && {self.install}"
+
+
+# --- reading
+#
+# Files that others wrote, and what programs answer: each may be missing, cut short or no text at all.
+
+_LONGEST_FILE = 1 << 20
+_SECONDS = 60
+
+
+class UnreadableError(Exception):
+    """A file that is there and cannot be read, or says nothing that makes sense."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    @property
+    def values(self) -> dict[str, str]:
+        """As a finding names it."""
+        return {"path": self.path, "why": self.why}
+
+
+def read_text(path: str) -> str | None:
+    """The text of a small file; None where there is none."""
+    try:
+        with open(path, "rb") as handle:
+            content = handle.read(_LONGEST_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
+        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
+
+
+def assignments(text: str) -> dict[str, str]:
+    """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
+        if match:
+            found.setdefault(match[1].lower(), match[2])
+    return found
+
+
+def answer(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """What a program prints; None where it is not there, fails or hangs."""
+    try:
+        done = subprocess.run(  # noqa: S603  what the machine itself has
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+# --- versions
+#
+# Names and versions of distributions as the lock spells them.
+
+_VERSION = re.compile(
+    r"""
+    v? (?: (?P<epoch>\d+) ! )? (?P<release> \d+ (?: \.\d+ )* )
+    (?: [-_.]? (?P<pre> alpha|beta|preview|pre|rc|a|b|c ) [-_.]? (?P<pre_number>\d*) )?
+    (?: -(?P<implied>\d+) | [-_.]? (?P<post> post|rev|r ) [-_.]? (?P<post_number>\d*) )?
+    (?: [-_.]? (?P<dev>dev) [-_.]? (?P<dev_number>\d*) )?
+    (?: \+ (?P<local> [a-z0-9]+ (?: [-_.][a-z0-9]+ )* ) )?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+
+
+def canonical_name(name: str) -> str:
+    """PEP 503: `Foo.Bar_baz` is `foo-bar-baz`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def canonical_version(text: str) -> str:
+    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+    match = _VERSION.fullmatch(text.strip())
+    if match is None:
+        return text
+    epoch = int(match["epoch"] or 0)
+    version = f"{epoch}!" if epoch else ""
+    version += _counted(match["release"], ".")
+    if match["pre"]:
+        pre = match["pre"].lower()
+        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
+    if match["implied"] or match["post"]:
+        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
+    if match["dev"]:
+        version += f".dev{int(match['dev_number'] or 0)}"
+    if match["local"]:
+        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
+    return version
+
+
+def _counted(text: str, mark: str) -> str:
+    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
+
+
+# --- machine
+#
+# Processor, C library and Python.
+
+def check_machine(asked: Asked) -> Group:
+    """Whether the lock's compiled files can run here at all."""
+    system, _, machine = asked.lock.platform.partition("-")
+    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    findings: list[Finding] = []
+    if found["system"].lower() != system:
+        findings.append(Finding("system-differs", {"found": found["system"]}))
+    if found["machine"] != machine:
+        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
+    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
+    if found["glibc"] == "-":
+        findings.append(Finding("glibc-missing", glibc))
+    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
+        findings.append(Finding("glibc-old", glibc))
+    return Group("machine", tuple(findings), "machine", found)
+
+
+def check_python(asked: Asked) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is an environment of its own."""
+    line = asked.line
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "install": asked.install}
+    findings: list[Finding] = []
+    kind = platform.python_implementation()
+    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kind = "free-threaded CPython"
+    if kind != "CPython":
+        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
+    elif ".".join(map(str, sys.version_info[:2])) != line:
+        findings.append(Finding("python-differs", values))
+    if is_shared():
+        findings.append(Finding("python-shared", values))
+    return Group("python", tuple(findings), "python", values)
+
+
+def glibc_version() -> str:
+    """`2.36`, or nothing where the C library is another one."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (ValueError, OSError, AttributeError):
+        return ""
+    return version if name == "glibc" else ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+# --- cann
+#
+# CANN: which release is active, by its own files.
+#
+# `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the
+# release as `version_dir`; `version.cfg` has `[internal:release]`, and beside
+# what runs now a history of what was installed. So only ascend_toolkit_install.info,
+# `*_running_version` and `version_dir` are looked at.
+
+_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
+_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
+
+
+class _Part(NamedTuple):
+    """A part of CANN, its release as written, and the file that says so."""
+
+    name: str
+    text: str
+    path: str
+
+
+def check_cann(asked: Asked) -> Group:
+    """Whether the active CANN is the lock's, all of it of one release."""
+    wanted = asked.lock.system["cann"]
+    home = asked.environ.get("ASCEND_HOME_PATH") or asked.environ.get("ASCEND_TOOLKIT_HOME") or ""
+    values = {"wanted": wanted, "home": home, "found": ""}
+    if not home:
+        command = _activation(asked, "")
+        return Group("cann", (Finding("cann-inactive", values, command and f". {shlex.quote(command)}"),), "", values)
+    parts, findings = _parts(home)
+    if not parts:
+        path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+        told = findings[0].values if findings else {"path": path, "why": "no such file"}
+        return Group("cann", (Finding("cann-unreadable", {**values, **told}),), "", values)
+    first, release = parts[0]
+    values["found"] = first.text
+    if not release.same_release(SystemVersion.parse(wanted)):
+        command = _activation(asked, wanted)
+        findings.insert(0, Finding("cann-differs", values, command and f". {shlex.quote(command)}"))
+    others = [f"{part.name} {part.text} ({part.path})" for part, other in parts if not other.same_release(release)]
+    if others:
+        findings.append(Finding("cann-parts-differ", {**values, **some(others)}))
+    findings += _nnal(asked, release)
+    return Group("cann", tuple(findings), "cann", values)
+
+
+def _parts(home: str) -> tuple[list[tuple[_Part, SystemVersion]], list[Finding]]:
+    """The releases of the parts, that of the toolkit first, and what could not be read."""
+    found: list[tuple[_Part, SystemVersion]] = []
+    findings: list[Finding] = []
+    for read in (_install_record, _running, _version_dirs):
+        try:
+            for part in read(home):
+                try:
+                    found.append((part, SystemVersion.parse(part.text)))
+                except ValueError as error:
+                    findings.append(Finding("cann-file-unreadable", {"path": part.path, "why": str(error)}))
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    return found, findings
+
+
+def _install_record(home: str) -> Iterator[_Part]:
+    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    text = read_text(path)
+    if text is not None:
+        version = assignments(text).get("version", "")
+        if not version:
+            raise UnreadableError(path, "it has no line `version=`")
+        yield _Part("toolkit", version, path)
+
+
+def _running(home: str) -> Iterator[_Part]:
+    path = f"{home}/version.cfg"
+    rows = assignments(read_text(path) or "")
+    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
+        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
+        if pair is None:
+            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
+        yield _Part(name, pair[1], path)
+
+
+def _version_dirs(home: str) -> Iterator[_Part]:
+    for name in _PARTS:
+        path = f"{home}/{name}/version.info"
+        release = assignments(read_text(path) or "").get("version_dir")
+        if release is not None:
+            yield _Part(name, release, path)
+
+
+def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
+    """NNAL must be of the toolkit's release. Its file says `Version : 8.0.0.B100`."""
+    folder = asked.environ.get("ATB_HOME_PATH", "")
+    for _ in range(_NNAL_UP if folder else 0):
+        path = f"{folder}/version.info"
+        try:
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                if not SystemVersion.parse(found).same_release(release):
+                    yield Finding("nnal-differs", {"found": found, "wanted": str(release), "path": path})
+                return
+        except UnreadableError as error:
+            yield Finding("cann-file-unreadable", error.values)
+            return
+        except ValueError as error:
+            yield Finding("cann-file-unreadable", {"path": path, "why": str(error)})
+            return
+        folder = os.path.dirname(folder)
+
+
+def _activation(asked: Asked, release: str) -> str:
+    """The set_env.sh that activates this release, or any; nothing where there is none."""
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    wanted = release or asked.lock.system["cann"]
+    names = [f"cann-{wanted}/set_env.sh", f"ascend-toolkit/{wanted}/set_env.sh"]
+    if not release:
+        names += ["cann/set_env.sh", "ascend-toolkit/set_env.sh"]
+    found: str | None = next(
+        (f"{home}/{name}" for home in homes for name in names if os.path.isfile(f"{home}/{name}")), None
+    )
+    return found or ""
+
+
+# --- imports
+#
+# The imports that the lock names, in a Python that sees what a user's program would see.
+#
+# Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
+# needs on PYTHONPATH. So each module is also asked where it came from, as that
+# variable or the user's own site-packages can put another one before the lock's.
+
+_SECONDS_OF_IMPORTS = 1800
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+)
+
+# What a module prints goes to stderr: what is told must be all of stdout.
+_TELL = """
+import json, os, sys
+told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)
+sys.path[:] = [path for path in sys.path if path]
+def tell(row):
+    told.write(json.dumps(row) + "\\n")
+    told.flush()
+"""
+_IMPORT = """
+import importlib
+for name in json.loads(sys.argv[1]):
+    tell({"begin": name})
+    try:
+        module = importlib.import_module(name)
+        path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
+        tell({"name": name, "path": path})
+    except BaseException as error:
+        tell({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
+"""
+
+
+class ImportRun(NamedTuple):
+    """What a child process told, and how it ended where it did not end well."""
+
+    rows: list[dict[str, Any]]
+    error: str
+
+
+def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
+    """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
+    environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own Python
+            [sys.executable, "-c", _TELL + code, *arguments],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_IMPORTS,
+            check=False,
+        )
+        output, errors, status = done.stdout, done.stderr, done.returncode
+    except subprocess.TimeoutExpired as error:
+        output, errors, status = error.stdout or b"", b"", 0
+        ending = f"it took more than {_SECONDS_OF_IMPORTS // 60} minutes"
+    except (OSError, ValueError) as error:
+        return ImportRun([], str(error))
+    else:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        ending = _ending(status, lines[-1] if lines else "")
+    rows = []
+    for line in output.decode("utf-8", "replace").splitlines():
+        try:
+            rows.append(dict(json.loads(line)))
+        except (ValueError, TypeError):
+            continue  # the process died while it wrote
+    return ImportRun(rows, ending)
+
+
+def _ending(status: int, last: str) -> str:
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = str(-status)
+        return f"killed by {name}" + (f": {last}" if last else "")
+    return last or f"exit status {status}"
+
+
+def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str]) -> Group:
+    """Each module of the lock's list: whether it can be imported, and whether it is this environment's."""
+    homes = [os.path.realpath(path) for path in paths]
+    homes += [os.path.realpath(one.source) for one in found.values() if one.source]
+    left = list(asked.lock.imports)
+    findings: list[Finding] = []
+    while left:
+        run = run_python(asked, _IMPORT, json.dumps(left))
+        ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
+        for name in left:
+            values = {"name": name, "command": shown_command(asked, f"import {name}")}
+            row = ended.get(name)
+            if row is None:
+                findings.append(Finding("import-died", {**values, "error": run.error}))
+                break
+            if "error" in row:
+                findings.append(_import_failure(values, _first_line(str(row["error"]))))
+            elif row["path"] and not _within(str(row["path"]), homes):
+                findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
+        left = left[left.index(name) + 1 :]
+    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _import_failure(values: dict[str, str], error: str) -> Finding:
+    missing = _MISSING_LIBRARY.search(error)
+    if missing is None:
+        return Finding("import-failed", {**values, "error": error})
+    return Finding("import-without-cann", {**values, "library": missing[1]})
+
+
+def _within(path: str, homes: list[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real.startswith(home.rstrip("/") + "/") for home in homes)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def shown_command(asked: Asked, code: str) -> str:
+    """The command that runs code as `run_python` does, for a person to try."""
+    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
+    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
+
+
+# --- npu
+#
+# Driver (HDK), SoC, and a tensor on the NPU.
+#
+# npu-smi is asked for what it calls Software Version, and for the chip's names:
+# an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
+# an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+
+# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
+_FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
+
+_TENSOR = """
+import torch, torch_npu
+ones = torch.ones(2, 2).npu()
+tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count(), "name": torch.npu.get_device_name(0)})
+"""
+
+
+class NpuTool(NamedTuple):
+    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+
+    driver: str = ""
+    chip: str = ""
+    npus: int = 0
+
+
+def ask_npu_smi(asked: Asked) -> NpuTool | None:
+    """The answers of npu-smi; None where there is none that answers."""
+    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
+    chips = answer([tool, "info", "-m"], asked.environ) if tool else None
+    if tool is None or chips is None:
+        return None
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+    if not rows:
+        return NpuTool()
+    card, chip = rows[0][:2]
+    board = assignments(answer([tool, "info", "-t", "board", "-i", card], asked.environ) or "")
+    about = assignments(answer([tool, "info", "-t", "board", "-i", card, "-c", chip], asked.environ) or "")
+    name, npu = about.get("chip name", ""), about.get("npu name", "")
+    if npu and npu.upper() != "NA":
+        name = f"{name}_{npu}"
+    elif not name.lower().startswith("ascend"):
+        name = about.get("chip type", "") + name
+    return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the driver is the lock's: by its version.info, or where that is not to be seen, by npu-smi."""
+    wanted = asked.lock.system.get("hdk", "")
+    path = f"{asked.ascend}/driver/version.info"
+    running = tool.driver if tool else ""
+    values = {"wanted": wanted, "found": "", "path": path, "running": running}
+    findings: list[Finding] = []
+    version = None
+    try:
+        text = read_text(path)
+        if text is not None:
+            rows = assignments(text)
+            values["found"] = rows.get("version") or rows.get("package_version") or ""
+            version = _parsed(values["found"], path)
+    except UnreadableError as error:
+        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+        return Group("hdk", tuple(findings), "", values)
+    if version is None and running:
+        values["found"], values["path"] = running, "npu-smi"
+        try:
+            version = _parsed(running, "npu-smi")
+        except UnreadableError as error:
+            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+    elif running and version is not None:
+        try:
+            if not _parsed(running, "npu-smi").same_release(version):
+                findings.append(Finding("hdk-not-running", values))
+        except UnreadableError:
+            pass  # a form that only npu-smi uses; the file is what counts
+    if version is None:
+        if wanted and not findings:
+            findings.append(Finding("hdk-missing", values))
+        return Group("hdk", tuple(findings), "hdk-none", values)
+    if wanted:
+        target = SystemVersion.parse(wanted)
+        if not version.same_release(target):
+            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
+    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-any", values)
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
+
+
+def soc_family(name: str) -> str:
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+
+
+def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
+    wanted = asked.lock.system["soc"]
+    chip = tool.chip if tool else ""
+    family = soc_family(chip)
+    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
+    findings: tuple[Finding, ...] = ()
+    if not family:
+        findings = (Finding("soc-unnamed" if chip else "soc-unknown", values),)
+    elif family.upper() != wanted.upper():
+        findings = (Finding("soc-differs", values),)
+    return Group("soc", findings, "soc", values)
+
+
+def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether torch_npu computes two and two on the first NPU."""
+    values = {"count": "0", "name": "-"}
+    if not (tool and tool.npus) and not glob.glob("/dev/davinci[0-9]*"):
+        return Group("npu", (Finding("npu-absent", values),), "", values)
+    run = run_python(asked, _TENSOR)
+    found = _tensor(run)
+    if found is None:
+        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
+        told = {"error": run.error, "command": shown_command(asked, code)}
+        return Group("npu", (Finding("npu-failed", told),), "", values)
+    total, count, name = found
+    values = {"count": str(count), "name": name}
+    findings: list[Finding] = []
+    if total != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(total)}))
+    wanted, family = asked.lock.system.get("soc", ""), soc_family(name)
+    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": name}))
+    return Group("npu", tuple(findings), "npu", values)
+
+
+def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
+    for row in run.rows:
+        if "sum" in row:
+            return float(row["sum"]), int(row["count"]), str(row["name"])
+    return None
+
+
+# --- installed
+#
+# What is installed in this environment, from the folders that pip and conda leave beside the modules.
+
+_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+
+
+class Installed(NamedTuple):
+    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+
+    name: str
+    version: str
+    root: str
+    info: str
+    installer: str = ""
+    direct: dict[str, Any] | None = None
+
+    @property
+    def source(self) -> str:
+        """The folder that an editable installation points to; nothing for any other."""
+        about = self.direct or {}
+        folder = about.get("dir_info")
+        if isinstance(folder, dict) and folder.get("editable") is True:
+            return re.sub("^file://", "", str(about.get("url", "")))
+        if not self.info.endswith(".dist-info") and not read_names(self.info):
+            return self.root  # setup.py develop, without a list of what it installed
+        return ""
+
+
+def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name; of several in the search path the first, as Python takes it."""
+    found: dict[str, Installed] = {}
+    findings: list[Finding] = []
+    for root in dict.fromkeys(map(os.path.realpath, paths)):
+        here: dict[str, str] = {}
+        for entry in _entries(root):
+            path = os.path.join(root, entry)
+            if entry.startswith("~"):
+                findings.append(Finding("distribution-leftover", {"path": path}))
+                continue
+            one, trouble = _read(root, path)
+            if one.name in here:
+                values = {"name": one.name, "one": here[one.name], "other": entry}
+                findings.append(Finding("distribution-twice", values))
+                continue
+            here[one.name] = entry
+            if one.name not in found:
+                found[one.name] = one
+                findings += trouble
+    return found, findings
+
+
+def _entries(root: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
+    except OSError:  # a search path may name what is not there
+        return []
+
+
+def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
+    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+    findings: list[Finding] = []
+    metadata = path
+    if os.path.isdir(path):
+        metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
+    try:
+        with open(metadata, "rb") as handle:
+            head = re.split(rb"\r?\n\r?\n", handle.read())[0]
+        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
+        if not fields.get(b"Name") or not fields.get(b"Version"):
+            raise UnreadableError(metadata, "it has no Name or no Version")
+        name, version = fields[b"Name"], fields[b"Version"]
+    except (OSError, UnicodeDecodeError, UnreadableError) as error:
+        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
+        version = ""
+    installer, direct = "", None
+    try:
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
+        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
+        direct = json.loads(text) if text is not None else None
+        if direct is not None and not isinstance(direct, dict):
+            raise ValueError("it is not a JSON object")
+    except UnreadableError as error:
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+    except (ValueError, RecursionError) as error:
+        direct = None
+        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
+        findings.append(Finding("metadata-broken", values))
+    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
+
+
+def read_names(info: str) -> bool:
+    """Whether an .egg-info knows its files."""
+    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+
+
+# --- distributions
+#
+# What is installed against what is locked.
+
+_TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
+_NAMED = 8
+
+
+def check_distributions(
+    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+) -> Group:
+    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
+    locked = asked.lock.pins
+    findings: list[Finding] = []
+    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
+    if gone:
+        findings.append(Finding("distribution-missing", {**some(sorted(gone), _NAMED), "install": asked.install}))
+    for name, pin in sorted(locked.items()):
+        if name in found:
+            findings += _one(asked, pin, found[name])
+    for finding in trouble:
+        name = finding.values.get("name", "")
+        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
+        if finding.code == "metadata-broken":
+            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
+        if name in locked or finding.code == "distribution-leftover":
+            findings.append(Finding(finding.code, values))
+    for name, reason in sorted(asked.lock.absent.items()):
+        if name in found and name not in colliding:
+            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
+            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
+    extra = sorted(set(found) - set(locked) - set(_TOOLS) - set(asked.lock.absent))
+    if extra:
+        command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
+        findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
+    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+
+
+def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
+    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
+    if there.version and there.version != pin.version:
+        yield Finding("distribution-differs", {**values, "found": there.version})
+        return
+    code, where = _source(pin, there)
+    if code:
+        yield Finding(code, {**values, "found": where})
+
+
+def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
+    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
+    if there.installer == "conda":
+        return "distribution-conda", ""
+    if there.source:
+        return ("", "") if pin.editable else ("distribution-editable", there.source)
+    about = there.direct or {}
+    vcs, archive = about.get("vcs_info"), about.get("archive_info")
+    commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
+    if commit and commit != pin.commit:
+        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
+    if isinstance(archive, dict) and pin.sha256 and not pin.built:
+        hashes = archive.get("hashes")
+        told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
+        told = told or str(archive.get("hash", "")).partition("sha256=")[2]
+        if told and told not in pin.sha256:
+            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
+    return "", ""
+
+
+def _folder(finding: Finding) -> str:
+    """The .dist-info folder of a file in it."""
+    return finding.values["path"].rpartition("/")[0]
+
+
+# --- record
+#
+# RECORD: every file that an installer put there, with hash and size, against what is on disk now.
+#
+# Without `--full` every file must be there in its size, and the content is
+# compared of all files of small distributions and of some Python files of
+# others: the same ones on every run, by the hash of their paths.
+
+_SMALL_FILES = 40
+_SMALL_BYTES = 1 << 18
+_SAMPLE = 12
+_SAMPLE_BYTES = 1 << 18
+_CHUNK = 1 << 20
+
+
+class RecordRow(NamedTuple):
+    """A file of a distribution. `digest` is as in RECORD, `sha256=…`; a size of -1 is not told."""
+
+    path: str
+    digest: str
+    size: int
+
+
+def read_record(one: Installed) -> list[RecordRow] | None:
+    """The rows of RECORD with absolute paths, without compiled files; None where there is no RECORD."""
+    path = os.path.join(one.info, "RECORD")
+    try:
+        with open(path, encoding="utf-8", newline="") as handle:
+            rows = list(csv.reader(handle, strict=True))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or str(error)) from None
+    except (ValueError, csv.Error) as error:
+        raise UnreadableError(path, str(error)) from None
+    found = []
+    for number, row in enumerate(rows, 1):
+        if len(row) != 3 or not row[0] or not (row[2] == "" or row[2].isdigit()) or "\0" in row[0]:
+            raise UnreadableError(path, f"line {number} is not path, hash and size")
+        name, digest, size = row
+        if not name.endswith(".pyc"):  # Python writes these anew as it likes
+            found.append(RecordRow(_absolute(one.root, name), digest, int(size) if size else -1))
+    if not any(row.path == path for row in found):
+        raise UnreadableError(path, "it does not name itself, so its end is missing")
+    return found
+
+
+def _absolute(root: str, name: str) -> str:
+    # normpath costs more than all the rest, and few paths need it
+    path = f"{root}/{name}"
+    return os.path.normpath(path) if ".." in name or name.startswith("/") or "./" in name else path
+
+
+def file_digest(path: str, kind: str) -> str:
+    """The hash of a file as RECORD writes it, `sha256=…` without padding. OSError where it cannot be read."""
+    digest = hashlib.new(kind)
+    with open(path, "rb") as handle:
+        chunk = handle.read(_CHUNK)
+        while chunk:
+            digest.update(chunk)
+            chunk = handle.read(_CHUNK)
+    return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
+
+
+class _Files(NamedTuple):
+    """What became of a distribution's files; `compared` counts contents."""
+
+    compared: int
+    missing: list[str]
+    changed: list[str]
+    unreadable: list[str]
+
+
+def check_files(
+    asked: Asked,
+    found: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow] | None],
+    broken: Mapping[str, UnreadableError],
+    excused: Set[tuple[str, str]],
+) -> Group:
+    """Every locked distribution's files. `excused` are those that belong to another distribution now."""
+    findings: list[Finding] = []
+    compared = files = 0
+    # what a system's own packages left there is not to be taken away by hand
+    fresh = f"python{asked.line} -m venv env && . env/bin/activate && bash install.sh" if is_shared() else ""
+    kept = sorted(name for name in asked.lock.rewritten if name in found)
+    for name in sorted(asked.lock.pins):
+        one = found.get(name)
+        if one is None or name in asked.lock.rewritten or one.installer == "conda":
+            continue
+        if not one.version:  # its METADATA is broken: told already, with what mends all of it
+            continue
+        values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
+        values["folder"] = one.info
+        record = records.get(name)
+        if name in broken:
+            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        elif record is None:
+            if not one.source:
+                findings.append(Finding("record-missing", values, fresh))
+        else:
+            rows = [row for row in record if (name, row.path) not in excused]
+            done = _compare(rows, full=asked.full)
+            files += len(rows)
+            compared += done.compared
+            for code, paths in (
+                ("file-missing", done.missing),
+                ("file-changed", done.changed),
+                ("file-unreadable", done.unreadable),
+            ):
+                if paths:
+                    shown = [os.path.relpath(path, one.root) for path in paths]
+                    findings.append(Finding(code, {**values, **some(shown)}))
+    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+
+
+def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
+    done = _Files(0, [], [], [])
+    compared = 0
+    wanted = {row.path for row in (rows if full else _sample(rows))}
+    for row in rows:
+        try:
+            size = os.stat(row.path).st_size
+            if row.size not in (-1, size):
+                done.changed.append(row.path)
+            elif row.digest and row.path in wanted:
+                kind = row.digest.partition("=")[0]
+                compared += 1
+                if file_digest(row.path, kind) != row.digest.rstrip("="):
+                    done.changed.append(row.path)
+        except (FileNotFoundError, NotADirectoryError):
+            done.missing.append(row.path)
+        except (OSError, ValueError):  # ValueError: a hash that this Python does not know
+            done.unreadable.append(row.path)
+    return done._replace(compared=compared)
+
+
+def _sample(rows: list[RecordRow]) -> list[RecordRow]:
+    hashed = [row for row in rows if row.digest]
+    if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
+        return hashed
+    modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
+    return sorted(modules, key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())[
+        :_SAMPLE
+    ]
+
+
+def read_records(
+    found: Mapping[str, Installed],
+) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
+    """Every distribution's RECORD, and those that cannot be read."""
+    records: dict[str, list[RecordRow] | None] = {}
+    broken: dict[str, UnreadableError] = {}
+    for name, one in found.items():
+        try:
+            records[name] = read_record(one)
+        except UnreadableError as error:
+            broken[name] = error
+    return records, broken
+
+
+# --- collisions
+#
+# Two distributions that own the same file, with different contents: whose is on disk now.
+
+class _Pair(NamedTuple):
+    """`owner` must have the files, `other` also claims them. None of both must where the lock has no order."""
+
+    owner: str
+    other: str
+    ordered: bool
+
+
+def check_collisions(
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | None]
+) -> tuple[Group, set[tuple[str, str]]]:
+    """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
+    findings: list[Finding] = []
+    excused: set[tuple[str, str]] = set()
+    shared = _shared(asked, records)
+    for pair, rows in sorted(shared.items()):
+        ours = theirs = 0
+        for mine, other in rows:
+            now = _now(mine)
+            if now == mine.digest:
+                ours += 1
+                excused.add((pair.other, other.path))
+            elif now == other.digest:
+                theirs += 1
+                excused.add((pair.owner, mine.path))
+        strange = pair.other not in asked.lock.pins
+        if strange or (pair.ordered and theirs):
+            values = {
+                "owner": pair.owner,
+                "other": pair.other,
+                "module": _module(found[pair.owner], rows),
+                "count": str(len(rows)),
+                "ours": str(ours),
+                "theirs": str(theirs),
+            }
+            command = asked.again(pair.other, pair.owner)
+            findings.append(Finding("collision" if strange else "collision-order", values, command))
+    return Group("collisions", tuple(findings), "collisions", {}), excused
+
+
+def _shared(
+    asked: Asked, records: Mapping[str, list[RecordRow] | None]
+) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
+    owners: dict[str, list[tuple[str, RecordRow]]] = {}
+    for name in sorted(records):
+        for row in records[name] or ():
+            if row.digest:
+                owners.setdefault(row.path, []).append((name, row))
+    pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
+    for claims in owners.values():
+        for at, (one, row) in enumerate(claims):
+            for other, other_row in claims[at + 1 :]:
+                pair = _pair(asked, one, other)
+                if row.digest != other_row.digest and pair is not None:
+                    rows = (row, other_row) if pair.owner == one else (other_row, row)
+                    pairs.setdefault(pair, []).append(rows)
+    return pairs
+
+
+def _pair(asked: Asked, one: str, other: str) -> _Pair | None:
+    """Who must own what both have: what is locked, and of two such what is installed later."""
+    first, second = asked.lock.pins.get(one), asked.lock.pins.get(other)
+    if first is None and second is None:
+        return None
+    if first is None:
+        return _Pair(other, one, True)
+    if second is None:
+        return _Pair(one, other, True)
+    return _Pair(one, other, first.stage != second.stage) if first.stage >= second.stage else _Pair(other, one, True)
+
+
+def _now(row: RecordRow) -> str:
+    try:
+        return file_digest(row.path, row.digest.partition("=")[0])
+    except (OSError, ValueError):
+        return ""
+
+
+def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
+    """What both own, as it is imported where it is a package."""
+    path = os.path.relpath(rows[0][0].path, owner.root)
+    return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
+
+
+# --- requirements
+#
+# `pip check`, without the complaints that the lock's facts expect.
+
+_SECONDS_OF_PIP = 300
+_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
+
+
+def check_requirements(asked: Asked) -> Group:
+    """Whether every distribution has what it asks for.
+
+    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    """
+    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own pip
+            command,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_PIP,
+            check=False,
+        )
+        complaints = done.stdout.decode("utf-8", "replace").splitlines()
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    except (OSError, subprocess.SubprocessError) as error:
+        return _failed(asked, str(error))
+    if any(line.endswith("No module named pip") for line in errors):
+        return Group("requirements", (Finding("pip-missing", {"python": asked.python}),), "", {})
+    findings: list[Finding] = []
+    expected = 0
+    for line in complaints:
+        if _expected(asked, line):
+            expected += 1
+        elif line.strip() and not line.startswith("No broken requirements found"):
+            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+    if done.returncode not in (0, 1) or (done.returncode == 1 and not complaints):
+        return _failed(asked, errors[-1] if errors else f"exit status {done.returncode}")
+    note = "requirements-but" if expected else "requirements"
+    return Group("requirements", tuple(findings), note, {"count": str(expected)})
+
+
+def _failed(asked: Asked, error: str) -> Group:
+    return Group("requirements", (Finding("pip-failed", {"error": error, "python": asked.python}),), "", {})
+
+
+def _expected(asked: Asked, line: str) -> bool:
+    match = _COMPLAINT.match(line)
+    if match is None:
+        return False
+    package, version, name = canonical_name(match[1]), canonical_version(match[2]), match[3] or match[4]
+    return (package, version, canonical_name(name)) in asked.lock.overrides
+
+
+# --- report
+#
+# What is printed: a line for each group while the checks run, then what differs; or one JSON object.
+
+_SYSTEM = ("machine", "cann", "hdk", "soc")
+
+
+class Report:
+    """Collects groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+
+    def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
+        self._asked = asked
+        self._language = 1 if language == "zh" else 0
+        self._as_json = as_json
+        self._lenient = lenient
+        self._groups: list[Group] = []
+
+    def begin(self) -> None:
+        """The line above all."""
+        lock = self._asked.lock
+        self._say(self._fill(LABELS["head"], {"stack": lock.stack, "target": lock.target}))
+
+    def add(self, group: Group) -> None:
+        """A group that was checked."""
+        self._groups.append(group)
+        state = self._state(group)
+        note = self._fill(NOTES[group.note], group.values) if not group.findings else self._counted(group)
+        cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
+        self._say("  " + "  ".join(cells).rstrip())
+
+    def end(self) -> int:
+        """Everything that differs, and the exit status."""
+        found = [(group, finding) for group in self._groups for finding in group.findings]
+        wrong = [finding for group, finding in found if not self._is_warning(group, finding)]
+        counts = {"wrong": str(len(wrong)), "warnings": str(len(found) - len(wrong))}
+        if self._as_json:
+            self._write(_json(self._object(counts)))
+        for group, finding in sorted(found, key=lambda pair: self._is_warning(*pair)):
+            what, why, mend = self._sentences(finding)
+            label = "warning" if self._is_warning(group, finding) else "wrong"
+            self._say("")
+            self._say(self._fill(LABELS[label], {"what": what}) + f"  [{finding.code}]")
+            self._say(self._fill(LABELS["why"], {"why": why}))
+            self._say(self._fill(LABELS["mend"], {"mend": mend}))
+        self._say("")
+        self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
+        return 1 if wrong else 0
+
+    def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
+        lock = self._asked.lock
+        return {
+            "schema": 1,
+            "language": "zh" if self._language else "en",
+            "status": "differs" if int(counts["wrong"]) else "as-locked",
+            "stack": lock.stack,
+            "target": lock.target,
+            "python": sys.executable,
+            "wrong": int(counts["wrong"]),
+            "warnings": int(counts["warnings"]),
+            "groups": [
+                {
+                    "name": group.name,
+                    "state": self._state(group),
+                    "values": dict(group.values),
+                    "findings": [self._finding(group, finding) for finding in group.findings],
+                }
+                for group in self._groups
+            ],
+        }
+
+    def _finding(self, group: Group, finding: Finding) -> dict[str, Any]:
+        what, why, mend = self._sentences(finding)
+        state = "warning" if self._is_warning(group, finding) else "wrong"
+        values = dict(finding.values)
+        return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
+
+    def _sentences(self, finding: Finding) -> tuple[str, str, str]:
+        case = CASES[finding.code]
+        return (
+            self._fill(case.what, finding.values),
+            self._fill(case.why, finding.values),
+            finding.mend or self._fill(case.mend, finding.values),
+        )
+
+    def _is_warning(self, group: Group, finding: Finding) -> bool:
+        return CASES[finding.code].warning or (self._lenient and group.name in _SYSTEM)
+
+    def _state(self, group: Group) -> str:
+        warnings = [self._is_warning(group, finding) for finding in group.findings]
+        return "ok" if not warnings else "warning" if all(warnings) else "wrong"
+
+    def _counted(self, group: Group) -> str:
+        """The codes of a group's findings, each with how often."""
+        codes = [finding.code for finding in group.findings]
+        return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
+
+    def _fill(self, pair: tuple[str, str], values: Mapping[str, str]) -> str:
+        return pair[self._language].format(**values)
+
+    def _say(self, line: str) -> None:
+        if not self._as_json:
+            self._write(printable(line))
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """The text on one line, what a terminal would act on as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=True)
+
+
+def _once(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def _padded(text: str, width: int) -> str:
+    taken = sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
+    return text + " " * max(width - taken, 0)
+
+
+# --- main
+#
+# The command line of verify.py.
+
+_USAGE = 2
+_INTERRUPTED = 130
+
+
+def run(text: str, file: str, arguments: Sequence[str]) -> int:
+    """Check this machine and environment against the lock in `text`; the exit status.
+
+    0: as locked; 1: something differs; 2: the command is wrong.
+    """
+    given = _arguments(arguments)
+    if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
+        return _become(given.python, file, arguments)
+    if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
+        return _become(sys.executable, file, arguments)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    asked = Asked(
+        LockedStack.parse(text),
+        os.path.dirname(os.path.abspath(file)),
+        dict(os.environ),
+        ascend=given.ascend,
+        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else "",
+        full=given.full,
+    )
+    report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    try:
+        report.begin()
+        for group in checks(asked):
+            report.add(group)
+        return report.end()
+    except BrokenPipeError:  # `verify.py | head`: what is left to say has no reader
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was changed\n")
+        return _INTERRUPTED
+
+
+def checks(asked: Asked) -> Iterator[Group]:
+    """Every check that the lock gives a reason for, the cheap ones first."""
+    system = asked.lock.system
+    yield check_machine(asked)
+    yield check_python(asked)
+    if "cann" in system:
+        yield check_cann(asked)
+    on_npu = "torch-npu" in asked.lock.pins
+    tool = ask_npu_smi(asked) if on_npu or system else None
+    if on_npu or "hdk" in system:
+        yield check_hdk(asked, tool)
+    if "soc" in system:
+        yield check_soc(asked, tool)
+    paths = [path for path in sys.path if os.path.isdir(path)]
+    found, trouble = installed_distributions(paths)
+    records, broken = read_records(found)
+    collisions, excused = check_collisions(asked, found, records)
+    colliding = {finding.values["other"] for finding in collisions.findings}
+    yield check_distributions(asked, found, trouble, colliding)
+    yield check_files(asked, found, records, broken, excused)
+    yield collisions
+    yield check_requirements(asked)
+    if asked.lock.imports:
+        yield check_imports(asked, found, paths)
+    if on_npu:
+        yield check_npu(asked, tool)
+
+
+def _become(python: str, file: str, arguments: Sequence[str]) -> int:
+    """Go on as that Python, isolated; returns only where there is none that runs."""
+    path = os.path.abspath(python)
+    rest = [word for at, word in enumerate(arguments) if not _is_python(arguments, at)]
+    try:
+        sys.stdout.flush()
+        os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
+    except OSError as error:
+        sys.stderr.write(f"error: {path} cannot be run: {error.strerror}\nhint: pass --python PATH of an environment\n")
+    return _USAGE
+
+
+def _is_python(arguments: Sequence[str], at: int) -> bool:
+    return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
+
+
+def _language(wanted: str | None) -> str:
+    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="verify.py",
+        description="Is this machine and environment what the lock says? Changes nothing.",
+        epilog="Exit status: 0 as locked, 1 something differs, 2 the command is wrong.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
+    parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
+    parser.add_argument(
+        "--skip-system-checks", action="store_true", help="warn only, where the machine is not the lock's"
+    )
+    parser.add_argument("--wheelhouse", metavar="DIR", help="name this folder in the commands that mend")
+    parser.add_argument(
+        "--ascend",
+        metavar="DIR",
+        default="/usr/local/Ascend",
+        help="where driver and CANN are installed (default: /usr/local/Ascend)",
+    )
+    return parser.parse_args(arguments)
+
+
+# --- what the lock says
+
+LOCK = r"""
+{
+"stack": "mindspeed-rl",
+"target": "linux-aarch64-py310-cann8.3.rc1-a2",
+"platform": "linux-aarch64",
+"python": "3.10",
+"glibc": "2.28",
+"system": {"cann": "8.3.RC1", "soc": "A2"},
+"overrides": [],
+"imports": ["torch", "transformers", "vllm", "ray", "tensordict", "megatron.core"],
+"import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+"rewritten": ["verl"],
+"absent": {"triton-ascend": "MindSpeed-RL does not support triton, says its install guide, and verl_npu takes the import of triton's kernels out of verl."},
+"pins": [
+{"name": "accelerate", "version": "1.12.0", "stage": 7, "sha256": ["3e2091cd341423207e2f084a6654b1efcd250dc326f2a37d6dde446e07cabb11"]},
+{"name": "aiofiles", "version": "25.1.0", "stage": 7, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},
+{"name": "aiohappyeyeballs", "version": "2.6.1", "stage": 7, "sha256": ["f349ba8f4b75cb25c99c5c2d84e997e485204d2902a9597802b0371f09331fb8"]},
+{"name": "aiohttp", "version": "3.13.2", "stage": 7, "sha256": ["6315fb6977f1d0dd41a107c527fee2ed5ab0550b7d885bc15fee20ccb17891da"]},
+{"name": "aiohttp-cors", "version": "0.8.1", "stage": 7, "sha256": ["3180cf304c5c712d626b9162b195b1db7ddf976a2a25172b35bb2448b890a80d"]},
+{"name": "aiosignal", "version": "1.4.0", "stage": 7, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
+{"name": "aniso8601", "version": "10.0.1", "stage": 7, "sha256": ["eb19717fd4e0db6de1aab06f12450ab92144246b257423fe020af5748c0cb89e"]},
+{"name": "annotated-doc", "version": "0.0.4", "stage": 7, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
+{"name": "annotated-types", "version": "0.7.0", "stage": 7, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 8, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "anyio", "version": "4.12.0", "stage": 7, "sha256": ["dad2376a628f98eeca4881fc56cd06affd18f659b17a747d3ff0307ced94b1bb"]},
+{"name": "asciitree", "version": "0.3.3", "stage": 8, "built": true, "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
+{"name": "astor", "version": "0.8.1", "stage": 7, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
+{"name": "async-timeout", "version": "5.0.1", "stage": 7, "sha256": ["39e3809566ff85354557ec2398b55e096c8364bacac9405a7a1fa429e77fe76c"]},
+{"name": "attrs", "version": "25.4.0", "stage": 7, "sha256": ["adcf7e2a1fb3b36ac48d97835bb6d8ade15b8dcce26aba8bf1d14847b57a3373"]},
+{"name": "blake3", "version": "1.0.8", "stage": 7, "sha256": ["859cd57bac097a2cd63cb36d64c2f6f16c9edece5590f929e70157478e46dc9e"]},
+{"name": "blinker", "version": "1.9.0", "stage": 7, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
+{"name": "cachetools", "version": "6.2.4", "stage": 7, "sha256": ["69a7a52634fed8b8bf6e24a050fb60bff1c9bd8f6d24572b99c32d4e71e62a51"]},
+{"name": "cbor2", "version": "5.8.0", "stage": 7, "sha256": ["6ffe4ca079f6f8ed393f5c71a8de22651cb27bd50e74e2bcd6bc9c8f853a732b", "3727d80f539567b03a7aa11890e57798c67092c38df9e6c23abb059e0f65069c"]},
+{"name": "certifi", "version": "2025.11.12", "stage": 7, "sha256": ["97de8790030bbd5c2d96b7ec782fc2f7820ef8dba6db909ccf95449f2d062d4b"]},
+{"name": "cffi", "version": "2.0.0", "stage": 7, "sha256": ["3e837e369566884707ddaf85fc1744b47575005c0a229de3327f8f9a20f4efeb"]},
+{"name": "charset-normalizer", "version": "3.4.4", "stage": 7, "sha256": ["4bd5d4137d500351a30687c2d3971758aac9a19208fc110ccb9d7188fbe709e8", "7a32c560861a02ff789ad905a2fe94e3f840803362c84fecf1851cb4cf3dc37f"]},
+{"name": "click", "version": "8.3.1", "stage": 7, "sha256": ["981153a64e25f12d547d3426c367a4857371575ee7ad18df2a6183ab0545b2a6"]},
+{"name": "cloudpickle", "version": "3.1.2", "stage": 7, "sha256": ["9acb47f6afd73f60dc1df93bb801b472f05ff42fa6c84167d25cb206be1fbf4a"]},
+{"name": "cmake", "version": "4.2.1", "stage": 7, "sha256": ["c8bdf88f8d50b64c88ffc75fb671f3ab017d803f36589f21c3f1e9f3a1b236a7"]},
+{"name": "codetiming", "version": "1.4.0", "stage": 7, "sha256": ["3b80f409bef00941a9755c5524071ce2f72eaa4520f4bc35b33869cde024ccbd"]},
+{"name": "colorful", "version": "0.5.8", "stage": 7, "sha256": ["a9381fdda3337fbaba5771991020abc69676afa102646650b759927892875992"]},
+{"name": "compressed-tensors", "version": "0.10.2", "stage": 7, "sha256": ["e1b4d9bc2006e3fd3a938e59085f318fdb280c5af64688a4792bf1bc263e579d"]},
+{"name": "coverage", "version": "7.13.1", "stage": 7, "sha256": ["d1443ba9acbb593fa7c1c29e011d7c9761545fe35e7652e85ce7f51a16f7e08d", "2016745cb3ba554469d02819d78958b571792bb68e31302610e898f80dd3a573"]},
+{"name": "datasets", "version": "4.4.2", "stage": 7, "sha256": ["6f5ef3417504d9cd663c71c1b90b9a494ff4c2076a2cd6a6e40ceee6ad95befc"]},
+{"name": "decorator", "version": "5.2.1", "stage": 7, "sha256": ["d316bb415a2d9e2d2b3abcc4084c6502fc09240e292cd76a76afc106a1c8e04a"]},
+{"name": "depyf", "version": "0.19.0", "stage": 7, "sha256": ["040b35fc0997d49df024b7d094f2a7836f91e9ed02f49982dd37e70aa3285ad5"]},
+{"name": "dill", "version": "0.4.0", "stage": 7, "sha256": ["44f54bf6412c2c8464c14e8243eb163690a9800dbe2c367330883b19c7561049"]},
+{"name": "diskcache", "version": "5.6.3", "stage": 7, "sha256": ["5e31b2d5fbad117cc363ebaf6b689474db18a1f6438bc82358b024abd4c2ca19"]},
+{"name": "distlib", "version": "0.4.0", "stage": 7, "sha256": ["9659f7d87e46584a30b5780e43ac7a2143098441670ff0a49d5f9034c54a6c16"]},
+{"name": "distro", "version": "1.9.0", "stage": 7, "sha256": ["7bffd925d65168f85027d8da9af6bddab658135b840670a223589bc0c8ef02b2"]},
+{"name": "dnspython", "version": "2.8.0", "stage": 7, "sha256": ["01d9bbc4a2d76bf0db7c1f729812ded6d912bd318d3b1cf81d30c0f845dbf3af"]},
+{"name": "einops", "version": "0.8.1", "stage": 7, "sha256": ["919387eb55330f5757c6bea9165c5ff5cfe63a642682ea788a6d472576d81737"]},
+{"name": "email-validator", "version": "2.3.0", "stage": 7, "sha256": ["80f13f623413e6b197ae73bb10bf4eb0908faf509ad8362c5edeb0be7fd450b4"]},
+{"name": "exceptiongroup", "version": "1.3.1", "stage": 7, "sha256": ["a7a39a3bd276781e98394987d3a5701d0c4edffb633bb7a5144577f82c773598"]},
+{"name": "fastapi", "version": "0.128.0", "stage": 7, "sha256": ["aebd93f9716ee3b4f4fcfe13ffb7cf308d99c9f3ab5622d8877441072561582d"]},
+{"name": "fastapi-cli", "version": "0.0.20", "stage": 7, "sha256": ["e58b6a0038c0b1532b7a0af690656093dee666201b6b19d3c87175b358e9f783"]},
+{"name": "fastapi-cloud-cli", "version": "0.8.0", "stage": 7, "sha256": ["e9f40bee671d985fd25d7a5409b56d4f103777bf8a0c6d746ea5fbf97a8186d9"]},
+{"name": "fastar", "version": "0.8.0", "stage": 7, "sha256": ["98ea7ceb6231e48d7bb0d7dc13e946baa29c7f6873eaf4afb69725d6da349033"]},
+{"name": "fasteners", "version": "0.20", "stage": 7, "sha256": ["9422c40d1e350e4259f509fb2e608d6bc43c0136f79a00db1b49046029d0b3b7"]},
+{"name": "filelock", "version": "3.20.1", "stage": 7, "sha256": ["15d9e9a67306188a44baa72f569d2bfd803076269365fdea0934385da4dc361a"]},
+{"name": "flask", "version": "3.1.2", "stage": 7, "sha256": ["ca1d8112ec8a6158cc29ea4858963350011b5c846a414cdb7a954aa9e967d03c"]},
+{"name": "flask-restful", "version": "0.3.10", "stage": 7, "sha256": ["1cf93c535172f112e080b0d4503a8d15f93a48c88bdd36dd87269bdaf405051b"]},
+{"name": "frozenlist", "version": "1.8.0", "stage": 7, "sha256": ["799345ab092bee59f01a915620b5d014698547afd011e691a208637312db9186", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
+{"name": "fsspec", "version": "2025.10.0", "stage": 7, "sha256": ["7c7712353ae7d875407f97715f0e1ffcc21e33d5b24556cb1e090ae9409ec61d"]},
+{"name": "gguf", "version": "0.17.1", "stage": 7, "sha256": ["7bc5aa7eeb1931f7d39b48fdc5b38fda6b294b9dca75cf607ac69557840a3943"]},
+{"name": "gitdb", "version": "4.0.12", "stage": 7, "sha256": ["67073e15955400952c6565cc3e707c554a4eea2e428946f7a4c162fab9bd9bcf"]},
+{"name": "gitpython", "version": "3.1.45", "stage": 7, "sha256": ["8908cb2e02fb3b93b7eb0f2827125cb699869470432cc885f019b8fd0fccff77"]},
+{"name": "google-api-core", "version": "2.28.1", "stage": 7, "sha256": ["4021b0f8ceb77a6fb4de6fde4502cecab45062e66ff4f2895169e0b35bc9466c"]},
+{"name": "google-auth", "version": "2.45.0", "stage": 7, "sha256": ["82344e86dc00410ef5382d99be677c6043d72e502b625aa4f4afa0bdacca0f36"]},
+{"name": "googleapis-common-protos", "version": "1.72.0", "stage": 7, "sha256": ["4299c5a82d5ae1a9702ada957347726b167f9f8d1fc352477702a1e851ff4038"]},
+{"name": "gpytorch", "version": "1.14.3", "stage": 7, "sha256": ["7f52f6bdf20c24e13aac95744853986a8d440a138fa8d7fec6e1084ae50c6bf7"]},
+{"name": "greenlet", "version": "3.3.0", "stage": 7, "sha256": ["b96dc7eef78fd404e022e165ec55327f935b9b52ff355b067eb4a0267fc1cffb"]},
+{"name": "grpcio", "version": "1.76.0", "stage": 7, "sha256": ["035d90bc79eaa4bed83f524331d55e35820725c9fbb00ffa1904d5550ed7ede3"]},
+{"name": "h11", "version": "0.16.0", "stage": 7, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
+{"name": "h2", "version": "4.3.0", "stage": 7, "sha256": ["c438f029a25f7945c69e0ccf0fb951dc3f73a5f6412981daee861431b70e2bdd"]},
+{"name": "hf-xet", "version": "1.2.0", "stage": 7, "sha256": ["d06fa97c8562fb3ee7a378dd9b51e343bc5bc8190254202c9771029152f5e08c"]},
+{"name": "hpack", "version": "4.1.0", "stage": 7, "sha256": ["157ac792668d995c657d93111f46b4535ed114f0c9c8d672271bbec7eae1b496"]},
+{"name": "httpcore", "version": "1.0.9", "stage": 7, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
+{"name": "httptools", "version": "0.7.1", "stage": 7, "sha256": ["654968cb6b6c77e37b832a9be3d3ecabb243bbe7a0b8f65fbc5b6b04c8fcabed"]},
+{"name": "httpx", "version": "0.28.1", "stage": 7, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
+{"name": "huggingface-hub", "version": "0.36.0", "stage": 7, "sha256": ["7bcc9ad17d5b3f07b57c78e79d527102d08313caa278a641993acddcb894548d"]},
+{"name": "hydra-core", "version": "1.3.2", "stage": 7, "sha256": ["fa0238a9e31df3373b35b0bfb672c34cc92718d21f81311d8996a16de1141d8b"]},
+{"name": "hypercorn", "version": "0.18.0", "stage": 7, "sha256": ["225e268f2c1c2f28f6d8f6db8f40cb8c992963610c5725e13ccfcddccb24b1cd"]},
+{"name": "hyperframe", "version": "6.1.0", "stage": 7, "sha256": ["b03380493a519fce58ea5af42e4a42317bf9bd425596f7a0835ffce80f1a42e5"]},
+{"name": "idna", "version": "3.11", "stage": 7, "sha256": ["771a87f49d9defaf64091e6e6fe9c18d4833f140bd19464795bc32d966ca37ea"]},
+{"name": "importlib-metadata", "version": "8.7.1", "stage": 7, "sha256": ["5a1f80bf1daa489495071efbb095d75a634cf28a8bc299581244063b53176151"]},
+{"name": "iniconfig", "version": "2.3.0", "stage": 7, "sha256": ["f631c04d2c48c52b84d0d0549c99ff3859c98df65b3101406327ecc7d53fbf12"]},
+{"name": "interegular", "version": "0.3.3", "stage": 7, "sha256": ["b0c07007d48c89d6d19f7204972d369b2a77222722e126b6aa63aa721dc3b19c"]},
+{"name": "itsdangerous", "version": "2.2.0", "stage": 7, "sha256": ["c6242fc49e35958c8b15141343aa660db5fc54d4f13a1db01a3f5891b98700ef"]},
+{"name": "jaxtyping", "version": "0.3.4", "stage": 7, "sha256": ["70e438db2f361575d04cccea50f77f9c8fe92f8b2086dc0ce89e5f1658bebaab"]},
+{"name": "jinja2", "version": "3.1.6", "stage": 7, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
+{"name": "jiter", "version": "0.12.0", "stage": 7, "sha256": ["85ee4d25805d4fb23f0a5167a962ef8e002dbfb29c0989378488e32cf2744b62"]},
+{"name": "joblib", "version": "1.5.3", "stage": 7, "sha256": ["5fc3c5039fc5ca8c0276333a188bbd59d6b7ab37fe6632daa76bc7f9ec18e713"]},
+{"name": "jsonschema", "version": "4.25.1", "stage": 7, "sha256": ["3fba0169e345c7175110351d456342c364814cfcf3b964ba4587f22915230a63"]},
+{"name": "jsonschema-specifications", "version": "2025.9.1", "stage": 7, "sha256": ["98802fee3a11ee76ecaca44429fda8a41bff98b00a0f2838151b113f210cc6fe"]},
+{"name": "lark", "version": "1.2.2", "stage": 7, "sha256": ["c2276486b02f0f1b90be155f2c8ba4a8e194d42775786db622faccd652d8e80c"]},
+{"name": "linear-operator", "version": "0.6", "stage": 7, "sha256": ["b7c30ce0f6599e19c1cb970e00811828df98783b20c1dd2f765928415012f41c"]},
+{"name": "llguidance", "version": "0.7.30", "stage": 7, "sha256": ["af8741c867e4bc7e42f7cdc68350c076b4edd0ca10ecefbde75f15a9f6bc25d0"]},
+{"name": "llvmlite", "version": "0.46.0", "stage": 7, "sha256": ["b1f6595a35b7b39c3518b85a28bf18f45e075264e4b2dce3f0c2a4f232b4a910"]},
+{"name": "lm-format-enforcer", "version": "0.10.12", "stage": 7, "sha256": ["267c2b421c77f7cd51ac2e0e3af8db278a373704d834b49ff55f18a2c05e9800"]},
+{"name": "markdown-it-py", "version": "4.0.0", "stage": 7, "sha256": ["87327c59b172c5011896038353a81343b6754500a08cd7a4973bb48c6d578147"]},
+{"name": "markupsafe", "version": "3.0.3", "stage": 7, "sha256": ["1ba88449deb3de88bd40044603fafffb7bc2b055d626a330323a9ed736661695"]},
+{"name": "mdurl", "version": "0.1.2", "stage": 7, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
+{"name": "megatron-core", "version": "0.12.1", "stage": 2, "built": true, "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
+{"name": "mindspeed", "version": "0.12.1", "stage": 6, "built": true, "commit": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "editable": true, "sha256": []},
+{"name": "mistral-common", "version": "1.8.8", "stage": 7, "sha256": ["f63ce79b1867b3fc7c8b66fcaedab3b07966185567558038dc02321c17e4f39f"]},
+{"name": "ml-dtypes", "version": "0.5.4", "stage": 7, "sha256": ["b4b801ebe0b477be666696bda493a9be8356f1f0057a57f1e35cd26928823e5a"]},
+{"name": "mpmath", "version": "1.3.0", "stage": 7, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
+{"name": "msgpack", "version": "1.1.2", "stage": 7, "sha256": ["8b696e83c9f1532b4af884045ba7f3aa741a63b2bc22617293a2c6a7c645f251"]},
+{"name": "msgspec", "version": "0.20.0", "stage": 7, "sha256": ["5da0daa782f95d364f0d95962faed01e218732aa1aa6cad56b25a5d2092e75a4"]},
+{"name": "multidict", "version": "6.7.0", "stage": 7, "sha256": ["08325c9e5367aa379a3496aa9a022fe8837ff22e00b94db256d3a1378c76ab32", "394fc5c42a333c9ffc3e421a4c85e08580d990e08b99f6bf35b4132114c5dcb3"]},
+{"name": "multiprocess", "version": "0.70.18", "stage": 7, "sha256": ["60c194974c31784019c1f459d984e8f33ee48f10fcf42c309ba97b30d9bd53ea", "e78ca805a72b1b810c690b6b4cc32579eba34f403094bbbae962b7b5bf9dfcb8"]},
+{"name": "networkx", "version": "3.4.2", "stage": 7, "sha256": ["df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f"]},
+{"name": "ninja", "version": "1.13.0", "stage": 7, "sha256": ["3d00c692fb717fd511abeb44b8c5d00340c36938c12d6538ba989fe764e79630"]},
+{"name": "nltk", "version": "3.9.2", "stage": 7, "sha256": ["1e209d2b3009110635ed9709a67a1a3e33a10f799490fa71cf4bec218c11c88a"]},
+{"name": "numba", "version": "0.63.1", "stage": 7, "sha256": ["f09eebf5650246ce2a4e9a8d38270e2d4b0b0ae978103bafb38ed7adc5ea906e"]},
+{"name": "numcodecs", "version": "0.13.1", "stage": 8, "built": true, "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
+{"name": "numpy", "version": "1.26.0", "stage": 7, "sha256": ["51be5f8c349fdd1a5568e72713a21f518e7d6707bcf8503b528b88d33b57dc68"]},
+{"name": "nvidia-ml-py", "version": "13.590.44", "stage": 7, "sha256": ["18feb54eca7d0e3cdc8d1a040a771eda72d9ec3148e5443087970dbfd7377ecc"]},
+{"name": "nvidia-modelopt", "version": "0.40.0", "stage": 7, "sha256": ["0315f53aef014b902866e427038db5803e3c6787a8e1f09c3650031550885051"]},
+{"name": "omegaconf", "version": "2.3.0", "stage": 7, "sha256": ["7b4df175cdb08ba400f45cae3bdcae7ba8365db4d165fc65fd04b050ab63b46b"]},
+{"name": "openai", "version": "2.14.0", "stage": 7, "sha256": ["7ea40aca4ffc4c4a776e77679021b47eec1160e341f42ae086ba949c9dcc9183"]},
+{"name": "openai-harmony", "version": "0.0.8", "stage": 7, "sha256": ["e4f709815924ec325b9a890e6ab2bbb0ceec8e319a4e257328eb752cf36b2efc"]},
+{"name": "opencensus", "version": "0.11.4", "stage": 7, "sha256": ["a18487ce68bc19900336e0ff4655c5a116daf10c1b3685ece8d971bddad6a864"]},
+{"name": "opencensus-context", "version": "0.1.3", "stage": 7, "sha256": ["073bb0590007af276853009fac7e4bab1d523c3f03baf4cb4511ca38967c6039"]},
+{"name": "opencv-python-headless", "version": "4.11.0.86", "stage": 7, "sha256": ["6efabcaa9df731f29e5ea9051776715b1bdd1845d7c9530065c7951d2a2899eb"]},
+{"name": "opentelemetry-api", "version": "1.39.1", "stage": 7, "sha256": ["2edd8463432a7f8443edce90972169b195e7d6a05500cd29e6d13898187c9950"]},
+{"name": "opentelemetry-exporter-prometheus", "version": "0.60b1", "stage": 7, "sha256": ["49f59178de4f4590e3cef0b8b95cf6e071aae70e1f060566df5546fad773b8fd"]},
+{"name": "opentelemetry-proto", "version": "1.39.1", "stage": 7, "sha256": ["22cdc78efd3b3765d09e68bfbd010d4fc254c9818afd0b6b423387d9dee46007"]},
+{"name": "opentelemetry-sdk", "version": "1.39.1", "stage": 7, "sha256": ["4d5482c478513ecb0a5d938dcc61394e647066e0cc2676bee9f3af3f3f45f01c"]},
+{"name": "opentelemetry-semantic-conventions", "version": "0.60b1", "stage": 7, "sha256": ["9fa8c8b0c110da289809292b0591220d3a7b53c1526a23021e977d68597893fb"]},
+{"name": "orjson", "version": "3.11.5", "stage": 7, "sha256": ["ccc70da619744467d8f1f49a8cadae5ec7bbe054e5232d95f92ed8737f8c5870"]},
+{"name": "outlines-core", "version": "0.2.10", "stage": 7, "sha256": ["207309a1d4fcf3100e3bbdc31b4d65f2b4f5d809d600c1509e28b6dca028a892"]},
+{"name": "packaging", "version": "25.0", "stage": 7, "sha256": ["29572ef2b1f17581046b3a2227d5c611fb25ec70ca1ba8554b24b0e69331a484"]},
+{"name": "pandas", "version": "2.3.3", "stage": 7, "sha256": ["5caf26f64126b6c7aec964f74266f435afef1c1b13da3b0636c7518a1fa3e2b1"]},
+{"name": "partial-json-parser", "version": "0.2.1.1.post7", "stage": 7, "sha256": ["145119e5eabcf80cbb13844a6b50a85c68bf99d376f8ed771e2a3c3b03e653ae"]},
+{"name": "peft", "version": "0.18.0", "stage": 7, "sha256": ["624f69ca6393b765ccc6734adda7ca57d80b238f0900a42c357d8b67a03d62ff"]},
+{"name": "pillow", "version": "12.0.0", "stage": 7, "sha256": ["d64317d2587c70324b79861babb9c09f71fbb780bad212018874b2c013d8600e", "d49e2314c373f4c2b39446fb1a45ed333c850e09d0c59ac79b72eb3b95397363"]},
+{"name": "pip", "version": "25.3", "stage": 7, "sha256": ["9655943313a94722b7774661c21049070f6bbb0a1516bf02f7c8d5d9201514cd"]},
+{"name": "platformdirs", "version": "4.5.1", "stage": 7, "sha256": ["d03afa3963c806a9bed9d5125c8f4cb2fdaf74a55ab60e5d59b3fde758104d31"]},
+{"name": "pluggy", "version": "1.6.0", "stage": 7, "sha256": ["e920276dd6813095e9377c0bc5566d94c932c33b27a3e3945d8389c374dd4746"]},
+{"name": "priority", "version": "2.0.0", "stage": 7, "sha256": ["6f8eefce5f3ad59baf2c080a664037bb4725cd0a790d53d59ab4059288faf6aa"]},
+{"name": "prometheus-client", "version": "0.23.1", "stage": 7, "sha256": ["dd1913e6e76b59cfe44e7a4b83e01afc9873c1bdfd2ed8739f1e76aeca115f99"]},
+{"name": "prometheus-fastapi-instrumentator", "version": "7.1.0", "stage": 7, "sha256": ["978130f3c0bb7b8ebcc90d35516a6fe13e02d2eb358c8f83887cdef7020c31e9"]},
+{"name": "propcache", "version": "0.4.1", "stage": 7, "sha256": ["9a52009f2adffe195d0b605c25ec929d26b36ef986ba85244891dee3b294df21", "af2a6052aeb6cf17d3e46ee169099044fd8224cbaf75c76a2ef596e8163e2237"]},
+{"name": "proto-plus", "version": "1.27.0", "stage": 7, "sha256": ["1baa7f81cf0f8acb8bc1f6d085008ba4171eaf669629d1b6d1673b21ed1c0a82"]},
+{"name": "protobuf", "version": "6.33.2", "stage": 7, "sha256": ["b5d3b5625192214066d99b2b605f5783483575656784de223f00a8d00754fc0e", "7636aad9bb01768870266de5dc009de2d1b936771b38a793f73cbbf279c91c5c"]},
+{"name": "psutil", "version": "7.2.1", "stage": 7, "sha256": ["ab2b98c9fc19f13f59628d94df5cc4cc4844bc572467d113a8b517d634e362c6"]},
+{"name": "pulp", "version": "3.3.0", "stage": 7, "sha256": ["dd6ad2d63f196d1254eddf9dcff5cd224912c1f046120cb7c143c5b0eda63fae"]},
+{"name": "py-cpuinfo", "version": "9.0.0", "stage": 7, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
+{"name": "py-spy", "version": "0.4.1", "stage": 7, "sha256": ["ee776b9d512a011d1ad3907ed53ae32ce2f3d9ff3e1782236554e22103b5c084"]},
+{"name": "pyarrow", "version": "22.0.0", "stage": 7, "sha256": ["b9d71701ce97c95480fecb0039ec5bb889e75f110da72005743451339262f4ce"]},
+{"name": "pyasn1", "version": "0.6.1", "stage": 7, "sha256": ["0d632f46f2ba09143da3a8afe9e33fb6f92fa2320ab7e886e2d0f7672af84629"]},
+{"name": "pyasn1-modules", "version": "0.4.2", "stage": 7, "sha256": ["29253a9207ce32b64c3ac6600edc75368f98473906e8fd1043bd6b5b1de2c14a"]},
+{"name": "pybase64", "version": "1.4.3", "stage": 7, "sha256": ["7528604cd69c538e1dbaafded46e9e4915a2adcd6f2a60fcef6390d87ca922ea"]},
+{"name": "pybind11", "version": "3.0.1", "stage": 7, "sha256": ["aa8f0aa6e0a94d3b64adfc38f560f33f15e589be2175e103c0a33c6bce55ee89"]},
+{"name": "pycountry", "version": "24.6.1", "stage": 7, "sha256": ["f1a4fb391cd7214f8eefd39556d740adcc233c778a27f8942c8dca351d6ce06f"]},
+{"name": "pycparser", "version": "2.23", "stage": 7, "sha256": ["e5c6e8d3fbad53479cab09ac03729e0a9faf2bee3db8208a550daf5af81a5934"]},
+{"name": "pydantic", "version": "2.12.5", "stage": 7, "sha256": ["e561593fccf61e8a20fc46dfc2dfe075b8be7d0188df33f221ad1f0139180f9d"]},
+{"name": "pydantic-core", "version": "2.41.5", "stage": 7, "sha256": ["5921a4d3ca3aee735d9fd163808f5e8dd6c6972101e4adbda9a4667908849b97"]},
+{"name": "pydantic-extra-types", "version": "2.11.0", "stage": 7, "sha256": ["84b864d250a0fc62535b7ec591e36f2c5b4d1325fa0017eb8cda9aeb63b374a6"]},
+{"name": "pydantic-settings", "version": "2.12.0", "stage": 7, "sha256": ["fddb9fd99a5b18da837b29710391e945b1e30c135477f484084ee513adb93809"]},
+{"name": "pygments", "version": "2.19.2", "stage": 7, "sha256": ["86540386c03d588bb81d44bc3928634ff26449851e99741617ecb9037ee5ec0b"]},
+{"name": "pylatexenc", "version": "2.10", "stage": 8, "built": true, "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
+{"name": "pytest", "version": "9.0.2", "stage": 7, "sha256": ["711ffd45bf766d5264d487b917733b453d917afd2b0ad65223959f59089f875b"]},
+{"name": "pytest-cov", "version": "7.0.0", "stage": 7, "sha256": ["3b8e9558b16cc1479da72058bdecf8073661c7f57f7d3c5f22a1c23507f2d861"]},
+{"name": "pytest-mock", "version": "3.15.1", "stage": 7, "sha256": ["0a25e2eb88fe5168d535041d09a4529a188176ae608a6d249ee65abc0949630d"]},
+{"name": "pytest-random-order", "version": "1.2.0", "stage": 7, "sha256": ["78d1d6f346222cdf26a7302c502d2f1cab19454529af960b8b9e1427a99ab277"]},
+{"name": "python-dateutil", "version": "2.9.0.post0", "stage": 7, "sha256": ["a8b2bc7bffae282281c8140a97d3aa9c14da0b136dfe83f850eea9a5f7470427"]},
+{"name": "python-dotenv", "version": "1.2.1", "stage": 7, "sha256": ["b81ee9561e9ca4004139c6cbba3a238c32b03e4894671e181b671e8cb8425d61"]},
+{"name": "python-json-logger", "version": "4.0.0", "stage": 7, "sha256": ["af09c9daf6a813aa4cc7180395f50f2a9e5fa056034c9953aec92e381c5ba1e2"]},
+{"name": "python-multipart", "version": "0.0.21", "stage": 7, "sha256": ["cf7a6713e01c87aa35387f4774e812c4361150938d20d232800f75ffcf266090"]},
+{"name": "pytz", "version": "2025.2", "stage": 7, "sha256": ["5ddf76296dd8c44c26eb8f4b6f35488f3ccbf6fbbd7adee0b7262d43f0ec2f00"]},
+{"name": "pyvers", "version": "0.1.0", "stage": 7, "sha256": ["065249805ae537ddf9a2d1a8dffc6d0a12474a347d2eaa2f35ebdae92c0c8199"]},
+{"name": "pyyaml", "version": "6.0.3", "stage": 7, "sha256": ["b30236e45cf30d2b8e7b3e85881719e98507abed1011bf463a8fa23e9c3e98a8"]},
+{"name": "pyzmq", "version": "27.1.0", "stage": 7, "sha256": ["bf7b38f9fd7b81cb6d9391b2946382c8237fd814075c6aa9c3b746d53076023b"]},
+{"name": "quart", "version": "0.20.0", "stage": 7, "sha256": ["003c08f551746710acb757de49d9b768986fd431517d0eb127380b656b98b8f1"]},
+{"name": "ray", "version": "2.53.0", "stage": 7, "sha256": ["4108280d8a1cb90d7d68e5c954c35e63b8bb9a4ba15f88c5e7da0e2025647712"]},
+{"name": "referencing", "version": "0.37.0", "stage": 7, "sha256": ["381329a9f99628c9069361716891d34ad94af76e461dcb0335825aecc7692231"]},
+{"name": "regex", "version": "2025.11.3", "stage": 7, "sha256": ["5cf77eac15bd264986c4a2c63353212c095b40f3affb2bc6b4ef80c4776c1a28"]},
+{"name": "requests", "version": "2.32.5", "stage": 7, "sha256": ["2462f94637a34fd532264295e186976db0f5d453d1cdd31473c85a6a161affb6"]},
+{"name": "rich", "version": "14.2.0", "stage": 7, "sha256": ["76bc51fe2e57d2b1be1f96c524b890b816e334ab4c1e45888799bfaab0021edd"]},
+{"name": "rich-toolkit", "version": "0.17.1", "stage": 7, "sha256": ["96d24bb921ecd225ffce7c526a9149e74006410c05e6d405bd74ffd54d5631ed"]},
+{"name": "rignore", "version": "0.7.6", "stage": 7, "sha256": ["6bde7c5835fa3905bfb7e329a4f1d7eccb676de63da7a3f934ddd5c06df20597"]},
+{"name": "rpds-py", "version": "0.30.0", "stage": 7, "sha256": ["389a2d49eded1896c3d48b0136ead37c48e221b391c052fba3f4055c367f60a6"]},
+{"name": "rsa", "version": "4.9.1", "stage": 7, "sha256": ["68635866661c6836b8d39430f97a996acbd61bfa49406748ea243539fe239762"]},
+{"name": "safetensors", "version": "0.7.0", "stage": 7, "sha256": ["e07d91d0c92a31200f25351f4acb2bc6aff7f48094e13ebb1d0fb995b54b6542"]},
+{"name": "scikit-learn", "version": "1.7.2", "stage": 7, "sha256": ["4a847fea807e278f821a0406ca01e387f97653e284ecbd9750e3ee7c90347f18"]},
+{"name": "scipy", "version": "1.15.3", "stage": 7, "sha256": ["263961f658ce2165bbd7b99fa5135195c3a12d9bef045345016b8b50c315cb82"]},
+{"name": "sentencepiece", "version": "0.2.1", "stage": 7, "sha256": ["d8b1d91545578852f128650b8cce4ec20f93d39b378ff554ebe66290f2dabb92"]},
+{"name": "sentry-sdk", "version": "2.48.0", "stage": 7, "sha256": ["6b12ac256769d41825d9b7518444e57fa35b5642df4c7c5e322af4d2c8721172"]},
+{"name": "setproctitle", "version": "1.3.7", "stage": 7, "sha256": ["9e02667f6b9fc1238ba753c0f4b0a37ae184ce8f3bbbc38e115d99646b3f4cd3"]},
+{"name": "setuptools", "version": "79.0.1", "stage": 7, "sha256": ["e147c0549f27767ba362f9da434eab9c5dc0045d5304feb602a0af001089fc51"]},
+{"name": "setuptools-scm", "version": "9.2.2", "stage": 7, "sha256": ["30e8f84d2ab1ba7cb0e653429b179395d0c33775d54807fc5f1dd6671801aef7"]},
+{"name": "shellingham", "version": "1.5.4", "stage": 7, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
+{"name": "six", "version": "1.17.0", "stage": 7, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},
+{"name": "smart-open", "version": "7.5.0", "stage": 7, "sha256": ["87e695c5148bbb988f15cec00971602765874163be85acb1c9fb8abc012e6599"]},
+{"name": "smmap", "version": "5.0.2", "stage": 7, "sha256": ["b30115f0def7d7531d22a0fb6502488d879e75b260a9db4d0819cfb25403af5e"]},
+{"name": "sniffio", "version": "1.3.1", "stage": 7, "sha256": ["2f6da418d1f1e0fddd844478f41680e794e6051915791a034ff65e5f100525a2"]},
+{"name": "soundfile", "version": "0.13.1", "stage": 7, "sha256": ["9c9e855f5a4d06ce4213f31918653ab7de0c5a8d8107cd2427e44b42df547deb", "a23c717560da2cf4c7b5ae1142514e0fd82d6bbd9dfc93a50423447142f2c445"]},
+{"name": "soxr", "version": "1.0.0", "stage": 7, "sha256": ["b89685faedebc45af71f08f9957b61cc6143bc94ba43fe38e97067f81e272969"]},
+{"name": "sqlalchemy", "version": "2.0.45", "stage": 7, "sha256": ["7ae64ebf7657395824a19bca98ab10eb9a3ecb026bf09524014f1bb81cb598d4", "5225a288e4c8cc2308dbdd874edad6e7d0fd38eac1e9e5f23503425c8eee20d0"]},
+{"name": "starlette", "version": "0.50.0", "stage": 7, "sha256": ["9e5391843ec9b6e472eed1365a78c8098cfceb7a74bfd4d6b1c0c0095efb3bca"]},
+{"name": "sympy", "version": "1.14.0", "stage": 7, "sha256": ["e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"]},
+{"name": "taskgroup", "version": "0.2.2", "stage": 7, "sha256": ["e2c53121609f4ae97303e9ea1524304b4de6faf9eb2c9280c7f87976479a52fb"]},
+{"name": "tensordict", "version": "0.9.1", "stage": 7, "sha256": ["369557c2c643737e4476022fd1cdc9cea0448ea7b0d2ec38cd0130ed129f02e1"]},
+{"name": "tensorstore", "version": "0.1.78", "stage": 7, "sha256": ["1e92195db0c8c3ca749f24b1e930ab93382ac27430ac4ad2e3f53fc8f739323f"]},
+{"name": "threadpoolctl", "version": "3.6.0", "stage": 7, "sha256": ["43a0b8fd5a2928500110039e43a5eed8480b918967083ea48dc3ab9f13c4a7fb"]},
+{"name": "tiktoken", "version": "0.12.0", "stage": 7, "sha256": ["cde24cdb1b8a08368f709124f15b36ab5524aac5fa830cc3fdce9c03d4fb8030"]},
+{"name": "tokenizers", "version": "0.21.4", "stage": 7, "sha256": ["39b376f5a1aee67b4d29032ee85511bbd1b99007ec735f7f35c8a2eb104eade5"]},
+{"name": "tomli", "version": "2.3.0", "stage": 7, "sha256": ["e95b1af3c5b07d9e643909b5abbec77cd9f1217e6d0bca72b0234736b9fb1f1b"]},
+{"name": "torch", "version": "2.7.1", "stage": 1, "sha256": ["a103b5d782af5bd119b81dbcc7ffc6fa09904c423ff8db397a1e6ea8fd71508f"]},
+{"name": "torch-npu", "version": "2.7.1", "stage": 5, "sha256": ["c3ccbe5361b2a6a79f7b1e9c3a2f68fa3e1c9b2dfc9a944b6ec2799645e96bce"]},
+{"name": "torchdata", "version": "0.11.0", "stage": 7, "sha256": ["52b940fbbe0e00fb21cabddf528449d1bec5bfb0d0823b7487b15f951658ee33"]},
+{"name": "torchprofile", "version": "0.0.4", "stage": 7, "sha256": ["7151fe88dc770f0eeec241244a4c7feaec2c5e8c7852386bc2d6a8d7dde7384d"]},
+{"name": "torchvision", "version": "0.22.1", "stage": 7, "sha256": ["990de4d657a41ed71680cd8be2e98ebcab55371f30993dc9bd2e676441f7180e"]},
+{"name": "tqdm", "version": "4.67.1", "stage": 7, "sha256": ["26445eca388f82e72884e0d580d5464cd801a3ea01e63e5601bdff9ba6a48de2"]},
+{"name": "transformers", "version": "4.56.0.dev0", "stage": 3, "built": true, "commit": "8365f70e9259c21058bf18f876006f945d2a99de", "editable": true, "sha256": []},
+{"name": "typer", "version": "0.21.0", "stage": 7, "sha256": ["c79c01ca6b30af9fd48284058a7056ba0d3bf5cf10d0ff3d0c5b11b68c258ac6"]},
+{"name": "typing-extensions", "version": "4.15.0", "stage": 7, "sha256": ["f0fa19c6845758ab08074a0cfa8b7aecb71c999ca73d62883bc25cc018c4e548"]},
+{"name": "typing-inspection", "version": "0.4.2", "stage": 7, "sha256": ["4ed1cacbdc298c220f1bd249ed5287caa16f34d44ef4e9c3d0cbad5b521545e7"]},
+{"name": "tzdata", "version": "2025.3", "stage": 7, "sha256": ["06a47e5700f3081aab02b2e513160914ff0694bce9947d6b76ebd6bf57cfc5d1"]},
+{"name": "urllib3", "version": "2.6.2", "stage": 7, "sha256": ["ec21cddfe7724fc7cb4ba4bea7aa8e2ef36f607a4bab81aa6ce42a13dc3f03dd"]},
+{"name": "uvicorn", "version": "0.40.0", "stage": 7, "sha256": ["c6c8f55bc8bf13eb6fa9ff87ad62308bbbc33d0b67f84293151efe87e0d5f2ee"]},
+{"name": "uvloop", "version": "0.22.1", "stage": 7, "sha256": ["ac33ed96229b7790eb729702751c0e93ac5bc3bcf52ae9eccbff30da09194b86"]},
+{"name": "verl", "version": "0.5.0.dev0", "stage": 4, "built": true, "commit": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "editable": true, "sha256": []},
+{"name": "verl-npu", "version": "0.0.1", "stage": 11, "built": true, "commit": "258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "editable": true, "sha256": []},
+{"name": "virtualenv", "version": "20.35.4", "stage": 7, "sha256": ["c21c9cede36c9753eeade68ba7d523529f228a403463376cf821eaae2b650f1b"]},
+{"name": "vllm", "version": "0.10.1.dev0+g38217877a.empty", "stage": 9, "built": true, "commit": "38217877aa70041c0115ee367b75197af9cbc5ad", "editable": true, "sha256": []},
+{"name": "vllm-ascend", "version": "0.10.0rc2.dev53+g1de16ead", "stage": 10, "built": true, "commit": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "editable": false, "sha256": []},
+{"name": "wadler-lindig", "version": "0.1.7", "stage": 7, "sha256": ["e3ec83835570fd0a9509f969162aeb9c65618f998b1f42918cfc8d45122fe953"]},
+{"name": "wandb", "version": "0.23.1", "stage": 7, "sha256": ["6cc984cf85feb2f8ee0451d76bc9fb7f39da94956bb8183e30d26284cf203b65"]},
+{"name": "watchfiles", "version": "1.1.1", "stage": 7, "sha256": ["8ca65483439f9c791897f7db49202301deb6e15fe9f8fe2fed555bf986d10c31"]},
+{"name": "websockets", "version": "15.0.1", "stage": 7, "sha256": ["0fdfe3e2a29e4db3659dbd5bbf04560cea53dd9610273917799f1cde46aa725e", "f7a866fbc1e97b5c617ee4116daaa09b722101d4a3c170c787450ba409f9736f"]},
+{"name": "werkzeug", "version": "3.1.4", "stage": 7, "sha256": ["2ad50fb9ed09cc3af22c54698351027ace879a0b60a3b5edf5730b2f7d876905"]},
+{"name": "wheel", "version": "0.45.1", "stage": 7, "sha256": ["708e7481cc80179af0e556bbf0cc00b8444c7321e2700b8d8580231d13017248"]},
+{"name": "wrapt", "version": "2.0.1", "stage": 7, "sha256": ["23097ed8bc4c93b7bf36fa2113c6c733c976316ce0ee2c816f64ca06102034ef", "4d2ce1bf1a48c5277d7969259232b57645aae5686dba1eaeade39442277afbca"]},
+{"name": "wsproto", "version": "1.3.2", "stage": 7, "sha256": ["61eea322cdf56e8cc904bd3ad7573359a242ba65688716b0710a5eb12beab584"]},
+{"name": "xgrammar", "version": "0.1.21", "stage": 7, "sha256": ["ce25b17690d6abebf79d287330578203a361819058f6e893aefa69049f173ad8"]},
+{"name": "xxhash", "version": "3.6.0", "stage": 7, "sha256": ["48e6f2ffb07a50b52465a1032c3cf1f4a5683f944acaca8a134a2f23674c2058"]},
+{"name": "yarl", "version": "1.22.0", "stage": 7, "sha256": ["e1b329cb8146d7b736677a2440e422eadd775d1806a81db2d4cded80a48efc1a", "1380560bdba02b6b6c90de54133c81c9f2a453dee9912fe58c1dcced1edb7cff"]},
+{"name": "zarr", "version": "2.18.3", "stage": 7, "sha256": ["b1f7dfd2496f436745cdd4c7bcf8d3b4bc1dceef5fdd0d589c87130d842496dd"]},
+{"name": "zipp", "version": "3.23.0", "stage": 7, "sha256": ["071652d6115ed432f5ce1d34c336c0adfd6a884660d1e9712a256d3d3bd4b14e"]}
+]
+}
+"""
+
+if __name__ == "__main__":
+    sys.exit(run(LOCK, __file__, sys.argv[1:]))

@@ -1,0 +1,393 @@
+#!/usr/bin/env bash
+# Install verl-qwen3.5-source for linux-aarch64-py311-cann8.5.0-a2: verl-qwen3.5 with vllm-ascend from source, without compiled operators
+#
+# Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
+#   1. checks the machine, Python, glibc and CANN, and says what is wrong
+#   2. installs in 7 stages, every file checked against its sha256
+#   3. checks what was installed (verify.py beside it, which can be run at any time)
+# It can be run again after a failure: a stage whose distributions are all
+# there is passed over.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+    cat <<'EOF'
+usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
+
+  --dry-run             check the machine and say what would be done; change nothing
+  --wheelhouse DIR      take all files from DIR, use no network
+  --python PATH         the environment's Python (default: the active environment's)
+  --system              install into a Python that is not in a virtual environment
+  --skip-system-checks  warn instead of stopping where the machine is not the lock's
+EOF
+}
+
+say() { printf '%s\n' "$*"; }
+warn() { printf 'warning: %s\n' "$*" >&2; }
+fail() {
+    printf 'error: %s\n' "$1" >&2
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+    exit 1
+}
+
+dry_run=no
+wheelhouse=
+python=
+system=no
+strict=yes
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dry-run) dry_run=yes ;;
+        --wheelhouse) wheelhouse=${2:?--wheelhouse needs a folder}; shift ;;
+        --python) python=${2:?--python needs a path}; shift ;;
+        --system) system=yes ;;
+        --skip-system-checks) strict=no ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; fail "unknown option: $1" ;;
+    esac
+    shift
+done
+
+# --- 1. the machine
+
+mismatches=0
+mismatch() {
+    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$1" "${2-}"; fi
+    warn "$1"
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+    mismatches=$((mismatches + 1))
+}
+
+[ "$(uname -s)" = Linux ] || mismatch "this is $(uname -s), the lock is for Linux"
+[ "$(uname -m)" = aarch64 ] ||
+    mismatch "this machine is $(uname -m), the lock is for aarch64" "lock the stack for this machine's platform"
+
+if [ -z "$python" ]; then
+    if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
+    elif [ -n "${CONDA_PREFIX-}" ]; then python=$CONDA_PREFIX/bin/python
+    else python=$(command -v python3 || true); fi
+fi
+if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
+    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
+fi
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
+[ "$found" = 3.11 ] ||
+    fail "$python is Python $found, the lock is for 3.11" \
+        "make one: python3.11 -m venv env && . env/bin/activate"
+if [ "$system" = no ] && ! "$python" -c '
+import os, sys
+sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
+'; then
+    fail "$python is not in a virtual or conda environment" \
+        "make one: $python -m venv env && . env/bin/activate; or pass --system"
+fi
+"$python" -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+
+glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
+if [ -z "$glibc" ]; then
+    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28"
+elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
+    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
+fi
+
+# CANN's own record of the release; `8.5.0.B160` is a build of 8.5.0
+cann_home=${ASCEND_HOME_PATH:-${ASCEND_TOOLKIT_HOME:-}}
+if [ -z "$cann_home" ]; then
+    mismatch "CANN is not active: ASCEND_HOME_PATH is not set" \
+        ". /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again"
+else
+    record=$cann_home/$(uname -m)-linux/ascend_toolkit_install.info
+    cann=$(sed -n 's/^version=//p' "$record" 2>/dev/null | head -n 1 | tr -d '[:space:]' || true)
+    if [ -z "$cann" ]; then
+        mismatch "the release of CANN could not be read from $record"
+    elif [ "$(printf %s "$cann" | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" != \
+        "$(printf %s 8.5.0 | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" ]; then
+        mismatch "CANN is $cann, the lock is for 8.5.0" "activate CANN 8.5.0, or lock with cann = \"$cann\" in the stack's target"
+    fi
+fi
+if [ -n "$wheelhouse" ]; then
+    wheelhouse=$(cd "$wheelhouse" 2>/dev/null && pwd) || fail "there is no folder for --wheelhouse"
+fi
+say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
+
+# --- 2. the stages
+
+# settings of pip that would change what is installed
+unset PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
+    PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+
+sources=()
+if [ -n "$wheelhouse" ]; then
+    sources=(--no-index --find-links "$wheelhouse")
+fi
+
+# Which of a requirements file's distributions are not there in the pinned version
+missing() {
+    # -I: what stands in the current folder or on PYTHONPATH is not installed
+    "$python" -I - "$@" <<'EOF'
+import os, re, sys
+from importlib import metadata
+from pip._vendor.packaging.version import Version
+
+for path in sys.argv[1:]:
+    for line in open(path, encoding="utf-8"):
+        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
+        if pin:
+            try:
+                found = str(Version(metadata.version(pin[1])))
+                # a version says nothing of the commit; `record` leaves a note of the source when it is done
+                notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
+                if pin[4]:
+                    notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
+                if any((note or "").strip() != pin[3] for note in notes):
+                    found += ", and not as the lock builds it"
+            except Exception:  # not there, or left half-written by an interrupted install
+                found = None
+            if found != pin[2]:
+                print("%s %s (is %s)" % (pin[1], pin[2], found or "not there"))
+EOF
+}
+
+run() {
+    if [ "$dry_run" = no ]; then "$@"; return; fi
+    printf 'would run:'
+    printf ' %q' "$@"
+    printf '\n'
+}
+
+# CMake and other build tools look for Python by these variables before PATH
+build_in() { # environment, variables and command
+    local environment=$1
+    shift
+    run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+}
+
+# What the backend of a source archive asks for beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
+# and is not there. Without isolation pip does not ask it; with isolation pip would download it, unpinned.
+asks_beyond='
+import json, os, shutil, subprocess, sys, tempfile
+
+# in a process of its own: where pip was imported before, setuptools cannot be any more
+hook = """
+import contextlib, importlib, json, sys
+backend, path = json.loads(sys.argv[1])
+sys.path[:0] = path
+module, _, names = backend.partition(":")
+with contextlib.redirect_stdout(sys.stderr):
+    backend = importlib.import_module(module)
+    for name in filter(None, names.split(".")):
+        backend = getattr(backend, name)
+    asked = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])(None)
+print(json.dumps(asked))
+"""
+with tempfile.TemporaryDirectory() as folder:
+    shutil.unpack_archive(sys.argv[1], folder)
+    top = os.path.join(folder, *os.listdir(folder))
+    from importlib import metadata
+    from pip._vendor.packaging.requirements import Requirement
+    try:
+        import tomllib
+    except ModuleNotFoundError:
+        from pip._vendor import tomli as tomllib
+    system = {}
+    if os.path.exists(os.path.join(top, "pyproject.toml")):
+        with open(os.path.join(top, "pyproject.toml"), "rb") as file:
+            system = tomllib.load(file).get("build-system", {})
+    path = [os.path.join(top, part) for part in system.get("backend-path", [])]
+    told = json.dumps([system.get("build-backend", "setuptools.build_meta:__legacy__"), path])
+    asked = subprocess.run([sys.executable, "-I", "-c", hook, told], cwd=top, stdout=subprocess.PIPE)
+    if asked.returncode:
+        sys.exit(1)
+    missing = []
+    for need in map(Requirement, json.loads(asked.stdout)):
+        if need.marker is None or need.marker.evaluate():
+            try:
+                there = need.specifier.contains(metadata.version(need.name), prereleases=True)
+            except metadata.PackageNotFoundError:
+                there = False
+            missing += [] if there else [str(need)]
+print(", ".join(missing), end="")
+'
+unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
+# are installed by hash into an environment apart, and nothing is downloaded in the build.
+prepare_builder() { # requirements file of the tools; empty where the lock has none: those of this environment are used
+    if [ -z "$1" ]; then
+        builder=$(dirname "$(dirname "$python")")
+        with=$python
+        return
+    fi
+    builder=$scratch/${1%.txt}
+    with=$builder/bin/python
+    if [ -e "$builder/complete" ]; then return; fi
+    run "$python" -m venv --clear "$builder"
+    run "$with" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/$1"
+    run touch "$builder/complete"
+}
+
+is_there() { "$python" -I -c 'import sys; from importlib import metadata; metadata.version(sys.argv[1])' "$1" 2>/dev/null; }
+
+# Removes what must not be there. What has files in common with it goes first, as removing the one
+# takes files of the other: the stages install it again.
+remove() { # distribution
+    local shared=()
+    is_there "$1" || return 0
+    mapfile -t shared < <("$python" -I - "$1" <<'EOF'
+import sys
+from importlib import metadata
+
+gone = {str(path) for path in metadata.files(sys.argv[1]) or ()}
+name = metadata.metadata(sys.argv[1])["Name"]
+for other in metadata.distributions():
+    if other.metadata["Name"] != name and gone.intersection(map(str, other.files or ())):
+        print(other.metadata["Name"])
+EOF
+    )
+    if [ -n "${shared[*]-}" ]; then run "$python" -m pip uninstall -y "${shared[@]}"; fi
+    run "$python" -m pip uninstall -y "$1"
+}
+
+# What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
+# what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
+# it would take such a distribution for installed, though its scripts may be missing.
+sweep() { # requirements files
+    "$python" -I - "$@" <<'EOF'
+import glob, os, re, shutil, sys, sysconfig
+
+ours = set()
+for path in sys.argv[1:]:
+    ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
+for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
+        name = os.path.basename(path)
+        left = name.startswith("~")
+        if name.endswith(".dist-info") and re.sub(r"[-_.]+", "-", name[:-10].rpartition("-")[0]).lower() in ours:
+            try:
+                with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="replace") as file:
+                    left = ".dist-info/INSTALLER," not in file.read()
+            except FileNotFoundError:
+                left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
+        if left:
+            print("removing %s, which an interrupted pip left" % path)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.remove(path)
+EOF
+}
+
+stage() { # number, title, requirements file: true where something is to be done
+    local left
+    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    if [ -z "$left" ]; then
+        say "stage $1 of 7: $2: already there"
+        return 1
+    fi
+    say "stage $1 of 7: $2"
+}
+
+if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt"; fi
+
+# triton must not be there: Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
+remove triton
+
+if stage 1 torch stages/1.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+fi
+
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:301)
+if stage 2 torch-npu stages/2.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
+fi
+
+# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
+if stage 3 triton-ascend stages/3.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/3.txt"
+fi
+
+if stage 4 '209 distributions' stages/4.txt; then
+    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/4.txt"
+fi
+
+if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an environment apart' stages/5.txt; then
+    prepare_builder build-requirements.txt
+    # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
+        fail "the source archives of stage 5 could not be fetched, or say what they are" "$unnamed_tool"
+    if [ "$dry_run" = no ]; then
+        for archive in "$scratch/archives-5"/*; do
+            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool"
+            [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
+        done
+    fi
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-5" "$scratch/archives-5"/*
+    if [ "$dry_run" = yes ]; then
+        say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
+    else
+        "$python" -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
+    fi
+fi
+
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:89)
+if stage 6 'vllm, built from source in this environment' stages/6.txt; then
+    build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
+        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+        --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
+fi
+
+# vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:306)
+if stage 7 'vllm-ascend, built from source in an environment apart' stages/7.txt; then
+    prepare_builder build-requirements.txt
+    # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-7" \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt" ||
+        fail "the source archives of stage 7 could not be fetched, or say what they are" "$unnamed_tool"
+    if [ "$dry_run" = no ]; then
+        for archive in "$scratch/archives-7"/*; do
+            asked=$(build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool"
+            [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
+        done
+    fi
+    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-7" "$scratch/archives-7"/*
+    if [ "$dry_run" = yes ]; then
+        say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
+    else
+        "$python" -m pip install --no-deps --no-index "$scratch/wheels-7"/*.whl
+    fi
+fi
+
+# --- 3. what was installed
+
+if [ "$dry_run" = yes ]; then
+    say "dry run: nothing was changed"
+    if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
+        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's"
+    fi
+    exit 0
+fi
+
+checks=()
+if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
+if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
+"$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
+    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
+say 'verl-qwen3.5-source is installed: 216 distributions, as locked'

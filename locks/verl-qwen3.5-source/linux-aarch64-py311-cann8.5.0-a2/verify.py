@@ -1,0 +1,2250 @@
+#!/usr/bin/env python3
+"""Is this machine and environment what the lock says? verl-qwen3.5-source for linux-aarch64-py311-cann8.5.0-a2: verl-qwen3.5 with vllm-ascend from source, without compiled operators
+
+Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
+
+    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+
+It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
+differs, 2 the command is wrong. What the lock says is at the end of this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import csv
+import glob
+import hashlib
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import unicodedata
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import total_ordering
+from typing import Any, NamedTuple
+
+if sys.version_info < (3, 10):
+    sys.stderr.write("error: this is Python %d.%d, the lock is for 3.11\n" % sys.version_info[:2])
+    sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
+    sys.exit(1)
+
+
+# --- system
+#
+# Versions of system components (CANN, HDK) and what may be asked of them.
+#
+# They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a
+# beta), `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary. The forms come from
+# torch_npu's csrc/core/npu/GetCANNInfo.cpp and from driver version files; the
+# order of one release line is
+#
+#     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
+#
+# and an alpha, beta or rc suffix stands below the version it is attached to.
+# That T (test) builds come before RC is an inference from their names.
+
+_FORM = re.compile(
+    r"""
+    (?P<major>\d{1,9}) \. (?P<minor>\d{1,9}) \.
+    (?: (?P<stage>RC|T) (?P<stage_number>\d{1,9}) | (?P<micro>\d{1,9}) )
+    (?P<patch> (?: \.\d{1,9} )* )
+    (?: [.-] (?P<pre>alpha|beta|rc) \.? (?P<pre_number>\d{1,9})? )?
+    (?: \.B (?P<build>\d{1,9}) )?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_STAGES = {"T": 0, "RC": 1}
+_FINAL_STAGE = 2
+_PRES = {"alpha": 0, "beta": 1, "rc": 2}
+_NOT_PRE = (3, 0)
+
+
+class _Key(NamedTuple):
+    """Everything but the build, in the order in which it counts."""
+
+    major: int
+    minor: int
+    stage: tuple[int, int]
+    patch: tuple[int, ...]
+    pre: tuple[int, int]
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemVersion:
+    """One CANN or HDK version. Comparable and hashable; `str` gives the text as written.
+
+    Two texts that differ in letter case or leading zeros only are equal.
+    """
+
+    text: str
+    _key: _Key
+    build: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> SystemVersion:
+        """Read a version; raises ValueError that names the text."""
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2")
+        if match["stage"]:
+            stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
+        else:
+            stage = (_FINAL_STAGE, int(match["micro"]))
+        patch = tuple(int(part) for part in match["patch"].split(".")[1:])
+        while patch and patch[-1] == 0:
+            patch = patch[:-1]
+        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0)) if match["pre"] else _NOT_PRE
+        key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
+        return cls(text.strip(), key, int(match["build"]) if match["build"] else None)
+
+    @property
+    def line(self) -> tuple[int, int]:
+        """The release line, (8, 5) for 8.5.0.B160."""
+        return self._key.major, self._key.minor
+
+    @property
+    def is_prerelease(self) -> bool:
+        """Whether this is a T, RC, alpha, beta or rc."""
+        return self._key.stage[0] != _FINAL_STAGE or self._key.pre != _NOT_PRE
+
+    def same_release(self, other: SystemVersion) -> bool:
+        """Whether both are the same release, whatever the build: 8.5.0.B160 and 8.5.0."""
+        return self._key == other._key
+
+    def before(self, other: SystemVersion) -> bool:
+        """Whether this is an earlier release; two builds of one release are not."""
+        return self._key < other._key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SystemVersion) and (self._key, self.build) == (other._key, other.build)
+
+    def __lt__(self, other: SystemVersion) -> bool:
+        return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
+
+    def __hash__(self) -> int:
+        return hash((self._key, self.build))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _build_rank(build: int | None) -> int:
+    """A release without a build comes before its builds, as PEP 440 has it for local versions."""
+    return -1 if build is None else build
+
+
+# --- finding
+#
+# What a check has to tell.
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as locked, or could not be told.
+
+    `code` is a key of `CASES`, which has the sentences; `values` fills their
+    placeholders. `mend` is a command that is better than the one of the case.
+    """
+
+    code: str
+    values: Mapping[str, str]
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one check found. `note` is a key of `NOTES`, for the line of a group that is fine."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    note: str
+    values: Mapping[str, str]
+
+
+def some(items: list[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence that names a few of many."""
+    text = ", ".join(items[:most])
+    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
+
+
+# --- words
+#
+# Every sentence of verify.py, in both languages: what is wrong, why it matters, what mends it.
+#
+# `what`, `why` and `mend` are pairs of English and Chinese with the same
+# placeholders. A mend that is a command says it once.
+
+class Case(NamedTuple):
+    """One thing that can be wrong. A warning does not fail."""
+
+    what: tuple[str, str]
+    why: tuple[str, str]
+    mend: tuple[str, str]
+    warning: bool = False
+
+
+def _both(text: str) -> tuple[str, str]:
+    return (text, text)
+
+
+_FRESH = _both("python{wanted} -m venv env && . env/bin/activate && bash install.sh")
+_WHOSE = (
+    "of {count} files that differ, {theirs} are {other}'s now and {ours} are {owner}'s",
+    "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
+)
+
+CASES: dict[str, Case] = {
+    # --- the machine
+    "system-differs": Case(
+        ("this is {found}, the lock is for Linux", "本机系统是 {found}，而锁文件面向 Linux"),
+        ("its files are built for Linux", "其中的文件都是为 Linux 构建的"),
+        ("run it on the machine that the lock is for", "请在锁文件面向的机器上运行"),
+    ),
+    "processor-differs": Case(
+        ("this machine is {found}, the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
+        ("compiled files of the lock run on {wanted} only", "锁文件中编译好的文件只能在 {wanted} 上运行"),
+        (
+            'add a target with platform = "linux-{found}" to the stack and lock it again',
+            '在软件栈中增加 platform = "linux-{found}" 的目标，然后重新锁定',
+        ),
+    ),
+    "glibc-missing": Case(
+        ("the C library is not glibc", "C 库不是 glibc"),
+        ("the lock's wheels need glibc {wanted} or newer", "锁文件中的 wheel 需要 glibc {wanted} 或更新版本"),
+        ("use a system with glibc", "请使用带 glibc 的系统"),
+    ),
+    "glibc-old": Case(
+        ("glibc is {found}, the lock needs {wanted} or newer", "glibc 是 {found}，而锁文件需要 {wanted} 或更新版本"),
+        (
+            "compiled files of the lock may ask for functions that an older glibc lacks",
+            "锁文件中编译好的文件可能用到旧版 glibc 没有的函数",
+        ),
+        (
+            'lock again with glibc = "{found}" in the stack\'s target',
+            '在软件栈的目标中设置 glibc = "{found}" 并重新锁定',
+        ),
+    ),
+    # --- Python
+    "python-differs": Case(
+        ("{python} is Python {found}, the lock is for {wanted}", "{python} 是 Python {found}，而锁文件面向 {wanted}"),
+        ("wheels with compiled modules serve one line of CPython only", "含编译模块的 wheel 只适用于一个 CPython 版本"),
+        _FRESH,
+    ),
+    "python-shared": Case(
+        ("{python} is not in a virtual or conda environment", "{python} 不在虚拟环境或 conda 环境中"),
+        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
+        _FRESH,
+        warning=True,
+    ),
+    # --- CANN
+    "cann-inactive": Case(
+        ("CANN is not active: ASCEND_HOME_PATH is not set", "CANN 未激活：ASCEND_HOME_PATH 未设置"),
+        ("torch_npu finds CANN's libraries by it", "torch_npu 靠它找到 CANN 的库"),
+        ("install CANN {wanted}, then source its set_env.sh", "安装 CANN {wanted}，然后 source 它的 set_env.sh"),
+    ),
+    "cann-unreadable": Case(
+        (
+            "the release of CANN in {home} could not be read from {path}: {why}",
+            "无法从 {path} 读出 {home} 中 CANN 的版本：{why}",
+        ),
+        (
+            "whether it is {wanted} is not known, and the installation may be incomplete",
+            "无法判断它是否为 {wanted}，安装也可能不完整",
+        ),
+        ("install CANN {wanted} again", "重新安装 CANN {wanted}"),
+    ),
+    "cann-file-unreadable": Case(
+        ("a version file of CANN could not be read, {path}: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
+        ("the installation may be incomplete", "安装可能不完整"),
+        ("install that part of CANN again", "重新安装 CANN 的这一部分"),
+        warning=True,
+    ),
+    "cann-differs": Case(
+        (
+            "CANN is {found}, the lock is for {wanted} (active: {home})",
+            "CANN 是 {found}，而锁文件面向 {wanted}（已激活：{home}）",
+        ),
+        (
+            "torch_npu and the packages above it are built for certain releases of CANN",
+            "torch_npu 及其上层的包只针对特定的 CANN 版本构建",
+        ),
+        (
+            'install CANN {wanted} and activate it, or lock with cann = "{found}" in the stack\'s target',
+            '安装并激活 CANN {wanted}，或在软件栈的目标中设置 cann = "{found}" 并重新锁定',
+        ),
+    ),
+    "cann-parts-differ": Case(
+        (
+            "CANN is {found}, but parts of it are of another release: {list} ({count} in all)",
+            "CANN 是 {found}，但有些部分是另一个版本：{list}（共 {count} 个）",
+        ),
+        (
+            "operators and libraries of different releases fail at run time",
+            "不同版本的算子与库混用会在运行时失败",
+        ),
+        (
+            "install toolkit, operators and NNAL of CANN {found} anew",
+            "重新安装 CANN {found} 的 toolkit、算子包和 NNAL",
+        ),
+    ),
+    "nnal-differs": Case(
+        ("NNAL is {found}, CANN is {wanted} ({path})", "NNAL 是 {found}，而 CANN 是 {wanted}（{path}）"),
+        ("NNAL must be of the toolkit's release", "NNAL 必须与 toolkit 版本相同"),
+        ("install Ascend-cann-nnal {wanted}", "安装 Ascend-cann-nnal {wanted}"),
+    ),
+    # --- HDK
+    "hdk-missing": Case(
+        ("no driver (HDK) was found: {path} is not there", "未找到驱动（HDK）：{path} 不存在"),
+        ("the lock is for {wanted}", "锁文件面向 {wanted}"),
+        (
+            "install HDK {wanted}; in a container, mount /usr/local/Ascend/driver",
+            "安装 HDK {wanted}；在容器中请挂载 /usr/local/Ascend/driver",
+        ),
+    ),
+    "hdk-unreadable": Case(
+        (
+            "the version of the driver (HDK) could not be read from {path}: {why}",
+            "无法从 {path} 读出驱动（HDK）版本：{why}",
+        ),
+        ("whether it is {wanted} is not known", "无法判断它是否为 {wanted}"),
+        ("install HDK {wanted} again", "重新安装 HDK {wanted}"),
+    ),
+    "hdk-file-unreadable": Case(
+        (
+            "the version of the driver (HDK) could not be read from {path}: {why}",
+            "无法从 {path} 读出驱动（HDK）版本：{why}",
+        ),
+        ("the installation may be incomplete", "安装可能不完整"),
+        ("install the driver again", "重新安装驱动"),
+        warning=True,
+    ),
+    "hdk-old": Case(
+        (
+            "the driver (HDK) is {found}, older than the lock's {wanted} ({path})",
+            "驱动（HDK）是 {found}，比锁文件的 {wanted} 旧（{path}）",
+        ),
+        ("what the stack uses may not be in an older driver", "旧驱动可能缺少软件栈用到的功能"),
+        ("install HDK {wanted} and restart the machine", "安装 HDK {wanted} 并重启机器"),
+    ),
+    "hdk-new": Case(
+        (
+            "the driver (HDK) is {found}, newer than the lock's {wanted} ({path})",
+            "驱动（HDK）是 {found}，比锁文件的 {wanted} 新（{path}）",
+        ),
+        ("the lock's facts were checked against {wanted}", "锁文件中的事实是针对 {wanted} 检查的"),
+        (
+            'lock again with hdk = "{found}" in the stack\'s target',
+            '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
+        ),
+    ),
+    "hdk-not-running": Case(
+        ("{path} says driver {found}, npu-smi says {running}", "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}"),
+        ("a new driver runs only after a restart", "新驱动在重启后才会运行"),
+        ("restart the machine", "重启机器"),
+        warning=True,
+    ),
+    # --- SoC and NPU
+    "soc-unknown": Case(
+        ("the SoC is not known: npu-smi is not here or shows no NPU", "无法得知 SoC：没有 npu-smi，或它未显示 NPU"),
+        (
+            "the lock's binaries and CANN's operators are for {wanted}",
+            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+        ),
+        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
+    "soc-unnamed": Case(
+        (
+            "npu-smi calls the chip {chip}, which is of no known family",
+            "npu-smi 显示的芯片是 {chip}，不属于任何已知系列",
+        ),
+        (
+            "the lock's binaries and CANN's operators are for {wanted}",
+            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+        ),
+        (
+            "compare the chip with component.soc in matrices/systems.toml",
+            "请与 matrices/systems.toml 中的 component.soc 比较",
+        ),
+        warning=True,
+    ),
+    "soc-differs": Case(
+        ("the SoC is {found} ({chip}), the lock is for {wanted}", "SoC 是 {found}（{chip}），而锁文件面向 {wanted}"),
+        (
+            "binaries and operators for another SoC load, and fail when they run",
+            "面向其他 SoC 的二进制文件和算子可以加载，但运行时会失败",
+        ),
+        (
+            'lock again with soc = "{found}" in the stack\'s target',
+            '在软件栈的目标中设置 soc = "{found}" 并重新锁定',
+        ),
+    ),
+    "npu-absent": Case(
+        ("no NPU is here, so none was tried", "本机没有 NPU，因此未做测试"),
+        ("whether torch_npu works can be told on an NPU only", "只有在 NPU 上才能判断 torch_npu 能否工作"),
+        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
+    "npu-failed": Case(
+        ("a tensor could not be computed on the NPU: {error}", "无法在 NPU 上计算张量：{error}"),
+        ("nothing that uses torch_npu will work", "使用 torch_npu 的一切都无法工作"),
+        ("see the whole message: {command}", "查看完整信息：{command}"),
+    ),
+    "npu-wrong": Case(
+        ("two and two, four times, are {found} on the NPU instead of 8.0", "NPU 上的求和结果是 {found}，应为 8.0"),
+        ("operators of another SoC or release compute wrongly", "其他 SoC 或版本的算子会算错"),
+        ("compare CANN's operator package with the SoC", "请核对 CANN 算子包与 SoC 是否匹配"),
+    ),
+    # --- distributions
+    "distribution-missing": Case(
+        (
+            "not installed: {list} (of the lock's distributions: {count})",
+            "未安装：{list}（锁文件中的软件包，共 {count} 个）",
+        ),
+        ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
+        _both("{install}"),
+    ),
+    "distribution-differs": Case(
+        ("{name} is {found}, the lock has {wanted}", "{name} 是 {found}，而锁文件中是 {wanted}"),
+        ("the lock's versions were solved together", "锁文件中的版本是一起求解的"),
+        _both("{install}"),
+    ),
+    "distribution-elsewhere": Case(
+        ("{name} {wanted} was installed from elsewhere: {found}", "{name} {wanted} 的安装来源不同：{found}"),
+        ("the version is the lock's, the files need not be", "版本与锁文件相同，文件却未必"),
+        _both("{again}"),
+    ),
+    "distribution-editable": Case(
+        ("{name} {wanted} is an editable installation of {found}", "{name} {wanted} 是 {found} 的可编辑安装"),
+        ("its files are whatever that folder holds today", "它的文件取决于该目录当前的内容"),
+        _both("{again}"),
+    ),
+    "distribution-conda": Case(
+        ("{name} {wanted} was installed by conda", "{name} {wanted} 是由 conda 安装的"),
+        (
+            "it is conda's build and not the lock's file, so its files were not compared",
+            "它是 conda 构建的，不是锁文件中的文件，因此未做比较",
+        ),
+        _both("{again}"),
+        warning=True,
+    ),
+    "distribution-twice": Case(
+        ("{name} is there twice: {one} and {other}", "{name} 存在两份：{one} 和 {other}"),
+        ("an installation was interrupted, and its files are of both", "安装曾被中断，文件来自两份"),
+        _both("{again} && {install}"),
+    ),
+    "distribution-leftover": Case(
+        ("an interrupted installation left {path} behind", "一次中断的安装留下了 {path}"),
+        ("pip warns of it each time; nothing uses it", "pip 每次都会警告；没有程序使用它"),
+        _both("rm -r {path}"),
+        warning=True,
+    ),
+    "distribution-unwanted": Case(
+        ("{name} is installed and must not be: {reason}", "{name} 不应安装：{reason}"),
+        ("the lock keeps it out", "锁文件将其排除在外"),
+        _both("{again}"),
+    ),
+    "distribution-extra": Case(
+        ("not of the lock: {list} ({count} in all)", "不属于锁文件：{list}（共 {count} 个）"),
+        (
+            "the lock says nothing of them, and what they bring is not checked",
+            "锁文件没有说明它们，它们带来的内容也未检查",
+        ),
+        ("", ""),
+        warning=True,
+    ),
+    "metadata-broken": Case(
+        ("{path} of {name} cannot be read: {why}", "无法读取 {name} 的 {path}：{why}"),
+        ("pip and others cannot tell what is installed", "pip 等程序无法得知安装了什么"),
+        _both("{remove}"),
+    ),
+    # --- files
+    "record-missing": Case(
+        ("{name} {version} has no RECORD in {folder}", "{name} {version} 在 {folder} 中没有 RECORD"),
+        (
+            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            "无法判断文件是否与安装时一致，pip 也无法卸载它",
+        ),
+        _both("rm -r {folder} && {install}"),
+    ),
+    "record-broken": Case(
+        ("{path} of {name} {version} cannot be read: {why}", "无法读取 {name} {version} 的 {path}：{why}"),
+        (
+            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            "无法判断文件是否与安装时一致，pip 也无法卸载它",
+        ),
+        _both("rm -r {folder} && {install}"),
+    ),
+    "file-missing": Case(
+        (
+            "files of {name} {version} are gone: {list} ({count} in all)",
+            "{name} {version} 缺少文件：{list}（共 {count} 个）",
+        ),
+        ("something removed or overwrote a part of it", "有程序删除或覆盖了它的一部分"),
+        _both("{again}"),
+    ),
+    "file-changed": Case(
+        (
+            "files of {name} {version} are not as installed: {list} ({count} in all)",
+            "{name} {version} 的文件与安装时不同：{list}（共 {count} 个）",
+        ),
+        ("what runs is not what the lock pins", "实际运行的不是锁文件固定的内容"),
+        _both("{again}"),
+    ),
+    "file-unreadable": Case(
+        (
+            "files of {name} {version} cannot be read: {list} ({count} in all)",
+            "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
+        ),
+        ("they could not be compared", "无法比较它们"),
+        _both("{again}"),
+    ),
+    # --- collisions
+    "collision": Case(
+        (
+            "{other}, not of the lock, owns the module `{module}` as {owner} does: " + _WHOSE[0],
+            "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：" + _WHOSE[1],
+        ),
+        (
+            "whichever was installed last is what runs, and uninstalling either breaks both",
+            "后安装的一方生效，卸载任何一方都会破坏双方",
+        ),
+        ("", ""),
+    ),
+    "collision-order": Case(
+        (
+            "{other} and {owner} both own the module `{module}`, and {owner} must come last: " + _WHOSE[0],
+            "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：" + _WHOSE[1],
+        ),
+        ("whichever was installed last is what runs", "后安装的一方生效"),
+        ("", ""),
+    ),
+    # --- requirements
+    "requirement-broken": Case(
+        ("pip check complains: {complaint}", "pip check 报告：{complaint}"),
+        ("the lock's facts do not expect this", "锁文件中的事实没有预期这一点"),
+        _both("{install}"),
+    ),
+    "pip-missing": Case(
+        ("{python} has no pip, so pip check could not be run", "{python} 没有 pip，因此未运行 pip check"),
+        ("whether all requirements are met is not known", "无法判断依赖是否都满足"),
+        _both("{python} -m ensurepip"),
+        warning=True,
+    ),
+    "pip-failed": Case(
+        ("pip check failed: {error}", "pip check 运行失败：{error}"),
+        ("whether all requirements are met is not known", "无法判断依赖是否都满足"),
+        ("see the whole message: {python} -I -m pip check", "查看完整信息：{python} -I -m pip check"),
+    ),
+    # --- imports
+    "import-failed": Case(
+        ("import {name} failed: {error}", "import {name} 失败：{error}"),
+        ("the stack needs it", "软件栈需要它"),
+        ("see the whole message: {command}", "查看完整信息：{command}"),
+    ),
+    "import-without-cann": Case(
+        (
+            "import {name} failed: {library} of CANN or its driver is not found",
+            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+        ),
+        (
+            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+        ),
+        (
+            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+        ),
+    ),
+    "import-died": Case(
+        ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
+        ("the stack needs it", "软件栈需要它"),
+        ("see the whole message: {command}", "查看完整信息：{command}"),
+    ),
+    "import-elsewhere": Case(
+        (
+            "import {name} takes {found}, which is not this environment's",
+            "import {name} 得到的是 {found}，它不在此环境中",
+        ),
+        (
+            "PYTHONPATH or the user's site-packages come before the lock's files",
+            "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
+        ),
+        (
+            "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+            "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+        ),
+    ),
+}
+
+TITLES: dict[str, tuple[str, str]] = {
+    "machine": ("machine", "机器"),
+    "python": _both("Python"),
+    "cann": _both("CANN"),
+    "hdk": ("driver (HDK)", "驱动 (HDK)"),
+    "soc": _both("SoC"),
+    "distributions": ("distributions", "软件包"),
+    "files": ("files", "文件"),
+    "collisions": ("collisions", "冲突"),
+    "requirements": ("requirements", "依赖"),
+    "imports": ("imports", "导入"),
+    "npu": _both("NPU"),
+}
+
+NOTES: dict[str, tuple[str, str]] = {
+    "": _both(""),
+    "machine": _both("{system}, {machine}, glibc {glibc}"),
+    "python": _both("{found} ({python})"),
+    "cann": _both("{found} ({home})"),
+    "hdk": _both("{found}"),
+    "hdk-any": ("{found}; the lock asks for none in particular", "{found}；锁文件未指定版本"),
+    "hdk-none": ("none found; the lock asks for none", "未找到；锁文件也未要求"),
+    "soc": _both("{found} ({chip})"),
+    "distributions": ("{count}, as locked", "{count} 个，与锁文件一致"),
+    "files": (
+        "{files} are there in their size, {compared} compared by hash",
+        "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
+    ),
+    "files-kept": (
+        "{files} are there in their size, {compared} compared by hash; not looked at: {kept}, which the stack rewrites",
+        "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
+    ),
+    "collisions": ("none", "无"),
+    "requirements": ("pip check has no complaint", "pip check 没有报告问题"),
+    "requirements-but": (
+        "pip check has no complaint but those that the lock expects ({count})",
+        "pip check 只报告了锁文件预期之内的问题（{count} 个）",
+    ),
+    "imports": _both("{list}"),
+    "npu": ("{count}, the first is {name}; a tensor was computed", "{count} 个，第一个是 {name}；张量计算正常"),
+}
+
+STATES: dict[str, tuple[str, str]] = {
+    "ok": ("ok", "正常"),
+    "warning": ("warning", "警告"),
+    "wrong": ("WRONG", "错误"),
+}
+
+LABELS: dict[str, tuple[str, str]] = {
+    "head": ("{stack} for {target}", "{stack}，目标 {target}"),
+    "wrong": ("wrong: {what}", "错误：{what}"),
+    "warning": ("warning: {what}", "警告：{what}"),
+    "why": ("   why: {why}", "  原因：{why}"),
+    "mend": ("  mend: {mend}", "  修复：{mend}"),
+    "as-locked": ("as locked (wrong: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
+    "differs": (
+        "not as locked (wrong: {wrong}, warnings: {warnings})",
+        "与锁文件不一致（错误：{wrong}，警告：{warnings}）",
+    ),
+}
+
+
+# --- locked
+#
+# The part of a lock that can be checked on a machine.
+
+class LockedDistribution(NamedTuple):
+    """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
+
+    `commit` and `editable` speak of a pin from git.
+    """
+
+    name: str
+    version: str
+    stage: int
+    built: bool = False
+    sha256: tuple[str, ...] = ()
+    commit: str = ""
+    editable: bool = False
+
+
+@dataclass(frozen=True)
+class LockedStack:
+    """All that verify.py knows of the lock that it belongs to."""
+
+    stack: str
+    target: str
+    platform: str
+    python: str
+    glibc: str
+    system: Mapping[str, str] = field(default_factory=dict)
+    pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
+    overrides: frozenset[tuple[str, str, str]] = frozenset()
+    imports: tuple[str, ...] = ()
+    import_env: Mapping[str, str] = field(default_factory=dict)
+    rewritten: frozenset[str] = frozenset()
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> LockedStack:
+        """Read what `render/verify.py` wrote."""
+        raw: dict[str, Any] = json.loads(text)
+        pins = [LockedDistribution(**{**pin, "sha256": tuple(pin.get("sha256", ()))}) for pin in raw["pins"]]
+        return cls(
+            **{
+                **raw,
+                "pins": {pin.name: pin for pin in pins},
+                "overrides": frozenset(map(tuple, raw["overrides"])),
+                "imports": tuple(raw["imports"]),
+                "rewritten": frozenset(raw.get("rewritten", ())),
+            }
+        )
+
+
+def is_shared() -> bool:
+    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
+    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What this run was asked: the lock, where things are, and how thoroughly."""
+
+    lock: LockedStack
+    folder: str
+    environ: Mapping[str, str]
+    ascend: str = "/usr/local/Ascend"
+    wheelhouse: str = ""
+    full: bool = False
+
+    @property
+    def line(self) -> str:
+        """`3.11`, the line of Python that the lock is for."""
+        return ".".join(self.lock.python.split(".")[:2])
+
+    @property
+    def python(self) -> str:
+        """The environment's Python, for commands that are shown."""
+        return shlex.quote(sys.executable)
+
+    @property
+    def install(self) -> str:
+        """The command that installs what is missing."""
+        words = ["bash", f"{self.folder}/install.sh", "--python", sys.executable]
+        if is_shared():
+            words.append("--system")
+        if self.wheelhouse:
+            words += ["--wheelhouse", self.wheelhouse]
+        return " ".join(map(shlex.quote, words))
+
+    def again(self, *names: str) -> str:
+        """The command that takes distributions away and installs what the lock has of them."""
+        return f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))} && {self.install}"
+
+
+# --- reading
+#
+# Files that others wrote, and what programs answer: each may be missing, cut short or no text at all.
+
+_LONGEST_FILE = 1 << 20
+_SECONDS = 60
+
+
+class UnreadableError(Exception):
+    """A file that is there and cannot be read, or says nothing that makes sense."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    @property
+    def values(self) -> dict[str, str]:
+        """As a finding names it."""
+        return {"path": self.path, "why": self.why}
+
+
+def read_text(path: str) -> str | None:
+    """The text of a small file; None where there is none."""
+    try:
+        with open(path, "rb") as handle:
+            content = handle.read(_LONGEST_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
+        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
+
+
+def assignments(text: str) -> dict[str, str]:
+    """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
+        if match:
+            found.setdefault(match[1].lower(), match[2])
+    return found
+
+
+def answer(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """What a program prints; None where it is not there, fails or hangs."""
+    try:
+        done = subprocess.run(  # noqa: S603  what the machine itself has
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+# --- versions
+#
+# Names and versions of distributions as the lock spells them.
+
+_VERSION = re.compile(
+    r"""
+    v? (?: (?P<epoch>\d+) ! )? (?P<release> \d+ (?: \.\d+ )* )
+    (?: [-_.]? (?P<pre> alpha|beta|preview|pre|rc|a|b|c ) [-_.]? (?P<pre_number>\d*) )?
+    (?: -(?P<implied>\d+) | [-_.]? (?P<post> post|rev|r ) [-_.]? (?P<post_number>\d*) )?
+    (?: [-_.]? (?P<dev>dev) [-_.]? (?P<dev_number>\d*) )?
+    (?: \+ (?P<local> [a-z0-9]+ (?: [-_.][a-z0-9]+ )* ) )?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+
+
+def canonical_name(name: str) -> str:
+    """PEP 503: `Foo.Bar_baz` is `foo-bar-baz`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def canonical_version(text: str) -> str:
+    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+    match = _VERSION.fullmatch(text.strip())
+    if match is None:
+        return text
+    epoch = int(match["epoch"] or 0)
+    version = f"{epoch}!" if epoch else ""
+    version += _counted(match["release"], ".")
+    if match["pre"]:
+        pre = match["pre"].lower()
+        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
+    if match["implied"] or match["post"]:
+        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
+    if match["dev"]:
+        version += f".dev{int(match['dev_number'] or 0)}"
+    if match["local"]:
+        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
+    return version
+
+
+def _counted(text: str, mark: str) -> str:
+    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
+
+
+# --- machine
+#
+# Processor, C library and Python.
+
+def check_machine(asked: Asked) -> Group:
+    """Whether the lock's compiled files can run here at all."""
+    system, _, machine = asked.lock.platform.partition("-")
+    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    findings: list[Finding] = []
+    if found["system"].lower() != system:
+        findings.append(Finding("system-differs", {"found": found["system"]}))
+    if found["machine"] != machine:
+        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
+    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
+    if found["glibc"] == "-":
+        findings.append(Finding("glibc-missing", glibc))
+    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
+        findings.append(Finding("glibc-old", glibc))
+    return Group("machine", tuple(findings), "machine", found)
+
+
+def check_python(asked: Asked) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is an environment of its own."""
+    line = asked.line
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "install": asked.install}
+    findings: list[Finding] = []
+    kind = platform.python_implementation()
+    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kind = "free-threaded CPython"
+    if kind != "CPython":
+        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
+    elif ".".join(map(str, sys.version_info[:2])) != line:
+        findings.append(Finding("python-differs", values))
+    if is_shared():
+        findings.append(Finding("python-shared", values))
+    return Group("python", tuple(findings), "python", values)
+
+
+def glibc_version() -> str:
+    """`2.36`, or nothing where the C library is another one."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (ValueError, OSError, AttributeError):
+        return ""
+    return version if name == "glibc" else ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+# --- cann
+#
+# CANN: which release is active, by its own files.
+#
+# `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the
+# release as `version_dir`; `version.cfg` has `[internal:release]`, and beside
+# what runs now a history of what was installed. So only ascend_toolkit_install.info,
+# `*_running_version` and `version_dir` are looked at.
+
+_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
+_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
+
+
+class _Part(NamedTuple):
+    """A part of CANN, its release as written, and the file that says so."""
+
+    name: str
+    text: str
+    path: str
+
+
+def check_cann(asked: Asked) -> Group:
+    """Whether the active CANN is the lock's, all of it of one release."""
+    wanted = asked.lock.system["cann"]
+    home = asked.environ.get("ASCEND_HOME_PATH") or asked.environ.get("ASCEND_TOOLKIT_HOME") or ""
+    values = {"wanted": wanted, "home": home, "found": ""}
+    if not home:
+        command = _activation(asked, "")
+        return Group("cann", (Finding("cann-inactive", values, command and f". {shlex.quote(command)}"),), "", values)
+    parts, findings = _parts(home)
+    if not parts:
+        path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+        told = findings[0].values if findings else {"path": path, "why": "no such file"}
+        return Group("cann", (Finding("cann-unreadable", {**values, **told}),), "", values)
+    first, release = parts[0]
+    values["found"] = first.text
+    if not release.same_release(SystemVersion.parse(wanted)):
+        command = _activation(asked, wanted)
+        findings.insert(0, Finding("cann-differs", values, command and f". {shlex.quote(command)}"))
+    others = [f"{part.name} {part.text} ({part.path})" for part, other in parts if not other.same_release(release)]
+    if others:
+        findings.append(Finding("cann-parts-differ", {**values, **some(others)}))
+    findings += _nnal(asked, release)
+    return Group("cann", tuple(findings), "cann", values)
+
+
+def _parts(home: str) -> tuple[list[tuple[_Part, SystemVersion]], list[Finding]]:
+    """The releases of the parts, that of the toolkit first, and what could not be read."""
+    found: list[tuple[_Part, SystemVersion]] = []
+    findings: list[Finding] = []
+    for read in (_install_record, _running, _version_dirs):
+        try:
+            for part in read(home):
+                try:
+                    found.append((part, SystemVersion.parse(part.text)))
+                except ValueError as error:
+                    findings.append(Finding("cann-file-unreadable", {"path": part.path, "why": str(error)}))
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    return found, findings
+
+
+def _install_record(home: str) -> Iterator[_Part]:
+    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    text = read_text(path)
+    if text is not None:
+        version = assignments(text).get("version", "")
+        if not version:
+            raise UnreadableError(path, "it has no line `version=`")
+        yield _Part("toolkit", version, path)
+
+
+def _running(home: str) -> Iterator[_Part]:
+    path = f"{home}/version.cfg"
+    rows = assignments(read_text(path) or "")
+    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
+        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
+        if pair is None:
+            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
+        yield _Part(name, pair[1], path)
+
+
+def _version_dirs(home: str) -> Iterator[_Part]:
+    for name in _PARTS:
+        path = f"{home}/{name}/version.info"
+        release = assignments(read_text(path) or "").get("version_dir")
+        if release is not None:
+            yield _Part(name, release, path)
+
+
+def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
+    """NNAL must be of the toolkit's release. Its file says `Version : 8.0.0.B100`."""
+    folder = asked.environ.get("ATB_HOME_PATH", "")
+    for _ in range(_NNAL_UP if folder else 0):
+        path = f"{folder}/version.info"
+        try:
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                if not SystemVersion.parse(found).same_release(release):
+                    yield Finding("nnal-differs", {"found": found, "wanted": str(release), "path": path})
+                return
+        except UnreadableError as error:
+            yield Finding("cann-file-unreadable", error.values)
+            return
+        except ValueError as error:
+            yield Finding("cann-file-unreadable", {"path": path, "why": str(error)})
+            return
+        folder = os.path.dirname(folder)
+
+
+def _activation(asked: Asked, release: str) -> str:
+    """The set_env.sh that activates this release, or any; nothing where there is none."""
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    wanted = release or asked.lock.system["cann"]
+    names = [f"cann-{wanted}/set_env.sh", f"ascend-toolkit/{wanted}/set_env.sh"]
+    if not release:
+        names += ["cann/set_env.sh", "ascend-toolkit/set_env.sh"]
+    found: str | None = next(
+        (f"{home}/{name}" for home in homes for name in names if os.path.isfile(f"{home}/{name}")), None
+    )
+    return found or ""
+
+
+# --- imports
+#
+# The imports that the lock names, in a Python that sees what a user's program would see.
+#
+# Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
+# needs on PYTHONPATH. So each module is also asked where it came from, as that
+# variable or the user's own site-packages can put another one before the lock's.
+
+_SECONDS_OF_IMPORTS = 1800
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+)
+
+# What a module prints goes to stderr: what is told must be all of stdout.
+_TELL = """
+import json, os, sys
+told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)
+sys.path[:] = [path for path in sys.path if path]
+def tell(row):
+    told.write(json.dumps(row) + "\\n")
+    told.flush()
+"""
+_IMPORT = """
+import importlib
+for name in json.loads(sys.argv[1]):
+    tell({"begin": name})
+    try:
+        module = importlib.import_module(name)
+        path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
+        tell({"name": name, "path": path})
+    except BaseException as error:
+        tell({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
+"""
+
+
+class ImportRun(NamedTuple):
+    """What a child process told, and how it ended where it did not end well."""
+
+    rows: list[dict[str, Any]]
+    error: str
+
+
+def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
+    """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
+    environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own Python
+            [sys.executable, "-c", _TELL + code, *arguments],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_IMPORTS,
+            check=False,
+        )
+        output, errors, status = done.stdout, done.stderr, done.returncode
+    except subprocess.TimeoutExpired as error:
+        output, errors, status = error.stdout or b"", b"", 0
+        ending = f"it took more than {_SECONDS_OF_IMPORTS // 60} minutes"
+    except (OSError, ValueError) as error:
+        return ImportRun([], str(error))
+    else:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        ending = _ending(status, lines[-1] if lines else "")
+    rows = []
+    for line in output.decode("utf-8", "replace").splitlines():
+        try:
+            rows.append(dict(json.loads(line)))
+        except (ValueError, TypeError):
+            continue  # the process died while it wrote
+    return ImportRun(rows, ending)
+
+
+def _ending(status: int, last: str) -> str:
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = str(-status)
+        return f"killed by {name}" + (f": {last}" if last else "")
+    return last or f"exit status {status}"
+
+
+def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str]) -> Group:
+    """Each module of the lock's list: whether it can be imported, and whether it is this environment's."""
+    homes = [os.path.realpath(path) for path in paths]
+    homes += [os.path.realpath(one.source) for one in found.values() if one.source]
+    left = list(asked.lock.imports)
+    findings: list[Finding] = []
+    while left:
+        run = run_python(asked, _IMPORT, json.dumps(left))
+        ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
+        for name in left:
+            values = {"name": name, "command": shown_command(asked, f"import {name}")}
+            row = ended.get(name)
+            if row is None:
+                findings.append(Finding("import-died", {**values, "error": run.error}))
+                break
+            if "error" in row:
+                findings.append(_import_failure(values, _first_line(str(row["error"]))))
+            elif row["path"] and not _within(str(row["path"]), homes):
+                findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
+        left = left[left.index(name) + 1 :]
+    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _import_failure(values: dict[str, str], error: str) -> Finding:
+    missing = _MISSING_LIBRARY.search(error)
+    if missing is None:
+        return Finding("import-failed", {**values, "error": error})
+    return Finding("import-without-cann", {**values, "library": missing[1]})
+
+
+def _within(path: str, homes: list[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real.startswith(home.rstrip("/") + "/") for home in homes)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def shown_command(asked: Asked, code: str) -> str:
+    """The command that runs code as `run_python` does, for a person to try."""
+    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
+    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
+
+
+# --- npu
+#
+# Driver (HDK), SoC, and a tensor on the NPU.
+#
+# npu-smi is asked for what it calls Software Version, and for the chip's names:
+# an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
+# an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+
+# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
+_FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
+
+_TENSOR = """
+import torch, torch_npu
+ones = torch.ones(2, 2).npu()
+tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count(), "name": torch.npu.get_device_name(0)})
+"""
+
+
+class NpuTool(NamedTuple):
+    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+
+    driver: str = ""
+    chip: str = ""
+    npus: int = 0
+
+
+def ask_npu_smi(asked: Asked) -> NpuTool | None:
+    """The answers of npu-smi; None where there is none that answers."""
+    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
+    chips = answer([tool, "info", "-m"], asked.environ) if tool else None
+    if tool is None or chips is None:
+        return None
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+    if not rows:
+        return NpuTool()
+    card, chip = rows[0][:2]
+    board = assignments(answer([tool, "info", "-t", "board", "-i", card], asked.environ) or "")
+    about = assignments(answer([tool, "info", "-t", "board", "-i", card, "-c", chip], asked.environ) or "")
+    name, npu = about.get("chip name", ""), about.get("npu name", "")
+    if npu and npu.upper() != "NA":
+        name = f"{name}_{npu}"
+    elif not name.lower().startswith("ascend"):
+        name = about.get("chip type", "") + name
+    return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the driver is the lock's: by its version.info, or where that is not to be seen, by npu-smi."""
+    wanted = asked.lock.system.get("hdk", "")
+    path = f"{asked.ascend}/driver/version.info"
+    running = tool.driver if tool else ""
+    values = {"wanted": wanted, "found": "", "path": path, "running": running}
+    findings: list[Finding] = []
+    version = None
+    try:
+        text = read_text(path)
+        if text is not None:
+            rows = assignments(text)
+            values["found"] = rows.get("version") or rows.get("package_version") or ""
+            version = _parsed(values["found"], path)
+    except UnreadableError as error:
+        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+        return Group("hdk", tuple(findings), "", values)
+    if version is None and running:
+        values["found"], values["path"] = running, "npu-smi"
+        try:
+            version = _parsed(running, "npu-smi")
+        except UnreadableError as error:
+            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+    elif running and version is not None:
+        try:
+            if not _parsed(running, "npu-smi").same_release(version):
+                findings.append(Finding("hdk-not-running", values))
+        except UnreadableError:
+            pass  # a form that only npu-smi uses; the file is what counts
+    if version is None:
+        if wanted and not findings:
+            findings.append(Finding("hdk-missing", values))
+        return Group("hdk", tuple(findings), "hdk-none", values)
+    if wanted:
+        target = SystemVersion.parse(wanted)
+        if not version.same_release(target):
+            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
+    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-any", values)
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
+
+
+def soc_family(name: str) -> str:
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+
+
+def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
+    wanted = asked.lock.system["soc"]
+    chip = tool.chip if tool else ""
+    family = soc_family(chip)
+    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
+    findings: tuple[Finding, ...] = ()
+    if not family:
+        findings = (Finding("soc-unnamed" if chip else "soc-unknown", values),)
+    elif family.upper() != wanted.upper():
+        findings = (Finding("soc-differs", values),)
+    return Group("soc", findings, "soc", values)
+
+
+def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether torch_npu computes two and two on the first NPU."""
+    values = {"count": "0", "name": "-"}
+    if not (tool and tool.npus) and not glob.glob("/dev/davinci[0-9]*"):
+        return Group("npu", (Finding("npu-absent", values),), "", values)
+    run = run_python(asked, _TENSOR)
+    found = _tensor(run)
+    if found is None:
+        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
+        told = {"error": run.error, "command": shown_command(asked, code)}
+        return Group("npu", (Finding("npu-failed", told),), "", values)
+    total, count, name = found
+    values = {"count": str(count), "name": name}
+    findings: list[Finding] = []
+    if total != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(total)}))
+    wanted, family = asked.lock.system.get("soc", ""), soc_family(name)
+    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": name}))
+    return Group("npu", tuple(findings), "npu", values)
+
+
+def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
+    for row in run.rows:
+        if "sum" in row:
+            return float(row["sum"]), int(row["count"]), str(row["name"])
+    return None
+
+
+# --- installed
+#
+# What is installed in this environment, from the folders that pip and conda leave beside the modules.
+
+_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+
+
+class Installed(NamedTuple):
+    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+
+    name: str
+    version: str
+    root: str
+    info: str
+    installer: str = ""
+    direct: dict[str, Any] | None = None
+
+    @property
+    def source(self) -> str:
+        """The folder that an editable installation points to; nothing for any other."""
+        about = self.direct or {}
+        folder = about.get("dir_info")
+        if isinstance(folder, dict) and folder.get("editable") is True:
+            return re.sub("^file://", "", str(about.get("url", "")))
+        if not self.info.endswith(".dist-info") and not read_names(self.info):
+            return self.root  # setup.py develop, without a list of what it installed
+        return ""
+
+
+def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name; of several in the search path the first, as Python takes it."""
+    found: dict[str, Installed] = {}
+    findings: list[Finding] = []
+    for root in dict.fromkeys(map(os.path.realpath, paths)):
+        here: dict[str, str] = {}
+        for entry in _entries(root):
+            path = os.path.join(root, entry)
+            if entry.startswith("~"):
+                findings.append(Finding("distribution-leftover", {"path": path}))
+                continue
+            one, trouble = _read(root, path)
+            if one.name in here:
+                values = {"name": one.name, "one": here[one.name], "other": entry}
+                findings.append(Finding("distribution-twice", values))
+                continue
+            here[one.name] = entry
+            if one.name not in found:
+                found[one.name] = one
+                findings += trouble
+    return found, findings
+
+
+def _entries(root: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
+    except OSError:  # a search path may name what is not there
+        return []
+
+
+def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
+    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+    findings: list[Finding] = []
+    metadata = path
+    if os.path.isdir(path):
+        metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
+    try:
+        with open(metadata, "rb") as handle:
+            head = re.split(rb"\r?\n\r?\n", handle.read())[0]
+        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
+        if not fields.get(b"Name") or not fields.get(b"Version"):
+            raise UnreadableError(metadata, "it has no Name or no Version")
+        name, version = fields[b"Name"], fields[b"Version"]
+    except (OSError, UnicodeDecodeError, UnreadableError) as error:
+        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
+        version = ""
+    installer, direct = "", None
+    try:
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
+        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
+        direct = json.loads(text) if text is not None else None
+        if direct is not None and not isinstance(direct, dict):
+            raise ValueError("it is not a JSON object")
+    except UnreadableError as error:
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+    except (ValueError, RecursionError) as error:
+        direct = None
+        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
+        findings.append(Finding("metadata-broken", values))
+    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
+
+
+def read_names(info: str) -> bool:
+    """Whether an .egg-info knows its files."""
+    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+
+
+# --- distributions
+#
+# What is installed against what is locked.
+
+_TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
+_NAMED = 8
+
+
+def check_distributions(
+    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+) -> Group:
+    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
+    locked = asked.lock.pins
+    findings: list[Finding] = []
+    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
+    if gone:
+        findings.append(Finding("distribution-missing", {**some(sorted(gone), _NAMED), "install": asked.install}))
+    for name, pin in sorted(locked.items()):
+        if name in found:
+            findings += _one(asked, pin, found[name])
+    for finding in trouble:
+        name = finding.values.get("name", "")
+        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
+        if finding.code == "metadata-broken":
+            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
+        if name in locked or finding.code == "distribution-leftover":
+            findings.append(Finding(finding.code, values))
+    for name, reason in sorted(asked.lock.absent.items()):
+        if name in found and name not in colliding:
+            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
+            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
+    extra = sorted(set(found) - set(locked) - set(_TOOLS) - set(asked.lock.absent))
+    if extra:
+        command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
+        findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
+    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+
+
+def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
+    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
+    if there.version and there.version != pin.version:
+        yield Finding("distribution-differs", {**values, "found": there.version})
+        return
+    code, where = _source(pin, there)
+    if code:
+        yield Finding(code, {**values, "found": where})
+
+
+def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
+    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
+    if there.installer == "conda":
+        return "distribution-conda", ""
+    if there.source:
+        return ("", "") if pin.editable else ("distribution-editable", there.source)
+    about = there.direct or {}
+    vcs, archive = about.get("vcs_info"), about.get("archive_info")
+    commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
+    if commit and commit != pin.commit:
+        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
+    if isinstance(archive, dict) and pin.sha256 and not pin.built:
+        hashes = archive.get("hashes")
+        told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
+        told = told or str(archive.get("hash", "")).partition("sha256=")[2]
+        if told and told not in pin.sha256:
+            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
+    return "", ""
+
+
+def _folder(finding: Finding) -> str:
+    """The .dist-info folder of a file in it."""
+    return finding.values["path"].rpartition("/")[0]
+
+
+# --- record
+#
+# RECORD: every file that an installer put there, with hash and size, against what is on disk now.
+#
+# Without `--full` every file must be there in its size, and the content is
+# compared of all files of small distributions and of some Python files of
+# others: the same ones on every run, by the hash of their paths.
+
+_SMALL_FILES = 40
+_SMALL_BYTES = 1 << 18
+_SAMPLE = 12
+_SAMPLE_BYTES = 1 << 18
+_CHUNK = 1 << 20
+
+
+class RecordRow(NamedTuple):
+    """A file of a distribution. `digest` is as in RECORD, `sha256=…`; a size of -1 is not told."""
+
+    path: str
+    digest: str
+    size: int
+
+
+def read_record(one: Installed) -> list[RecordRow] | None:
+    """The rows of RECORD with absolute paths, without compiled files; None where there is no RECORD."""
+    path = os.path.join(one.info, "RECORD")
+    try:
+        with open(path, encoding="utf-8", newline="") as handle:
+            rows = list(csv.reader(handle, strict=True))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or str(error)) from None
+    except (ValueError, csv.Error) as error:
+        raise UnreadableError(path, str(error)) from None
+    found = []
+    for number, row in enumerate(rows, 1):
+        if len(row) != 3 or not row[0] or not (row[2] == "" or row[2].isdigit()) or "\0" in row[0]:
+            raise UnreadableError(path, f"line {number} is not path, hash and size")
+        name, digest, size = row
+        if not name.endswith(".pyc"):  # Python writes these anew as it likes
+            found.append(RecordRow(_absolute(one.root, name), digest, int(size) if size else -1))
+    if not any(row.path == path for row in found):
+        raise UnreadableError(path, "it does not name itself, so its end is missing")
+    return found
+
+
+def _absolute(root: str, name: str) -> str:
+    # normpath costs more than all the rest, and few paths need it
+    path = f"{root}/{name}"
+    return os.path.normpath(path) if ".." in name or name.startswith("/") or "./" in name else path
+
+
+def file_digest(path: str, kind: str) -> str:
+    """The hash of a file as RECORD writes it, `sha256=…` without padding. OSError where it cannot be read."""
+    digest = hashlib.new(kind)
+    with open(path, "rb") as handle:
+        chunk = handle.read(_CHUNK)
+        while chunk:
+            digest.update(chunk)
+            chunk = handle.read(_CHUNK)
+    return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
+
+
+class _Files(NamedTuple):
+    """What became of a distribution's files; `compared` counts contents."""
+
+    compared: int
+    missing: list[str]
+    changed: list[str]
+    unreadable: list[str]
+
+
+def check_files(
+    asked: Asked,
+    found: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow] | None],
+    broken: Mapping[str, UnreadableError],
+    excused: Set[tuple[str, str]],
+) -> Group:
+    """Every locked distribution's files. `excused` are those that belong to another distribution now."""
+    findings: list[Finding] = []
+    compared = files = 0
+    # what a system's own packages left there is not to be taken away by hand
+    fresh = f"python{asked.line} -m venv env && . env/bin/activate && bash install.sh" if is_shared() else ""
+    kept = sorted(name for name in asked.lock.rewritten if name in found)
+    for name in sorted(asked.lock.pins):
+        one = found.get(name)
+        if one is None or name in asked.lock.rewritten or one.installer == "conda":
+            continue
+        if not one.version:  # its METADATA is broken: told already, with what mends all of it
+            continue
+        values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
+        values["folder"] = one.info
+        record = records.get(name)
+        if name in broken:
+            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        elif record is None:
+            if not one.source:
+                findings.append(Finding("record-missing", values, fresh))
+        else:
+            rows = [row for row in record if (name, row.path) not in excused]
+            done = _compare(rows, full=asked.full)
+            files += len(rows)
+            compared += done.compared
+            for code, paths in (
+                ("file-missing", done.missing),
+                ("file-changed", done.changed),
+                ("file-unreadable", done.unreadable),
+            ):
+                if paths:
+                    shown = [os.path.relpath(path, one.root) for path in paths]
+                    findings.append(Finding(code, {**values, **some(shown)}))
+    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+
+
+def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
+    done = _Files(0, [], [], [])
+    compared = 0
+    wanted = {row.path for row in (rows if full else _sample(rows))}
+    for row in rows:
+        try:
+            size = os.stat(row.path).st_size
+            if row.size not in (-1, size):
+                done.changed.append(row.path)
+            elif row.digest and row.path in wanted:
+                kind = row.digest.partition("=")[0]
+                compared += 1
+                if file_digest(row.path, kind) != row.digest.rstrip("="):
+                    done.changed.append(row.path)
+        except (FileNotFoundError, NotADirectoryError):
+            done.missing.append(row.path)
+        except (OSError, ValueError):  # ValueError: a hash that this Python does not know
+            done.unreadable.append(row.path)
+    return done._replace(compared=compared)
+
+
+def _sample(rows: list[RecordRow]) -> list[RecordRow]:
+    hashed = [row for row in rows if row.digest]
+    if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
+        return hashed
+    modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
+    return sorted(modules, key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())[
+        :_SAMPLE
+    ]
+
+
+def read_records(
+    found: Mapping[str, Installed],
+) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
+    """Every distribution's RECORD, and those that cannot be read."""
+    records: dict[str, list[RecordRow] | None] = {}
+    broken: dict[str, UnreadableError] = {}
+    for name, one in found.items():
+        try:
+            records[name] = read_record(one)
+        except UnreadableError as error:
+            broken[name] = error
+    return records, broken
+
+
+# --- collisions
+#
+# Two distributions that own the same file, with different contents: whose is on disk now.
+
+class _Pair(NamedTuple):
+    """`owner` must have the files, `other` also claims them. None of both must where the lock has no order."""
+
+    owner: str
+    other: str
+    ordered: bool
+
+
+def check_collisions(
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | None]
+) -> tuple[Group, set[tuple[str, str]]]:
+    """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
+    findings: list[Finding] = []
+    excused: set[tuple[str, str]] = set()
+    shared = _shared(asked, records)
+    for pair, rows in sorted(shared.items()):
+        ours = theirs = 0
+        for mine, other in rows:
+            now = _now(mine)
+            if now == mine.digest:
+                ours += 1
+                excused.add((pair.other, other.path))
+            elif now == other.digest:
+                theirs += 1
+                excused.add((pair.owner, mine.path))
+        strange = pair.other not in asked.lock.pins
+        if strange or (pair.ordered and theirs):
+            values = {
+                "owner": pair.owner,
+                "other": pair.other,
+                "module": _module(found[pair.owner], rows),
+                "count": str(len(rows)),
+                "ours": str(ours),
+                "theirs": str(theirs),
+            }
+            command = asked.again(pair.other, pair.owner)
+            findings.append(Finding("collision" if strange else "collision-order", values, command))
+    return Group("collisions", tuple(findings), "collisions", {}), excused
+
+
+def _shared(
+    asked: Asked, records: Mapping[str, list[RecordRow] | None]
+) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
+    owners: dict[str, list[tuple[str, RecordRow]]] = {}
+    for name in sorted(records):
+        for row in records[name] or ():
+            if row.digest:
+                owners.setdefault(row.path, []).append((name, row))
+    pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
+    for claims in owners.values():
+        for at, (one, row) in enumerate(claims):
+            for other, other_row in claims[at + 1 :]:
+                pair = _pair(asked, one, other)
+                if row.digest != other_row.digest and pair is not None:
+                    rows = (row, other_row) if pair.owner == one else (other_row, row)
+                    pairs.setdefault(pair, []).append(rows)
+    return pairs
+
+
+def _pair(asked: Asked, one: str, other: str) -> _Pair | None:
+    """Who must own what both have: what is locked, and of two such what is installed later."""
+    first, second = asked.lock.pins.get(one), asked.lock.pins.get(other)
+    if first is None and second is None:
+        return None
+    if first is None:
+        return _Pair(other, one, True)
+    if second is None:
+        return _Pair(one, other, True)
+    return _Pair(one, other, first.stage != second.stage) if first.stage >= second.stage else _Pair(other, one, True)
+
+
+def _now(row: RecordRow) -> str:
+    try:
+        return file_digest(row.path, row.digest.partition("=")[0])
+    except (OSError, ValueError):
+        return ""
+
+
+def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
+    """What both own, as it is imported where it is a package."""
+    path = os.path.relpath(rows[0][0].path, owner.root)
+    return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
+
+
+# --- requirements
+#
+# `pip check`, without the complaints that the lock's facts expect.
+
+_SECONDS_OF_PIP = 300
+_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
+
+
+def check_requirements(asked: Asked) -> Group:
+    """Whether every distribution has what it asks for.
+
+    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    """
+    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own pip
+            command,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_PIP,
+            check=False,
+        )
+        complaints = done.stdout.decode("utf-8", "replace").splitlines()
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    except (OSError, subprocess.SubprocessError) as error:
+        return _failed(asked, str(error))
+    if any(line.endswith("No module named pip") for line in errors):
+        return Group("requirements", (Finding("pip-missing", {"python": asked.python}),), "", {})
+    findings: list[Finding] = []
+    expected = 0
+    for line in complaints:
+        if _expected(asked, line):
+            expected += 1
+        elif line.strip() and not line.startswith("No broken requirements found"):
+            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+    if done.returncode not in (0, 1) or (done.returncode == 1 and not complaints):
+        return _failed(asked, errors[-1] if errors else f"exit status {done.returncode}")
+    note = "requirements-but" if expected else "requirements"
+    return Group("requirements", tuple(findings), note, {"count": str(expected)})
+
+
+def _failed(asked: Asked, error: str) -> Group:
+    return Group("requirements", (Finding("pip-failed", {"error": error, "python": asked.python}),), "", {})
+
+
+def _expected(asked: Asked, line: str) -> bool:
+    match = _COMPLAINT.match(line)
+    if match is None:
+        return False
+    package, version, name = canonical_name(match[1]), canonical_version(match[2]), match[3] or match[4]
+    return (package, version, canonical_name(name)) in asked.lock.overrides
+
+
+# --- report
+#
+# What is printed: a line for each group while the checks run, then what differs; or one JSON object.
+
+_SYSTEM = ("machine", "cann", "hdk", "soc")
+
+
+class Report:
+    """Collects groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+
+    def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
+        self._asked = asked
+        self._language = 1 if language == "zh" else 0
+        self._as_json = as_json
+        self._lenient = lenient
+        self._groups: list[Group] = []
+
+    def begin(self) -> None:
+        """The line above all."""
+        lock = self._asked.lock
+        self._say(self._fill(LABELS["head"], {"stack": lock.stack, "target": lock.target}))
+
+    def add(self, group: Group) -> None:
+        """A group that was checked."""
+        self._groups.append(group)
+        state = self._state(group)
+        note = self._fill(NOTES[group.note], group.values) if not group.findings else self._counted(group)
+        cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
+        self._say("  " + "  ".join(cells).rstrip())
+
+    def end(self) -> int:
+        """Everything that differs, and the exit status."""
+        found = [(group, finding) for group in self._groups for finding in group.findings]
+        wrong = [finding for group, finding in found if not self._is_warning(group, finding)]
+        counts = {"wrong": str(len(wrong)), "warnings": str(len(found) - len(wrong))}
+        if self._as_json:
+            self._write(_json(self._object(counts)))
+        for group, finding in sorted(found, key=lambda pair: self._is_warning(*pair)):
+            what, why, mend = self._sentences(finding)
+            label = "warning" if self._is_warning(group, finding) else "wrong"
+            self._say("")
+            self._say(self._fill(LABELS[label], {"what": what}) + f"  [{finding.code}]")
+            self._say(self._fill(LABELS["why"], {"why": why}))
+            self._say(self._fill(LABELS["mend"], {"mend": mend}))
+        self._say("")
+        self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
+        return 1 if wrong else 0
+
+    def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
+        lock = self._asked.lock
+        return {
+            "schema": 1,
+            "language": "zh" if self._language else "en",
+            "status": "differs" if int(counts["wrong"]) else "as-locked",
+            "stack": lock.stack,
+            "target": lock.target,
+            "python": sys.executable,
+            "wrong": int(counts["wrong"]),
+            "warnings": int(counts["warnings"]),
+            "groups": [
+                {
+                    "name": group.name,
+                    "state": self._state(group),
+                    "values": dict(group.values),
+                    "findings": [self._finding(group, finding) for finding in group.findings],
+                }
+                for group in self._groups
+            ],
+        }
+
+    def _finding(self, group: Group, finding: Finding) -> dict[str, Any]:
+        what, why, mend = self._sentences(finding)
+        state = "warning" if self._is_warning(group, finding) else "wrong"
+        values = dict(finding.values)
+        return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
+
+    def _sentences(self, finding: Finding) -> tuple[str, str, str]:
+        case = CASES[finding.code]
+        return (
+            self._fill(case.what, finding.values),
+            self._fill(case.why, finding.values),
+            finding.mend or self._fill(case.mend, finding.values),
+        )
+
+    def _is_warning(self, group: Group, finding: Finding) -> bool:
+        return CASES[finding.code].warning or (self._lenient and group.name in _SYSTEM)
+
+    def _state(self, group: Group) -> str:
+        warnings = [self._is_warning(group, finding) for finding in group.findings]
+        return "ok" if not warnings else "warning" if all(warnings) else "wrong"
+
+    def _counted(self, group: Group) -> str:
+        """The codes of a group's findings, each with how often."""
+        codes = [finding.code for finding in group.findings]
+        return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
+
+    def _fill(self, pair: tuple[str, str], values: Mapping[str, str]) -> str:
+        return pair[self._language].format(**values)
+
+    def _say(self, line: str) -> None:
+        if not self._as_json:
+            self._write(printable(line))
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """The text on one line, what a terminal would act on as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=True)
+
+
+def _once(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def _padded(text: str, width: int) -> str:
+    taken = sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
+    return text + " " * max(width - taken, 0)
+
+
+# --- main
+#
+# The command line of verify.py.
+
+_USAGE = 2
+_INTERRUPTED = 130
+
+
+def run(text: str, file: str, arguments: Sequence[str]) -> int:
+    """Check this machine and environment against the lock in `text`; the exit status.
+
+    0: as locked; 1: something differs; 2: the command is wrong.
+    """
+    given = _arguments(arguments)
+    if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
+        return _become(given.python, file, arguments)
+    if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
+        return _become(sys.executable, file, arguments)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    asked = Asked(
+        LockedStack.parse(text),
+        os.path.dirname(os.path.abspath(file)),
+        dict(os.environ),
+        ascend=given.ascend,
+        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else "",
+        full=given.full,
+    )
+    report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    try:
+        report.begin()
+        for group in checks(asked):
+            report.add(group)
+        return report.end()
+    except BrokenPipeError:  # `verify.py | head`: what is left to say has no reader
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was changed\n")
+        return _INTERRUPTED
+
+
+def checks(asked: Asked) -> Iterator[Group]:
+    """Every check that the lock gives a reason for, the cheap ones first."""
+    system = asked.lock.system
+    yield check_machine(asked)
+    yield check_python(asked)
+    if "cann" in system:
+        yield check_cann(asked)
+    on_npu = "torch-npu" in asked.lock.pins
+    tool = ask_npu_smi(asked) if on_npu or system else None
+    if on_npu or "hdk" in system:
+        yield check_hdk(asked, tool)
+    if "soc" in system:
+        yield check_soc(asked, tool)
+    paths = [path for path in sys.path if os.path.isdir(path)]
+    found, trouble = installed_distributions(paths)
+    records, broken = read_records(found)
+    collisions, excused = check_collisions(asked, found, records)
+    colliding = {finding.values["other"] for finding in collisions.findings}
+    yield check_distributions(asked, found, trouble, colliding)
+    yield check_files(asked, found, records, broken, excused)
+    yield collisions
+    yield check_requirements(asked)
+    if asked.lock.imports:
+        yield check_imports(asked, found, paths)
+    if on_npu:
+        yield check_npu(asked, tool)
+
+
+def _become(python: str, file: str, arguments: Sequence[str]) -> int:
+    """Go on as that Python, isolated; returns only where there is none that runs."""
+    path = os.path.abspath(python)
+    rest = [word for at, word in enumerate(arguments) if not _is_python(arguments, at)]
+    try:
+        sys.stdout.flush()
+        os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
+    except OSError as error:
+        sys.stderr.write(f"error: {path} cannot be run: {error.strerror}\nhint: pass --python PATH of an environment\n")
+    return _USAGE
+
+
+def _is_python(arguments: Sequence[str], at: int) -> bool:
+    return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
+
+
+def _language(wanted: str | None) -> str:
+    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="verify.py",
+        description="Is this machine and environment what the lock says? Changes nothing.",
+        epilog="Exit status: 0 as locked, 1 something differs, 2 the command is wrong.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
+    parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
+    parser.add_argument(
+        "--skip-system-checks", action="store_true", help="warn only, where the machine is not the lock's"
+    )
+    parser.add_argument("--wheelhouse", metavar="DIR", help="name this folder in the commands that mend")
+    parser.add_argument(
+        "--ascend",
+        metavar="DIR",
+        default="/usr/local/Ascend",
+        help="where driver and CANN are installed (default: /usr/local/Ascend)",
+    )
+    return parser.parse_args(arguments)
+
+
+# --- what the lock says
+
+LOCK = r"""
+{
+"stack": "verl-qwen3.5-source",
+"target": "linux-aarch64-py311-cann8.5.0-a2",
+"platform": "linux-aarch64",
+"python": "3.11",
+"glibc": "2.28",
+"system": {"cann": "8.5.0", "soc": "A2"},
+"overrides": [],
+"imports": ["torch", "vllm", "transformers", "ray", "tensordict"],
+"import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+"rewritten": [],
+"absent": {"triton": "Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand."},
+"pins": [
+{"name": "absl-py", "version": "2.5.1", "stage": 4, "sha256": ["721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8"]},
+{"name": "accelerate", "version": "1.2.0", "stage": 4, "sha256": ["815708367eb83cd682e120da634b2cf318729bff95f30e2f046c086aae20201e"]},
+{"name": "agent-detector", "version": "2.0.0", "stage": 4, "sha256": ["22c6a1c9c23894a12f55aea625f060b8d3330fba774de72d02d5442bb580417f"]},
+{"name": "aiofiles", "version": "25.1.0", "stage": 4, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},
+{"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 4, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
+{"name": "aiohttp", "version": "3.14.5", "stage": 4, "sha256": ["32e8fa6644e541fcd7e02430588c7fc93b602c1778ea0bc345505db76b61cfb4", "efc21a454892828368b11c2c780de0ff8bc991f73f6b99c6b66e56205470929b"]},
+{"name": "aiohttp-cors", "version": "0.8.1", "stage": 4, "sha256": ["3180cf304c5c712d626b9162b195b1db7ddf976a2a25172b35bb2448b890a80d"]},
+{"name": "aiosignal", "version": "1.4.0", "stage": 4, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
+{"name": "annotated-doc", "version": "0.0.7", "stage": 4, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
+{"name": "annotated-types", "version": "0.8.0", "stage": 4, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
+{"name": "anthropic", "version": "0.71.0", "stage": 4, "sha256": ["85c5015fcdbdc728390f11b17642a65a4365d03b12b799b18b6cc57e71fdb327"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 5, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "anyio", "version": "4.16.0", "stage": 4, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
+{"name": "arctic-inference", "version": "0.1.1", "stage": 5, "built": true, "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
+{"name": "astor", "version": "0.8.1", "stage": 4, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
+{"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
+{"name": "blake3", "version": "1.0.11", "stage": 4, "sha256": ["6f1d74149fadce093319f90147ef29aec29584f7f9c5451cba636ef358a520a8"]},
+{"name": "blinker", "version": "1.9.0", "stage": 4, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
+{"name": "cachetools", "version": "8.0.1", "stage": 4, "sha256": ["9e54fbdef4b24e8059e8a430893122febbaf9f5673f236fdb82256cdd090d506"]},
+{"name": "cbor2", "version": "6.2.1", "stage": 4, "sha256": ["c4dfb4cd553fd9f84559caacc84870e460341bcc12c05f9e637f4b8146a74e97"]},
+{"name": "certifi", "version": "2026.10.18", "stage": 4, "sha256": ["73191c47aaa79da394e8fee2dbc2ec827432cab56311122c9e47abf79e390f62"]},
+{"name": "cffi", "version": "2.1.1", "stage": 4, "sha256": ["3311ed60d36f83378794e1009ac6258bafbf81f7888b4caa7b35a521e3f95813"]},
+{"name": "charset-normalizer", "version": "3.5.2", "stage": 4, "sha256": ["d760fe2a4d7c3b226cb9026d6a842868d52a7901bd98420e1baf14e80da85cf5", "d19fbd981a488e22cd04883659ca6b08f50b5974f9fd7c95655ef6a043e5893f", "b6b751274acb69d77b3323d6b7dbaa3c7fdfc1eb829b7eb61d262f32e1af9685"]},
+{"name": "click", "version": "8.5.1", "stage": 4, "sha256": ["8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37"]},
+{"name": "cloudpickle", "version": "3.1.2", "stage": 4, "sha256": ["9acb47f6afd73f60dc1df93bb801b472f05ff42fa6c84167d25cb206be1fbf4a"]},
+{"name": "cmake", "version": "4.4.4", "stage": 4, "sha256": ["b3029f586853e01ddf2824c1ff124a1c5284f8ae897994758e9c4eeb45903b58"]},
+{"name": "codetiming", "version": "1.4.0", "stage": 4, "sha256": ["3b80f409bef00941a9755c5524071ce2f72eaa4520f4bc35b33869cde024ccbd"]},
+{"name": "colorful", "version": "0.5.8", "stage": 4, "sha256": ["a9381fdda3337fbaba5771991020abc69676afa102646650b759927892875992"]},
+{"name": "compressed-tensors", "version": "0.12.2", "stage": 4, "sha256": ["e554ea761710ca2b0c0ea49276a4ef8e08658624f1591e6a7368817106b48fbe"]},
+{"name": "cryptography", "version": "50.0.2", "stage": 4, "sha256": ["f9f6143a8c75945eb960d9eb98905a441394abfa24afaae239d514ffb2586480", "79def8d059362e7831389ed3be0ecdf58a89386e1271e35dd9f5af84e81bffd0", "dfe9763530994147d9af1def057a5b9658b00e8f8fe8743d144d1e0911c2e454", "c5e67125c7dca78d199ec4e116aa93dbb83494808ecbb8211a2cb09b1bf41dbd"]},
+{"name": "cwevals", "version": "0.0.1b1", "stage": 4, "sha256": ["6936baf0ccdc5d9092abd5c2ab628cedcdae9bb72edfdf730f7aaac19118855a"]},
+{"name": "datasets", "version": "5.0.1", "stage": 4, "sha256": ["9fbf73688f8c18f7529b4fe592abd04015f81d1e58001e4bac73ffb2b39d7cc4"]},
+{"name": "decorator", "version": "5.3.1", "stage": 4, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
+{"name": "depyf", "version": "0.20.0", "stage": 4, "sha256": ["d31effad4261cebecb58955d832e448ace88f432328f95f82fd99c30fd9308d4"]},
+{"name": "detect-installer", "version": "0.2.1", "stage": 4, "sha256": ["87e2ce7d05cb108b178f8e45bb80d3d88c0cb4b397983345c18ad6562e02e620"]},
+{"name": "dill", "version": "0.4.1", "stage": 4, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
+{"name": "diskcache", "version": "5.6.3", "stage": 4, "sha256": ["5e31b2d5fbad117cc363ebaf6b689474db18a1f6438bc82358b024abd4c2ca19"]},
+{"name": "distlib", "version": "0.4.4", "stage": 4, "sha256": ["cf09d55b1e85a89576b036aeb71550bfd68320f3f21761ca329eadadad918638"]},
+{"name": "distro", "version": "1.9.0", "stage": 4, "sha256": ["7bffd925d65168f85027d8da9af6bddab658135b840670a223589bc0c8ef02b2"]},
+{"name": "dnspython", "version": "2.9.2", "stage": 4, "sha256": ["af15f7d385a6ae2fb35a796fde2138004c8c42c7389090e2addc83e3b3340fd8"]},
+{"name": "docstring-parser", "version": "0.18.0", "stage": 4, "sha256": ["b3fcbed555c47d8479be0796ef7e19c2670d428d72e96da63f3a40122860374b"]},
+{"name": "einops", "version": "0.8.2", "stage": 4, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
+{"name": "email-validator", "version": "2.4.0", "stage": 4, "sha256": ["4454e41c4e1c6b6caee34a1dc71d5e736791562be8fd179b02e298f796522684"]},
+{"name": "fastapi", "version": "0.123.10", "stage": 4, "sha256": ["0503b7b7bc71bc98f7c90c9117d21fdf6147c0d74703011b87936becc86985c1"]},
+{"name": "fastapi-cli", "version": "0.0.34", "stage": 4, "sha256": ["4a1185b66308c7543e98957426a8ecd205d58853514cb9a68c78066f2e6e467b"]},
+{"name": "fastapi-cloud-cli", "version": "0.28.0", "stage": 4, "sha256": ["e1409bc42017a86f8092fdf1dd64ead129698936cfeb151a6c3e023f611fd620"]},
+{"name": "fastar", "version": "0.12.0", "stage": 4, "sha256": ["1f0432d1138e7f3b65a3afc324ac373706751d1b8554541fe33d5e62ab08ff11"]},
+{"name": "filelock", "version": "4.2.11", "stage": 4, "sha256": ["020e229e4bb9d410fc799c07ddf45fa217cba970278f40b30751d94f309b69e2"]},
+{"name": "flask", "version": "3.1.3", "stage": 4, "sha256": ["f4bcbefc124291925f1a26446da31a5178f9483862233b23c0c96a20701f670c"]},
+{"name": "frozenlist", "version": "1.8.0", "stage": 4, "sha256": ["957e7c38f250991e48a9a73e6423db1bb9dd14e722a10f6b8bb8e16a0f55f695", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
+{"name": "fsspec", "version": "2026.6.0", "stage": 4, "sha256": ["02e0b71817df9b2169dc30a16832045764def1191b43dcff5bb85bdee212d2a1"]},
+{"name": "gguf", "version": "0.19.0", "stage": 4, "sha256": ["70bcd10edfe697fb2dad6e40af2234b9d8ece9a41a99761405121ebda1c3c1cd"]},
+{"name": "google-api-core", "version": "2.44.0", "stage": 4, "sha256": ["8cb9ad8af28de9bc75121686d69b697ce0937e21fad2ad80c9a7e89f22b26e1f"]},
+{"name": "google-auth", "version": "2.62.2", "stage": 4, "sha256": ["e9bcdb0679b6a4369ac327c5c59f06d92f7b4cd2624e7100294c14632f55a36b"]},
+{"name": "googleapis-common-protos", "version": "1.76.0", "stage": 4, "sha256": ["59e13344a9f3651aa201a03e2bee815a3bf43a4baf1f9ff8a9b62a840ce25fac"]},
+{"name": "grpcio", "version": "1.76.0", "stage": 4, "sha256": ["08caea849a9d3c71a542827d6df9d5a69067b0a1efbea8a855633ff5d9571465"]},
+{"name": "h11", "version": "0.16.0", "stage": 4, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
+{"name": "h2", "version": "4.4.1", "stage": 4, "sha256": ["0e25f1462b23c9cb82d9eb02e28bc706dac2a68cb457c6a0d74d63c8a2a5d0e6"]},
+{"name": "hf-xet", "version": "1.8.0", "stage": 4, "sha256": ["8800e3444770f2c630b361bc6d5c6ebb770b7830646cf632fbb79d0e5bbc9e7f"]},
+{"name": "hpack", "version": "4.2.0", "stage": 4, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
+{"name": "httpcore", "version": "1.0.9", "stage": 4, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
+{"name": "httpcore2", "version": "2.16.2", "stage": 4, "sha256": ["16051ae2a42f776007543f32de9349a317b23d2cbb4e1456b4bac0e88b87419a"]},
+{"name": "httptools", "version": "0.9.0", "stage": 4, "sha256": ["6e2780e33a58a93f27cc3bb74a55bae6f9a8278a1dbabdff392940d30d381671"]},
+{"name": "httpx", "version": "0.28.1", "stage": 4, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
+{"name": "httpx2", "version": "2.16.2", "stage": 4, "sha256": ["f05c13aade4c45dbf1c9060647a1058f0acad62398fad96e741269edb33d46f5"]},
+{"name": "huggingface-hub", "version": "0.36.2", "stage": 4, "sha256": ["48f0c8eac16145dfce371e9d2d7772854a4f591bcb56c9cf548accf531d54270"]},
+{"name": "hydra-core", "version": "1.3.8", "stage": 4, "sha256": ["d5f184c291691cba835c7f04bc4e36270ad88b1d7e394a3712f5af084c30b394"]},
+{"name": "hypercorn", "version": "0.18.0", "stage": 4, "sha256": ["225e268f2c1c2f28f6d8f6db8f40cb8c992963610c5725e13ccfcddccb24b1cd"]},
+{"name": "hyperframe", "version": "6.1.0", "stage": 4, "sha256": ["b03380493a519fce58ea5af42e4a42317bf9bd425596f7a0835ffce80f1a42e5"]},
+{"name": "idna", "version": "3.20", "stage": 4, "sha256": ["ab7ae7122974553370f0bdb919e1a960b2cd1bc1ef0276416d896db81c14582c"]},
+{"name": "ijson", "version": "3.6.0", "stage": 4, "sha256": ["a50ba1d5f8af50854243cbf523eff22a26f45f2b51a6c85177bbff48c99dfa2e"]},
+{"name": "importlib-metadata", "version": "10.2.0", "stage": 4, "sha256": ["c7a4bf1c7479601f6b8e437cfc14f4f77028ba62a8f34ae95cd93d9774dfba51"]},
+{"name": "interegular", "version": "0.3.3", "stage": 4, "sha256": ["b0c07007d48c89d6d19f7204972d369b2a77222722e126b6aa63aa721dc3b19c"]},
+{"name": "itsdangerous", "version": "2.2.0", "stage": 4, "sha256": ["c6242fc49e35958c8b15141343aa660db5fc54d4f13a1db01a3f5891b98700ef"]},
+{"name": "jinja2", "version": "3.1.6", "stage": 4, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
+{"name": "jiter", "version": "0.19.0", "stage": 4, "sha256": ["da606acf39d7d2f2a56bfbb48a0b36f25da1d22d801cd0c9aecfce2f791e3239"]},
+{"name": "jmespath", "version": "1.1.0", "stage": 4, "sha256": ["a5663118de4908c91729bea0acadca56526eb2698e83de10cd116ae0f4e97c64"]},
+{"name": "jsonschema", "version": "4.26.0", "stage": 4, "sha256": ["d489f15263b8d200f8387e64b4c3a75f06629559fb73deb8fdfb525f2dab50ce"]},
+{"name": "jsonschema-specifications", "version": "2025.9.1", "stage": 4, "sha256": ["98802fee3a11ee76ecaca44429fda8a41bff98b00a0f2838151b113f210cc6fe"]},
+{"name": "lark", "version": "1.2.2", "stage": 4, "sha256": ["c2276486b02f0f1b90be155f2c8ba4a8e194d42775786db622faccd652d8e80c"]},
+{"name": "lazy-importer", "version": "0.1.0", "stage": 4, "sha256": ["bd93fab7bef18e842eea02b839410954d37889140dc64ca4d9680aec6880c739"]},
+{"name": "llguidance", "version": "1.3.0", "stage": 4, "sha256": ["6f6caca5d78db7f76e1fbb0fff8607b861c32d47fa3d5dee2fc49de27ee269df"]},
+{"name": "llvmlite", "version": "0.50.0", "stage": 4, "sha256": ["0225351ad77ea30501fc5b4c09ff6868169fde50c5a576cdfda1645091157616"]},
+{"name": "lm-format-enforcer", "version": "0.11.3", "stage": 4, "sha256": ["cf586350875def1ae7a8fba84fcbbfc8371424b6c9d05c1fcba70aa233fbf06f"]},
+{"name": "loguru", "version": "0.7.3", "stage": 4, "sha256": ["31a33c10c8e1e10422bfd431aeb5d351c7cf7fa671e3c4df004162264b28220c"]},
+{"name": "markdown", "version": "3.11.3", "stage": 4, "sha256": ["e1a31a112232504d753e5c01bb8c2de90d3f0ba986b063e10770cf7695b09e73"]},
+{"name": "markdown-it-py", "version": "4.3.0", "stage": 4, "sha256": ["7aa1511a46c39138de78d9eba92ce47e63124d8003fc98b3a351909e04239efa"]},
+{"name": "markupsafe", "version": "3.0.4", "stage": 4, "sha256": ["849dd2bb0e5e4ab2b71c7191726a4a8d5aa8a610daa584728cbee0b710ddc4ef"]},
+{"name": "mcp", "version": "2.3.0", "stage": 4, "sha256": ["dd0c44c089d16453e8ae31a3877a0054d7a2314caaa81f5e0541b9b1734b2377"]},
+{"name": "mcp-types", "version": "2.3.0", "stage": 4, "sha256": ["968efdbdaedfab06adae40d378a34395f1090c5921d4be3c9cde283aaf76d91d"]},
+{"name": "mdurl", "version": "0.1.2", "stage": 4, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
+{"name": "mistral-common", "version": "1.13.1", "stage": 4, "sha256": ["98b4d0755b8d90bf4691fa8f1b70cb3b4a8cd4dc1653c4ed08ef3d1c7d2c29af"]},
+{"name": "model-hosting-container-standards", "version": "0.1.16", "stage": 4, "sha256": ["47f4f65713120bc3a69feb022981a38db9e557aedf88dbd72077f20588caa12b"]},
+{"name": "mpmath", "version": "1.3.0", "stage": 4, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
+{"name": "msgpack", "version": "1.2.4", "stage": 4, "sha256": ["0c75cfda0d3ccb1f6abc20e0608ad6b226e11f317b5ac297721504d2509e2bd9"]},
+{"name": "msgspec", "version": "0.22.0", "stage": 4, "sha256": ["b962000e11dd34fb210a5a2c57a8a62b2d92b381c8cb3b05c075a83e38f8d645"]},
+{"name": "multidict", "version": "7.2.1", "stage": 4, "sha256": ["295a15ccb8cfde9351dd6062b80af4e839460636b3c46813b4aa443905ded86a", "08ea94663d9e7c25d14d78222f7aee906c472d4837766bec62477c38f6e419dc"]},
+{"name": "multiprocess", "version": "0.70.19", "stage": 4, "sha256": ["928851ae7973aea4ce0eaf330bbdafb2e01398a91518d5c8818802845564f45c", "97404393419dcb2a8385910864eedf47a3cadf82c66345b44f036420eb0b5d87", "0d4b4397ed669d371c81dcd1ef33fd384a44d6c3de1bd0ca7ac06d837720d3c5"]},
+{"name": "networkx", "version": "3.6.1", "stage": 4, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
+{"name": "ninja", "version": "1.13.2", "stage": 4, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
+{"name": "numba", "version": "0.68.1", "stage": 4, "sha256": ["b206741270692578112600767ef5e4935b38484a9edbc8dd925389ac67d0e828"]},
+{"name": "numpy", "version": "1.26.4", "stage": 4, "sha256": ["7ab55401287bfec946ced39700c053796e7cc0e3acbef09993a9ad2adba6ca6e"]},
+{"name": "omegaconf", "version": "2.3.1", "stage": 4, "sha256": ["3d701d14e9a8828f1edd28bb70b725908b34277cdd72cf7d6a83f94dadc6b6a0"]},
+{"name": "openai", "version": "3.54.0", "stage": 4, "sha256": ["3cdb7d0d85bb765c7c92e7e2922c4a6cb9beb085b161b03da07f4dff61805916"]},
+{"name": "openai-harmony", "version": "0.0.8", "stage": 4, "sha256": ["e4f709815924ec325b9a890e6ab2bbb0ceec8e319a4e257328eb752cf36b2efc"]},
+{"name": "opencensus", "version": "0.11.4", "stage": 4, "sha256": ["a18487ce68bc19900336e0ff4655c5a116daf10c1b3685ece8d971bddad6a864"]},
+{"name": "opencensus-context", "version": "0.1.3", "stage": 4, "sha256": ["073bb0590007af276853009fac7e4bab1d523c3f03baf4cb4511ca38967c6039"]},
+{"name": "opencv-python-headless", "version": "4.11.0.86", "stage": 4, "sha256": ["6efabcaa9df731f29e5ea9051776715b1bdd1845d7c9530065c7951d2a2899eb"]},
+{"name": "opentelemetry-api", "version": "1.45.2", "stage": 4, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},
+{"name": "opentelemetry-exporter-http-transport", "version": "0.66b2", "stage": 4, "sha256": ["fd5f5b490c099acda1cd7b909d5e8981436bf18cc8c6098d302d114c271720e9"]},
+{"name": "opentelemetry-exporter-otlp-common", "version": "0.66b2", "stage": 4, "sha256": ["ace86efb75489f925f1ef809856ae5f0c7db534e4afdc624530222228b1236a5"]},
+{"name": "opentelemetry-exporter-otlp-proto-common", "version": "1.45.2", "stage": 4, "sha256": ["af483b24217028892f017096731b794b196b785025d2e6808874720fd0b05a80"]},
+{"name": "opentelemetry-exporter-otlp-proto-http", "version": "1.45.2", "stage": 4, "sha256": ["6e4d025138829d0ee57946930c2ccad6491ad4d92a958e9c7eea69278fe60cfc"]},
+{"name": "opentelemetry-proto", "version": "1.45.2", "stage": 4, "sha256": ["03a7ca1b43f89fd5b965d5975902bb2515c0c86e2428b456836e9a6149c6235a"]},
+{"name": "opentelemetry-sdk", "version": "1.45.2", "stage": 4, "sha256": ["ff974ea70ee4f1d51e2ec152db37c2b626c7bf82bb3f7d86114fd8704e7199c6"]},
+{"name": "opentelemetry-semantic-conventions", "version": "0.66b2", "stage": 4, "sha256": ["4cbe61e5f9275d57ab31708446e7938ef4291ebbe6a7fca6f7a629c5acae87d8"]},
+{"name": "orjson", "version": "3.13.0", "stage": 4, "sha256": ["dd9d9a101bd8dbfad112170f009cd155e52bb8c936468821a0d03cbb96c0e426"]},
+{"name": "outlines-core", "version": "0.2.11", "stage": 4, "sha256": ["b31d5fc83b78aad282dd667b8d6e684614481fe08a7609ce0ce45dee64cd2991"]},
+{"name": "packaging", "version": "25.0", "stage": 4, "sha256": ["29572ef2b1f17581046b3a2227d5c611fb25ec70ca1ba8554b24b0e69331a484"]},
+{"name": "pandas", "version": "3.0.6", "stage": 4, "sha256": ["1e7c0afdcaf6661d795fcefc2f647ddd1136f62cdc153fba177c685d97a87808"]},
+{"name": "pandas-stubs", "version": "3.1.0.261029", "stage": 4, "sha256": ["70f631f2d0781c4500b1cd5f84cab7d7279a3d114674d69655536a4a99a3a67f"]},
+{"name": "partial-json-parser", "version": "0.2.1.1.post7", "stage": 4, "sha256": ["145119e5eabcf80cbb13844a6b50a85c68bf99d376f8ed771e2a3c3b03e653ae"]},
+{"name": "peft", "version": "0.21.2", "stage": 4, "sha256": ["106ab6077ff72c54d21577f9af5970e34bac7582cb14209f7b2b511e322a4eae"]},
+{"name": "pillow", "version": "13.0.0", "stage": 4, "sha256": ["7c88c10dd432f3b39ccdafc9ed81d0c21b8fd634502574da76d1bfa4fe2c76d0"]},
+{"name": "pip", "version": "26.3", "stage": 4, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},
+{"name": "platformdirs", "version": "4.14.7", "stage": 4, "sha256": ["391513b74707c42335fff3ea17eaac657a7ee9ffcadd809634d34ea594d0122c"]},
+{"name": "priority", "version": "2.0.0", "stage": 4, "sha256": ["6f8eefce5f3ad59baf2c080a664037bb4725cd0a790d53d59ab4059288faf6aa"]},
+{"name": "prometheus-client", "version": "0.26.0", "stage": 4, "sha256": ["fa93d06737aa02bacd05794768508bb97d2fbee28cb3bca04eaae92f0ca953d6"]},
+{"name": "prometheus-fastapi-instrumentator", "version": "7.1.0", "stage": 4, "sha256": ["978130f3c0bb7b8ebcc90d35516a6fe13e02d2eb358c8f83887cdef7020c31e9"]},
+{"name": "propcache", "version": "0.5.4", "stage": 4, "sha256": ["62530ca89187827e4a4fe733f971abe81a7542eeea48ff61995f19b64d7199c8", "62c60aec739ed00124573cce1178138fd690c7676352d67a37328c1cf51d7468"]},
+{"name": "proto-plus", "version": "1.29.0", "stage": 4, "sha256": ["8acd070469a7aaf43f440b022ef9757c8cac1a9f866e933f59ae98669ddc6c8b"]},
+{"name": "protobuf", "version": "7.36.2", "stage": 4, "sha256": ["e11e1f0180583a2af89db6a2ecd9e8dc40aa6d2988ca175bfd0e6d12ea72d74e", "bdb3a345d48db958e6ce1f18e508beb0cc981d64f24088427549c866cd039f1e"]},
+{"name": "psutil", "version": "7.2.2", "stage": 4, "sha256": ["b0726cecd84f9474419d67252add4ac0cd9811b04d61123054b9fb6f57df6e9e"]},
+{"name": "py-cpuinfo", "version": "9.0.0", "stage": 4, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
+{"name": "py-spy", "version": "0.4.3", "stage": 4, "sha256": ["bbcec46930d464b3bfc142d6d02ade4dd8ad5627823263b3eff0280e80c7c132"]},
+{"name": "pyarrow", "version": "26.0.1", "stage": 4, "sha256": ["22a96a225de107eb9acd1ad9a818198ca832df2a4c0952412f754a7ed2105a98"]},
+{"name": "pyasn1", "version": "0.6.5", "stage": 4, "sha256": ["4017b0fce125096b8573b39c989fdb1a4b19cf761e683398184550fea0e66587"]},
+{"name": "pyasn1-modules", "version": "0.4.2", "stage": 4, "sha256": ["29253a9207ce32b64c3ac6600edc75368f98473906e8fd1043bd6b5b1de2c14a"]},
+{"name": "pybase64", "version": "1.5.1", "stage": 4, "sha256": ["c8dd47a222cc4b5fa504930265d9624fa0b00a80801a3f150a8d0b21bec7429c"]},
+{"name": "pybind11", "version": "3.1.0", "stage": 4, "sha256": ["b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0"]},
+{"name": "pycountry", "version": "26.2.16", "stage": 4, "sha256": ["115c4baf7cceaa30f59a4694d79483c9167dbce7a9de4d3d571c5f3ea77c305a"]},
+{"name": "pycparser", "version": "3.12", "stage": 4, "sha256": ["a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e"]},
+{"name": "pydantic", "version": "2.14.3", "stage": 4, "sha256": ["3f7b347782ab7e4cf4c798496ae3a82787d9f21ec12676a9c564355eeef8daa8"]},
+{"name": "pydantic-core", "version": "2.50.4", "stage": 4, "sha256": ["30d4dc35bc0eea52202a90b3820445ee0072c820241bfa710a623a078c9b267b"]},
+{"name": "pydantic-extra-types", "version": "2.11.1", "stage": 4, "sha256": ["1722ea2bddae5628ace25f2aa685b69978ef533123e5638cfbddb999e0100ec1"]},
+{"name": "pygments", "version": "2.21.0", "stage": 4, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
+{"name": "pyjwt", "version": "2.15.1", "stage": 4, "sha256": ["42d59d631f7768a1028a64c7ff581a9bf7519804daf91fc5b6c56e30eec5e193"]},
+{"name": "pylatexenc", "version": "2.11", "stage": 4, "sha256": ["e78e7391d6c104f1ed150e21cfaa58016cdb50aa54406a2eecb793649ffdfdd0"]},
+{"name": "python-dateutil", "version": "4.0.0", "stage": 4, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
+{"name": "python-discovery", "version": "1.9.5", "stage": 4, "sha256": ["a1fae8fca11e4bc61e38491c2aafff29e430b3c5e272d51ae52fb895bc4c0fac"]},
+{"name": "python-dotenv", "version": "1.2.4", "stage": 4, "sha256": ["42269a8a5b3fd54ffa6f3d84b18abed50064717576b4ecf03dc4a55d8aa04fdc"]},
+{"name": "python-json-logger", "version": "4.2.0", "stage": 4, "sha256": ["158a52126fcd6869e09574d2b66272666f3dc8f468c62637ef9a1fa883719cb9"]},
+{"name": "python-multipart", "version": "0.0.34", "stage": 4, "sha256": ["ebacd224bd686eee2f9aa1066a657affe07435a185834e05e5235e2e59173e91"]},
+{"name": "pyvers", "version": "0.1.0", "stage": 4, "sha256": ["065249805ae537ddf9a2d1a8dffc6d0a12474a347d2eaa2f35ebdae92c0c8199"]},
+{"name": "pyyaml", "version": "6.0.3", "stage": 4, "sha256": ["10892704fc220243f5305762e276552a0395f7beb4dbf9b14ec8fd43b57f126c"]},
+{"name": "pyzmq", "version": "27.3.0", "stage": 4, "sha256": ["f3d14fc8a7b85156c67e3f6ebbe8f2af2f89da2a407997a66e2a578e1bdabf6a"]},
+{"name": "quart", "version": "0.22.0", "stage": 4, "sha256": ["bb659545f1a8a287a14df9434b9225a3d4738362a3ed170744d0e03bb9447b50"]},
+{"name": "ray", "version": "2.41.0", "stage": 4, "sha256": ["68c9cc50af0dfafa78e5047890018cf3115fae8702ab083ac78b59b349989d45"]},
+{"name": "referencing", "version": "0.37.0", "stage": 4, "sha256": ["381329a9f99628c9069361716891d34ad94af76e461dcb0335825aecc7692231"]},
+{"name": "regex", "version": "2026.11.15", "stage": 4, "sha256": ["caeba590c348e1960ef9ce99589af4ab53b481f68b35ebd7f536abec2b072d54"]},
+{"name": "requests", "version": "2.34.2", "stage": 4, "sha256": ["2a0d60c172f83ac6ab31e4554906c0f3b3588d37b5cb939b1c061f4907e278e0"]},
+{"name": "rich", "version": "15.0.0", "stage": 4, "sha256": ["33bd4ef74232fb73fe9279a257718407f169c09b78a87ad3d296f548e27de0bb"]},
+{"name": "rich-toolkit", "version": "0.20.6", "stage": 4, "sha256": ["465453ba6f94f99401f59f79fb562827ba5f6b4d4759015d40019f5c67750262"]},
+{"name": "rignore", "version": "0.8.1", "stage": 4, "sha256": ["2aa76742832db1fdac070fa8e694dda0daf6f2f7191832bd555d1e80f8c9c42b"]},
+{"name": "rpds-py", "version": "2026.9.1", "stage": 4, "sha256": ["e01b3c878c8641913e688edd1b3f08658c6783d29cf6b826bd3c0d1ae7a1ffaa"]},
+{"name": "safetensors", "version": "0.8.0", "stage": 4, "sha256": ["7a46e5ff292c356d6991e60942ba7f79817682d3a2cef0702136448cb9c4d235"]},
+{"name": "scipy", "version": "1.17.1", "stage": 4, "sha256": ["744b2bf3640d907b79f3fd7874efe432d1cf171ee721243e350f55234b4cec4c"]},
+{"name": "sentencepiece", "version": "0.2.3", "stage": 4, "sha256": ["855b047e02fb9c7aae2f673f5c1adbd42a4a0e8ce77e5090d14ff26f9282749d"]},
+{"name": "sentry-sdk", "version": "2.75.0", "stage": 4, "sha256": ["9a10e97de2cbd42ad7e4a6e02a0d5af19de9811eb02445077d41ba14c08e170c"]},
+{"name": "setproctitle", "version": "1.3.8", "stage": 4, "sha256": ["861380b2244983d12b6fe00e4a49f16f9946932245a252dd16c1f5ef7d1be632"]},
+{"name": "setuptools", "version": "80.10.2", "stage": 4, "sha256": ["95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173"]},
+{"name": "setuptools-scm", "version": "10.2.1", "stage": 4, "sha256": ["b7c82f4102d389ee57dc66ccdb4f9b4bca3c40ba83b43f1f63d68ccd72db2580"]},
+{"name": "shellingham", "version": "1.5.4", "stage": 4, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
+{"name": "six", "version": "1.17.0", "stage": 4, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},
+{"name": "smart-open", "version": "9.0.2", "stage": 4, "sha256": ["945216f3360166fdb42fdee0e19b37f032caaf9429d5797bc06b01d2c75a71a4"]},
+{"name": "sniffio", "version": "1.3.1", "stage": 4, "sha256": ["2f6da418d1f1e0fddd844478f41680e794e6051915791a034ff65e5f100525a2"]},
+{"name": "sse-starlette", "version": "3.7.0", "stage": 4, "sha256": ["f1d3136caa12d129284fca3d2ded79bc9af943320b6472712955fea52a6d3eea"]},
+{"name": "starlette", "version": "0.50.0", "stage": 4, "sha256": ["9e5391843ec9b6e472eed1365a78c8098cfceb7a74bfd4d6b1c0c0095efb3bca"]},
+{"name": "supervisor", "version": "4.3.0", "stage": 4, "sha256": ["0bcb763fddafba410f35cbde226aa7f8514b9fb82eb05a0c85f6588d1c13f8db"]},
+{"name": "sympy", "version": "1.14.0", "stage": 4, "sha256": ["e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"]},
+{"name": "tensorboard", "version": "2.21.0", "stage": 4, "sha256": ["7279316dcb6bd5bc391d623dea841531299cde1887310e8133bc34a996d32255"]},
+{"name": "tensorboard-data-server", "version": "0.7.2", "stage": 4, "sha256": ["7e0610d205889588983836ec05dc098e80f97b7e7bbff7e994ebb78f578d0ddb"]},
+{"name": "tensordict", "version": "0.10.0", "stage": 4, "sha256": ["369c0a2dd3cbd9d0bcf98cc389486295e683d262bb57d4a07733cd56d936f4b2"]},
+{"name": "tiktoken", "version": "0.14.0", "stage": 4, "sha256": ["1f83081065ee5833d35b49e9180f3d8d15622a603dd1c435da0da6cc12b3662f"]},
+{"name": "tokenizers", "version": "0.22.2", "stage": 4, "sha256": ["2249487018adec45d6e3554c71d46eb39fa8ea67156c640f7513eb26f318cec7"]},
+{"name": "torch", "version": "2.8.0", "stage": 1, "sha256": ["220a06fd7af8b653c35d359dfe1aaf32f65aa85befa342629f716acb134b9710"]},
+{"name": "torch-npu", "version": "2.8.0.post2", "stage": 2, "sha256": ["dc1f9526f0704bdb4f2b76d1706b14dcd35f8721f4fa08ef8cdf13af7c9051f9"]},
+{"name": "torchdata", "version": "0.11.0", "stage": 4, "sha256": ["52b940fbbe0e00fb21cabddf528449d1bec5bfb0d0823b7487b15f951658ee33"]},
+{"name": "torchvision", "version": "0.23.0", "stage": 4, "sha256": ["01dc33ee24c79148aee7cdbcf34ae8a3c9da1674a591e781577b716d233b1fa6"]},
+{"name": "tqdm", "version": "4.70.1", "stage": 4, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},
+{"name": "transformers", "version": "4.57.6", "stage": 4, "sha256": ["4c9e9de11333ddfe5114bc872c9f370509198acf0b87a832a0ab9458e2bd0550"]},
+{"name": "triton-ascend", "version": "3.2.0", "stage": 3, "sha256": ["69a9aecd6fa8b0beb798d16989bb24bc8a1ad61ded71526d6099d4179c428043"]},
+{"name": "truststore", "version": "0.10.5", "stage": 4, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
+{"name": "typer", "version": "0.29.2", "stage": 4, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
+{"name": "typing-extensions", "version": "4.16.0", "stage": 4, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
+{"name": "typing-inspection", "version": "0.4.5", "stage": 4, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
+{"name": "tzdata", "version": "2026.6", "stage": 4, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
+{"name": "urllib3", "version": "2.8.0", "stage": 4, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]},
+{"name": "uvicorn", "version": "0.54.0", "stage": 4, "sha256": ["505bdb0f318731d45f1f712071fc781a8981f6847a31c902c9f5e652d4f67faf"]},
+{"name": "uvloop", "version": "0.23.0", "stage": 4, "sha256": ["8fcd721113260ffb5e38bf14a8725b17d431f34209f7d1c7005b667946e630b3"]},
+{"name": "vcs-versioning", "version": "2.2.2", "stage": 4, "sha256": ["fe7fb216f8780a5516e7864a9333aacb1b70015b087a9be3918da76ef2760808"]},
+{"name": "verl", "version": "0.7.1", "stage": 4, "sha256": ["0f7fb1dd6a37d20f7d8795c65ed0d1b9797ffb9947f283bbefd758dced08e216"]},
+{"name": "virtualenv", "version": "21.14.5", "stage": 4, "sha256": ["b0651e0174982bba17cc6f0aaa2ef496730cb85a3f35eb5d1119d1c904f7d1da"]},
+{"name": "vllm", "version": "0.13.0", "stage": 6, "built": true, "sha256": ["4ad43db45fef37114b550d03a4f423fb3fa3a31d8bc09ee810ef8b9cdcd4b5fe"]},
+{"name": "vllm-ascend", "version": "0.13.0", "stage": 7, "built": true, "sha256": ["ab0e9bc12b9a4042c261901ccad96f4faab6e6d04cf5131f7cc2358aafda3a36"]},
+{"name": "wandb", "version": "0.31.0", "stage": 4, "sha256": ["0cbd8986ca56115897defcfd8ad8def1a871b99d1e8bde4f106633dc9969b7a3"]},
+{"name": "watchfiles", "version": "1.3.0", "stage": 4, "sha256": ["4af9c464d410e8c44b58ddf1cbec7c3a02c1cb2c6c80df9c74659ba2fbda0ab5"]},
+{"name": "websockets", "version": "17.4", "stage": 4, "sha256": ["954d43574f72be244b65f0fa61e2f814214b024f2ec849f487aa2f553f7c6e71", "c6bd2c9781915592b209160d0f017d4c7c82ad53075e6b0c24d2a89299e7f9e9"]},
+{"name": "werkzeug", "version": "3.1.9", "stage": 4, "sha256": ["6392e50c78460ba618e5b21f08a71f59c99ce99cdc6cf6e3dd7e6ccca8754fab"]},
+{"name": "wheel", "version": "0.48.0", "stage": 4, "sha256": ["3217dcc807155e45db462d7ef2431f5ddda0d7273b700d05a67b271ceb1287ab"]},
+{"name": "wrapt", "version": "2.5.2", "stage": 4, "sha256": ["594c6d10b9cfb951a09f7338531a41d31194e7eee9dee206c0a8992421682719", "61eb54e9540ea522c2c4752a57549a83d3c67e6704ed708403d28e067aaf90f0"]},
+{"name": "wsproto", "version": "1.3.2", "stage": 4, "sha256": ["61eea322cdf56e8cc904bd3ad7573359a242ba65688716b0710a5eb12beab584"]},
+{"name": "xgrammar", "version": "0.1.27", "stage": 4, "sha256": ["ed23e6960218e791ecaccbbbb66d7caa5c0ed8636aca85807d81b89ba87a7f33"]},
+{"name": "xxhash", "version": "4.1.0", "stage": 4, "sha256": ["f948b71013e0a0922176563dd4538967e2d7717b845bd61e0407f2e410962050"]},
+{"name": "yarl", "version": "1.25.1", "stage": 4, "sha256": ["acae6b45d1ace09b6ba3876da43b88366ef368f73b988c7f57e14231753d4420", "681c758b0490f9e96b78e5fa8e8dc6e648e9185bb6eaebe73183c33ea0c445f3"]},
+{"name": "zipp", "version": "4.1.2", "stage": 4, "sha256": ["b30cb6cd253122169c47de245ca24a86bac2a5d3802ba15bf7ba6414eb9e144d"]}
+]
+}
+"""
+
+if __name__ == "__main__":
+    sys.exit(run(LOCK, __file__, sys.argv[1:]))

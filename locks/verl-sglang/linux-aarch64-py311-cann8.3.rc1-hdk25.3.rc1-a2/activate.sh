@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# The environment of verl-sglang for linux-aarch64-py311-cann8.3.rc1-hdk25.3.rc1-a2. Source it in bash:
+#
+#     . activate.sh
+#
+# Made from lock.toml by ascend-lock; do not edit. In this order it brings in
+#   1. CANN, by its own set_env.sh
+#   2. the environment that install.sh installed into, unless one is active
+#   3. NNAL, by its own set_env.sh, which asks that environment's torch for its C++ ABI
+#   4. the variables that facts about this stack name, each with its reason; an optional one is a
+#      comment: write the line where you start what needs it
+# What is somewhere else is named beforehand; an empty value leaves that part out:
+#   ASCEND_LOCK_ROOT=DIR    where Ascend's software is (default: /usr/local/Ascend)
+#   ASCEND_LOCK_CANN=FILE   CANN's set_env.sh
+#   ASCEND_LOCK_NNAL=FILE   NNAL's set_env.sh
+#   ASCEND_LOCK_ENV=DIR     the virtual environment (default: env, then .venv, beside this file)
+# Where CANN or the environment is missing it says so, does the rest, and its status is 1. It ends no shell.
+
+_ascend_lock_say() { # what is wrong, hint
+    printf 'activate.sh: %s\n' "$1" >&2
+    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+}
+
+_ascend_lock_source() { # file; with no arguments of its own, as ATB's set_env.sh reads them
+    local al_file=$1
+    set --
+    # shellcheck source=/dev/null
+    . "$al_file"
+}
+
+_ascend_lock_first() { # the first of the files that is there
+    local al_file
+    for al_file in "$@"; do
+        if [ -f "$al_file" ]; then printf '%s\n' "$al_file"; return; fi
+    done
+}
+
+_ascend_lock_cann() {
+    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_found
+    if [ -n "${ASCEND_LOCK_CANN+set}" ]; then
+        if [ -z "$ASCEND_LOCK_CANN" ]; then return 0; fi
+        al_found=$(_ascend_lock_first "$ASCEND_LOCK_CANN")
+    elif [ -z "${ASCEND_LOCK_ROOT-}" ] && [ -d "${ASCEND_HOME_PATH-}" ]; then
+        return 0 # it is active
+    else
+        al_found=$(_ascend_lock_first "$al_root"/cann-8.3.RC1/set_env.sh "$al_root"/ascend-toolkit/set_env.sh "$al_root"/cann*/set_env.sh)
+    fi
+    if [ -z "$al_found" ]; then
+        _ascend_lock_say "CANN 8.3.RC1 was not found: no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh or $al_root/cann*/set_env.sh}" \
+            "name its set_env.sh: ASCEND_LOCK_CANN=/path/to/set_env.sh"
+        return 1
+    fi
+    _ascend_lock_source "$al_found"
+    # the compiler that triton-ascend calls, where CANN brings it; Ascend's own images source it, too
+    al_found=$(_ascend_lock_first "${ASCEND_HOME_PATH-}/share/info/ascendnpu-ir/bin/set_env.sh")
+    if [ -n "$al_found" ]; then _ascend_lock_source "$al_found"; fi
+    return 0
+}
+
+_ascend_lock_env() { # the folder of this file
+    local al_found
+    if [ -n "${ASCEND_LOCK_ENV+set}" ]; then
+        if [ -z "$ASCEND_LOCK_ENV" ]; then return 0; fi
+        al_found=$(_ascend_lock_first "$ASCEND_LOCK_ENV/bin/activate")
+        if [ -z "$al_found" ]; then
+            _ascend_lock_say "$ASCEND_LOCK_ENV is no virtual environment: it has no bin/activate" \
+                "an environment of conda is activated before: conda activate $ASCEND_LOCK_ENV"
+            return 1
+        fi
+    else
+        if [ -n "${VIRTUAL_ENV-}" ]; then return 0; fi
+        if [ -n "${CONDA_PREFIX-}" ] && [ "${CONDA_DEFAULT_ENV-}" != base ]; then return 0; fi
+        al_found=$(_ascend_lock_first "$1/env/bin/activate" "$1/.venv/bin/activate")
+        if [ -z "$al_found" ]; then
+            _ascend_lock_say "no environment is active, and there is none in $1/env or $1/.venv" \
+                "activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR"
+            return 1
+        fi
+    fi
+    _ascend_lock_source "$al_found"
+    return 0
+}
+
+_ascend_lock_nnal() {
+    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_wanted
+    al_wanted=${ASCEND_LOCK_NNAL-$al_root/nnal/atb/set_env.sh}
+    if [ -z "$al_wanted" ]; then return 0; fi
+    if [ -f "$al_wanted" ]; then
+        _ascend_lock_source "$al_wanted"
+    elif [ ! -d "${ATB_HOME_PATH-}" ]; then
+        _ascend_lock_say "NNAL was not found: no $al_wanted; what calls its operators, as vllm-ascend does, will fail" \
+            "install the NNAL of CANN 8.3.RC1, or name its set_env.sh: ASCEND_LOCK_NNAL=FILE (empty: do without)"
+    fi
+    return 0
+}
+
+_ascend_lock_exports() {
+    # no fact about this stack names one
+    return 0
+}
+
+_ascend_lock_activate() {
+    local al_options=$- al_status=0 al_here
+    set +eu # set_env.sh reads variables that may not be set
+    al_here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+    _ascend_lock_cann || al_status=1
+    _ascend_lock_env "$al_here" || al_status=1
+    _ascend_lock_nnal
+    _ascend_lock_exports
+    set +eu
+    case $al_options in *u*) set -u ;; esac
+    case $al_options in *e*) set -e ;; esac
+    return "$al_status"
+}
+
+if [ -z "${BASH_VERSION-}" ]; then
+    echo "activate.sh: this is not bash; source it in bash" >&2
+    false
+elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    _ascend_lock_say "this must be sourced, not run: . $0"
+    false
+elif _ascend_lock_activate; then
+    unset -f _ascend_lock_say _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
+        _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
+else
+    unset -f _ascend_lock_say _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
+        _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
+    false
+fi

@@ -1,0 +1,322 @@
+"""The search: resolvelib's algorithm with its provider, at a cost that grows with what changes in a round.
+
+resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
+notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
+a state is left again, and a heap of what is undecided. Which decisions are taken, in which order, and what is gone back
+to after a conflict is as it is there (tests/property/test_search_laws.py holds one against the other).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from resolver.model.candidate import Candidate
+from resolver.model.edge import Edge
+from resolver.model.package import Package
+from resolver.solve.provider import Matches, Provider
+
+ROUNDS = 1_000  # four times what a stack of 200 projects takes
+_ROUNDS_EACH = 5  # for each package, where there are more
+_OPTIMISTIC = 0.1  # share of the rounds that may be spent on jumps which may leave out solutions
+
+Tick = Callable[[int, int], None]
+
+
+class DeadEnd(Exception):
+    """The search found nothing, which proves nothing."""
+
+
+class _Clash(Exception):
+    """Nothing is left of a package."""
+
+    def __init__(self, criterion: _Criterion) -> None:
+        super().__init__()
+        self.criterion = criterion
+
+
+class _Row(NamedTuple):
+    """An edge, and who has it; None is the stack."""
+
+    edge: Edge
+    parent: Candidate | None
+
+
+class _Criterion(NamedTuple):
+    """What is asked of a package, which candidates that leaves, and which were tried in vain."""
+
+    candidates: Matches
+    rows: Sequence[_Row]
+    banned: Sequence[Candidate]
+
+
+class _State:
+    """What came after the state before: the last pin, and each change with the way back."""
+
+    __slots__ = ("causes", "changes", "last")
+
+    def __init__(self, causes: frozenset[Package]) -> None:
+        self.last: tuple[Package, Candidate] | None = None
+        self.changes: list[tuple[dict[Package, Any], Package, Any, Any]] = []
+        self.causes = causes  # the packages of the last conflict
+
+
+class Search:
+    """One search, of `most` rounds unless there are many packages. `rounds` is how far it went."""
+
+    def __init__(self, provider: Provider, tick: Tick | None = None, *, most: int = ROUNDS) -> None:
+        self._provider = provider
+        provider.asked = self._asked
+        self._tick = tick
+        self._most = most
+        self._criteria: dict[Package, _Criterion] = {}
+        self._pins: dict[Package, Candidate] = {}
+        self._states: list[_State] = []
+        self._children: dict[Package, set[Package]] = {}  # what a package ever asked something of
+        self._banned: dict[Package, None] = {}  # of which anything was ever tried in vain
+        self._open: set[Package] = set()
+        self._changed: set[Package] = set()
+        self._heap: list[tuple[tuple[Any, ...], Package]] = []
+        self._optimistic = True
+        self._saved: list[_State] | None = None
+        self._since = self._patience = 0  # the round in which jumps became optimistic, and for how many
+        self.rounds = 0
+
+    def run(self, roots: Iterable[Edge]) -> Mapping[Package, Candidate]:
+        """A choice for each package that was asked for. Raises DeadEnd."""
+        self._states = [_State(frozenset())]
+        added: dict[Package, _Criterion] = {}
+        try:
+            for edge in roots:
+                self._ask(added, edge, None)
+        except _Clash:
+            raise DeadEnd from None
+        self._apply(added)
+        self._states.append(_State(frozenset()))
+        number = 0
+        while number < self._limit():
+            if not self._patient(number):
+                number += 1
+                continue
+            package = self._next()
+            if package is None:
+                return self._pins
+            causes = self._pin(package)
+            if causes:
+                self._resolve(causes)
+            number += 1
+            self.rounds = number
+            if self._tick is not None:
+                self._tick(number, len(self._pins))
+        raise DeadEnd
+
+    def _limit(self) -> int:
+        return max(self._most, _ROUNDS_EACH * len(self._criteria))
+
+    # --- what is known
+
+    def _change(self, table: dict[Package, Any], package: Package, new: Any) -> None:
+        """Change the picture, with the way back."""
+        self._states[-1].changes.append((table, package, table.get(package), new))
+        table[package] = new
+        self._changed.add(package)
+
+    def _leave(self) -> _State:
+        """Drop the last state, and undo what came with it."""
+        state = self._states.pop()
+        for table, package, old, _ in reversed(state.changes):
+            if old is None:
+                del table[package]
+            else:
+                table[package] = old
+            self._changed.add(package)
+        return state
+
+    def _enter(self, state: _State) -> None:
+        """Do again what a state that was left had done."""
+        for table, package, _, new in state.changes:
+            table[package] = new
+            self._changed.add(package)
+        self._states.append(state)
+
+    def _push(self) -> None:
+        self._states.append(_State(self._states[-1].causes))
+
+    def _apply(self, added: Mapping[Package, _Criterion]) -> None:
+        for package, criterion in added.items():
+            self._change(self._criteria, package, criterion)
+
+    def _is_satisfied(self, package: Package) -> bool:
+        pin = self._pins.get(package)
+        if pin is None:
+            return False
+        return all(self._provider.is_satisfied_by(row.edge, pin) for row in self._criteria[package].rows)
+
+    # --- what comes next
+
+    def _settle(self) -> None:
+        """Bring what is undecided up to date."""
+        for package in self._changed:
+            if package not in self._criteria or self._is_satisfied(package):
+                self._open.discard(package)
+            else:
+                self._open.add(package)
+                heappush(self._heap, (self._preference(package), package))
+        self._changed.clear()
+
+    def _preference(self, package: Package) -> tuple[Any, ...]:
+        return self._provider.preference(package, (row.edge for row in self._criteria[package].rows))
+
+    def _next(self) -> Package | None:
+        """The undecided package to decide now: of the last conflict, else of all; None where nothing is undecided."""
+        self._settle()
+        causes = self._states[-1].causes & self._open
+        if causes:
+            return min(causes, key=self._preference)
+        while self._heap:
+            preference, package = self._heap[0]
+            if package in self._open and preference == self._preference(package):
+                return package
+            heappop(self._heap)  # what changed since was put in anew
+        return None
+
+    def _asked(self, package: Package) -> Sequence[Edge]:
+        criterion = self._criteria.get(package)
+        return () if criterion is None else [row.edge for row in criterion.rows]
+
+    # --- deciding
+
+    def _pin(self, package: Package) -> list[_Criterion]:
+        """Decide a package for the first candidate that leaves something of all it needs; else what was in the way."""
+        causes: list[_Criterion] = []
+        criterion = self._criteria[package]
+        for candidate in criterion.candidates:
+            added: dict[Package, _Criterion] = {}
+            try:
+                for edge in self._provider.decide(candidate):
+                    self._ask(added, edge, candidate)
+            except _Clash as clash:
+                causes.append(clash.criterion)
+                continue
+            if not all(self._provider.is_satisfied_by(row.edge, candidate) for row in criterion.rows):
+                raise DeadEnd
+            before = [one for one in added if one in self._pins and one not in self._open]
+            self._apply(added)
+            self._change(self._pins, package, candidate)
+            self._states[-1].last = package, candidate
+            self._children.setdefault(package, set()).update(added)
+            self._forget([one for one in before if not self._is_satisfied(one)])
+            self._push()
+            return []
+        return causes
+
+    def _ask(self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None) -> None:
+        """Add what an edge asks of its package. Raises _Clash where that leaves nothing."""
+        package = edge.package
+        known = added.get(package) or self._criteria.get(package)
+        rows = [*(known.rows if known else ()), _Row(edge, parent)]
+        banned = known.banned if known else ()
+        criterion = _Criterion(self._matches(package, rows, banned), rows, banned)
+        if not criterion.candidates:
+            raise _Clash(criterion)
+        added[package] = criterion
+
+    def _matches(self, package: Package, rows: Sequence[_Row], banned: Collection[Candidate]) -> Matches:
+        return self._provider.matches(package, [row.edge for row in rows], banned)
+
+    def _forget(self, parents: Collection[Package]) -> None:
+        """What packages asked for that are to be decided again does not count any more."""
+        for parent in parents:
+            for package in self._children.get(parent, ()):
+                criterion = self._criteria.get(package)
+                if criterion is None:
+                    continue
+                kept = [row for row in criterion.rows if row.parent is None or row.parent.package != parent]
+                if len(kept) < len(criterion.rows):
+                    self._change(self._criteria, package, criterion._replace(rows=kept))
+
+    # --- going back
+
+    def _patient(self, number: int) -> bool:
+        """Whether optimistic jumps may go on; where not, what was saved before them is brought back."""
+        if self._saved is None or not self._optimistic:
+            return True
+        if not self._since:
+            self._since = number
+            self._patience = int((self._limit() - number) * _OPTIMISTIC)
+        if number - self._since < self._patience:
+            return True
+        self._bring_back()
+        return False
+
+    def _bring_back(self) -> None:
+        """Take up what was there before the first optimistic jump; none comes any more."""
+        self._optimistic = False
+        saved, self._saved = self._saved or [], None
+        same = 0
+        while same < min(len(saved), len(self._states)) and saved[same] is self._states[same]:
+            same += 1
+        while len(self._states) > same:
+            self._leave()
+        for state in saved[same:]:
+            self._enter(state)
+
+    def _resolve(self, criteria: Sequence[_Criterion]) -> None:
+        """After a conflict: go back to where it may be avoided. Raises DeadEnd."""
+        rows = list({id(row): row for one in criteria for row in one.rows}.values())
+        packages = {row.edge.package for row in rows}
+        packages.update(row.parent.package for row in rows if row.parent is not None)
+        self._provider.blame(packages)
+        self._changed.update(package for package in packages if package in self._open)
+        try:
+            found = self._jump(packages)
+        except DeadEnd:
+            if not (self._optimistic and self._saved):
+                raise
+            found = False
+        if not found and self._optimistic and self._saved:
+            self._bring_back()
+            return
+        self._states[-1].causes = frozenset(packages)
+        if not found:
+            raise DeadEnd
+
+    def _jump(self, packages: Collection[Package]) -> bool:
+        """Leave states up to one that may have caused the conflict, and remember what was tried there in vain."""
+        while len(self._states) >= 3:
+            self._leave()
+            while True:
+                if self._states[-1].last is None:
+                    raise DeadEnd
+                banned = [(one, self._criteria[one].banned) for one in self._banned if one in self._criteria]
+                package, candidate = self._states[-1].last
+                last_but_one = len(self._pins) == 1
+                self._leave()
+                if not self._optimistic and package not in packages:
+                    break
+                if self._optimistic and self._saved is None and package not in packages:
+                    self._saved = list(self._states)
+                needed = {edge.package for edge in self._provider.dependencies(candidate)}
+                if not needed.isdisjoint(packages) or last_but_one:
+                    break
+                if len(self._states) <= 1:
+                    raise DeadEnd
+            self._push()
+            self._banned[package] = None
+            if self._ban([*banned, (package, (candidate,))]):
+                return True
+        return False
+
+    def _ban(self, rows: Iterable[tuple[Package, Sequence[Candidate]]]) -> bool:
+        """Leave candidates out from here on; False where nothing is left of a package."""
+        for package, more in rows:
+            criterion = self._criteria.get(package)
+            if not more or criterion is None:
+                continue
+            banned = tuple(dict.fromkeys((*more, *criterion.banned)))
+            candidates = self._matches(package, criterion.rows, banned)
+            if not candidates:
+                return False
+            self._change(self._criteria, package, _Criterion(candidates, criterion.rows, banned))
+        return True

@@ -1,0 +1,50 @@
+"""What setuptools noted in a source archive when it was made: requires.txt, which no standard knows.
+
+It is not static metadata, so no lock rests on it; but it is what the makers' own machine saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from resolver.catalog.protocol import Catalog, UnusableFile
+from resolver.model.release import File
+
+
+class Noted(NamedTuple):
+    """Requirement lines that count without an extra, and the file that has them."""
+
+    where: str
+    lines: tuple[str, ...]
+
+
+def noted_in(file: File, catalog: Catalog) -> Noted | None:
+    """What an archive has of it; None where setuptools did not make it."""
+    distribution = file.filename.rpartition("-")[0]
+    for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
+        for folder in (f"{name}.egg-info", f"src/{name}.egg-info"):
+            content = _member(file, f"{folder}/requires.txt", catalog)
+            if content is not None:
+                return Noted(f"{file.filename}: {folder}/requires.txt", tuple(_lines(content)))
+            if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there was nothing to note
+                return Noted(f"{file.filename}: {folder}", ())
+    return None
+
+
+def _member(file: File, path: str, catalog: Catalog) -> str | None:
+    try:
+        return catalog.member(file, path)
+    except UnusableFile:
+        return None
+
+
+def _lines(content: str) -> Iterator[str]:
+    """Its sections are `[extra:marker]`, either of which may be empty."""
+    extra = marker = ""
+    for raw in content.splitlines():
+        line = raw.strip()
+        if line.startswith("[") and line.endswith("]"):
+            extra, _, marker = line[1:-1].partition(":")
+        elif line and not extra:
+            yield f"{line} ; {marker}" if marker else line

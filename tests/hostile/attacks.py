@@ -1,0 +1,634 @@
+"""Every attack of an index, with what the user sees of it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tests.builders import build_wheel, core_metadata
+from tests.hostile.scene import Arrange, Attack, Scene, answer, both, page, rows
+from tests.loopback import JSON, Fault, Response, delayed, reset, truncated
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066<script>alert(1)</script>$(touch pwned)`touch pwned`\x9b31m|\n"
+LONG = "x" * 100_000
+DEMO = "/simple/pypi/demo/"
+WHEEL = "/files/*/demo-2.0-py3-none-any.whl"
+BESIDE = f"{WHEEL}.metadata"
+MIB = 1 << 20
+
+A_PROXY = "hint: open the address in a browser: a proxy or a half-finished mirror may have answered\n"
+A_MIRROR = "hint: a mirror or proxy may serve an altered or half-finished file; try again or ask another index\n"
+THE_NETWORK = "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
+
+
+def unusable(why: str) -> str:
+    return (
+        "error: Index `pypi` sent an unusable page for demo.\n"
+        f"  at https://index.example/simple/pypi/demo/\n  {why}\n" + A_PROXY
+    )
+
+
+def unreachable(why: str, tries: int = 4) -> str:
+    return (
+        "error: Index `pypi` cannot be reached.\n"
+        f"  at https://index.example/simple/pypi/demo/\n  {why} ({tries} {'try' if tries == 1 else 'tries'}).\n"
+        + THE_NETWORK
+    )
+
+
+def body(content: bytes, kind: str = JSON, **headers: str) -> Response:
+    return Response(200, content, {"Content-Type": kind, **headers})
+
+
+def bomb(size: int) -> bytes:
+    """So many MiB of nothing, packed as one part after the other."""
+    return gzip.compress(bytes(MIB), 9) * size
+
+
+def once(scene: Scene) -> None:
+    """Try once, and wait no longer than a second."""
+    scene.patience = scene.patience._replace(tries=1)
+    scene.variables["PIP_TIMEOUT"] = "1"
+
+
+def page_body(**more: Any) -> bytes:
+    return json.dumps({"meta": {"api-version": "1.1"}, "name": "demo", "files": [], **more}).encode()
+
+
+def refused(target: str, why: str) -> str:
+    return (
+        "error: An index redirects to an address that must not be asked.\n"
+        f"  at https://index.example/simple/pypi/demo/ -> {target}\n  {why}\n"
+    )
+
+
+def not_answered(code: int) -> str:
+    return (
+        "error: Index `pypi` did not answer for demo.\n"
+        f"  at https://index.example/simple/pypi/demo/\n  It answered {code}.\n"
+        "hint: put user and password in ~/.netrc, or in the address of index `pypi`\n"
+    )
+
+
+def too_long(mib: int, where: str = "simple/pypi/demo/") -> str:
+    return (
+        "error: An index sent far more than such an answer ever has.\n"
+        f"  at https://index.example/{where}\n  It was broken off after {mib} MiB.\n"
+    )
+
+
+def other_release(said: str) -> str:
+    return (
+        "error: The metadata of demo-2.0-py3-none-any.whl is that of another release.\n"
+        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl.metadata\n"
+        f"  It says {said}; expected was demo 2.0.\n"
+        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact\n"
+    )
+
+
+def not_asked(address: str, why: str) -> str:
+    return f"error: An address must not be asked.\n  at {address}\n  {why}\n"
+
+
+def nested(levels: int) -> bytes:
+    return b'{"meta": {"api-version": "1.1"}, "name": "demo", "files": [], "x": ' + b"[" * levels + b"]" * levels + b"}"
+
+
+NEW = {"demo": "2.0"}
+SHOWN = EVIL.encode("unicode_escape").decode()  # what a terminal can take
+
+PAGES = [
+    Attack(
+        "a page that comes byte by byte",
+        both(once, answer(DEMO, replace(body(b"x" * 1000), pause=0.05))),
+        3,
+        unreachable("It sends less than 100 bytes a second", 1),
+    ),
+    Attack("a page without end", answer(DEMO, body(b" " * (32 * MIB + 1))), 3, too_long(32)),
+    Attack(
+        "a page that unpacks to 1 GiB", answer(DEMO, body(bomb(1024), **{"Content-Encoding": "gzip"})), 3, too_long(32)
+    ),
+    Attack(
+        "a page that is packed 51 times",
+        answer(DEMO, body(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"})),
+        3,
+        unreachable("Too many content encodings in the chain: 51 > 5"),
+    ),
+    Attack(
+        "JSON of 1,000 levels",
+        answer(DEMO, body(nested(1000))),
+        3,
+        unusable("It is not a JSON page of PEP 691: its values are nested too deeply."),
+    ),
+    Attack(
+        "HTML of 300,000 levels",
+        answer(DEMO, body(b"<div>" * 300_000 + b"<p>", "text/html")),
+        3,
+        unusable("It is neither JSON nor HTML."),
+    ),
+    Attack(
+        "a page of 600,000 objects",
+        answer(DEMO, body(page_body(x=[{}] * 600_000))),
+        3,
+        unusable("It has more than 600000 objects."),
+    ),
+    Attack(
+        "a page of 200,001 links",
+        answer(DEMO, body(b"<a >" * 200_001, "text/html")),
+        3,
+        unusable("It has more than 200000 links."),
+    ),
+    Attack(
+        "200 with a page of an error",
+        answer(DEMO, body(b"<html><h1>Blocked</h1></html>", "text/html")),
+        3,
+        unusable("It has no link and does not say that it is an index page; a proxy may have answered."),
+    ),
+    Attack(
+        "200 with JSON of an error",
+        answer(DEMO, body(b'{"error": "try later"}')),
+        3,
+        unusable("It is not a JSON page of PEP 691: Object missing required field `meta`."),
+    ),
+    Attack(
+        "a page for another project, with an evil name",
+        page(lambda content: {**content, "name": EVIL}),
+        3,
+        unusable(f"It is a page for another project, `{SHOWN}`."),
+    ),
+    Attack(
+        "a page for another project, with a name of 100,000 characters",
+        page(lambda content: {**content, "name": LONG}),
+        3,
+        unusable(f"It is a page for another project, `{LONG}"[:999] + "…"),
+    ),
+    Attack(
+        "an evil version of the API",
+        page(lambda content: {**content, "meta": {"api-version": EVIL}}),
+        3,
+        unusable(f"Its API version is {SHOWN}; 1 can be read (PEP 629)."),
+    ),
+    Attack(
+        "a charset that nobody knows",
+        answer(DEMO, body(b"\xff\xfe", "text/html; charset=" + LONG[:1000])),
+        3,
+        unusable("It is neither JSON nor HTML."),
+    ),
+]
+
+ANSWERS = [
+    Attack("401", answer(DEMO, Response(401)), 3, not_answered(401)),
+    Attack("403", answer(DEMO, Response(403)), 3, not_answered(403)),
+    Attack("404", answer(DEMO, Response(404)), 1, "no index has a project `demo`  looked up on pypi"),
+    Attack(
+        "429 that asks to come again in a year",
+        both(once, answer(DEMO, Response(429, b"", {"Retry-After": "31536000"}))),
+        3,
+        unreachable("It answered 429 Too Many Requests", 1),
+    ),
+    Attack("429 twice, then the page", answer(DEMO, Response(429, b"", {"Retry-After": "0"}), times=2), 0, pins=NEW),
+    Attack("500 for ever", answer(DEMO, Response(500)), 3, unreachable("It answered 500 Internal Server Error")),
+    Attack(
+        "503 that asks to come again in nonsense",
+        answer(DEMO, Response(503, b"", {"Retry-After": "$(touch pwned)"})),
+        3,
+        unreachable("It answered 503 Service Unavailable"),
+    ),
+    Attack("503 three times, then the page", answer(DEMO, Response(503), times=3), 0, pins=NEW),
+    Attack(
+        "a connection that is reset in the body, each time",
+        lambda scene: scene.index.fault(DEMO, reset(50)),
+        3,
+        unreachable("It closed the connection after 50 bytes, 607 before the end"),
+    ),
+    Attack(
+        "a connection that is reset in the body, twice",
+        lambda scene: scene.index.fault(DEMO, reset(50), times=2),
+        0,
+        pins=NEW,
+    ),
+    Attack(
+        "a length that is too long",
+        lambda scene: scene.index.fault(DEMO, truncated()),
+        3,
+        unreachable("It closed the connection after 328 bytes, 329 before the end"),
+    ),
+    Attack(
+        "a length that is too short",
+        lambda scene: scene.index.fault(DEMO, lambda one: replace(one, declared=50)),
+        3,
+        unusable("It is not a JSON page of PEP 691: Input data was truncated."),
+    ),
+    Attack(
+        "an answer that never comes",
+        both(once, lambda scene: scene.index.fault(DEMO, delayed(60))),
+        3,
+        unreachable("It stopped answering", 1),
+    ),
+]
+
+
+def redirect(target: str) -> Arrange:
+    return answer(DEMO, Response(302, b"", {"Location": target}), times=1)
+
+
+LOCAL = "It is this machine or its link, where only an index on it may lead."
+PLAIN = "Only https is asked, and http on this machine itself."
+
+REDIRECTS = [
+    Attack(
+        "a redirect without end",
+        answer(DEMO, Response(302, b"", {"Location": DEMO})),
+        3,
+        "error: An index redirects without end.\n"
+        "  at https://index.example/simple/pypi/demo/\n"
+        "  There were more than 10 redirects.\n",
+    ),
+    Attack(
+        "a redirect to plain http",
+        redirect("http://index.example/simple/pypi/demo/"),
+        3,
+        refused("http://index.example/simple/pypi/demo/", PLAIN),
+    ),
+    Attack(
+        "a redirect to a file here",
+        redirect("file:///etc/passwd"),
+        3,
+        refused("file:///etc/passwd", "`file:///etc/passwd` names no host"),
+    ),
+    Attack("a redirect to this machine", redirect("http://127.0.0.2:1/x"), 3, refused("http://127.0.0.2:1/x", LOCAL)),
+    Attack(
+        "a redirect to this machine, in hexadecimal",
+        redirect("https://0x7f000001/"),
+        3,
+        refused("https://0x7f000001/", LOCAL),
+    ),
+    Attack(
+        "a redirect to where a cloud tells a machine's secrets",
+        redirect("https://169.254.169.254/latest/"),
+        3,
+        refused("https://169.254.169.254/latest/", LOCAL),
+    ),
+    Attack(
+        "a redirect to a private address",
+        redirect("http://10.0.0.1/x"),
+        3,
+        refused("http://10.0.0.1/x", PLAIN),
+    ),
+    Attack(
+        "a redirect to a private address, with TLS",
+        redirect("https://10.0.0.1/x"),
+        3,
+        "error: Index `pypi` cannot be reached.\n"
+        "  at https://index.example/simple/pypi/demo/\n"
+        "  [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: IP address mismatch, certificate is not valid "
+        "for '10.0.0.1'. (_ssl.c:…) (1 try).\n"
+        "hint: if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`\n",
+    ),
+    Attack("a redirect to no address", redirect("https://[/"), 3, refused("https://[/", "It cannot be read.")),
+    Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/"), 0, pins=NEW),
+]
+
+
+def proxy_alone(scene: Scene) -> None:
+    scene.index.tls = None
+
+
+PROXIES = [
+    Attack(
+        "a proxy that answers for all, with a certificate of its own",
+        lambda scene: scene.variables.pop("SSL_CERT_FILE") and None,
+        3,
+        "error: Index `pypi` cannot be reached.\n"
+        "  at https://index.example/simple/pypi/demo/\n"
+        "  [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate "
+        "(_ssl.c:…) (1 try).\n"
+        "hint: if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`\n",
+    ),
+    Attack(
+        "a proxy that answers for all, with a page",
+        answer("*", body(b"<html><form>Log in</form></html>", "text/html")),
+        3,
+        unusable("It has no link and does not say that it is an index page; a proxy may have answered."),
+    ),
+    Attack(
+        "a proxy that lets nobody through",
+        proxy_alone,
+        3,
+        unreachable("Tunnel connection failed: 405 Method Not Allowed"),
+    ),
+]
+
+
+def hyphened(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace("_", "-"): value for name, value in changes.items()}
+
+
+def file(**changes: Any) -> Arrange:
+    """The newest file with other fields."""
+    return rows(hyphened(changes))
+
+
+def beside(**changes: Any) -> Arrange:
+    """The newest file, and one more that is odd."""
+    return rows({}, {"filename": "demo-3.0-py3-none-any.whl", **hyphened(changes)})
+
+
+def stack(requirement: str, more: str = "") -> Arrange:
+    return lambda scene: scene.workspace.stack(requirement, more=more) and None
+
+
+CUTOFF = stack("demo>1", "[policy]\nexclude-newer = 2026-11-20\n")
+BEFORE = {"upload-time": "2026-01-01T00:00:00Z"}
+NEVER = "9999-12-31T23:59:59-23:59"
+
+LISTED = [
+    Attack("one name with two hashes", rows({}, {"hashes": {"sha256": "0" * 64}}), 0, pins=NEW),
+    Attack("a size below nothing", file(size=-1, core_metadata=False), 0, pins=NEW),
+    Attack(
+        "a size that is too small",
+        both(without_ranges := lambda scene: setattr(scene.index, "ranges", False), file(size=9, core_metadata=False)),
+        3,
+        "error: demo-2.0-py3-none-any.whl is larger than it should be.\n"
+        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
+        "  It was broken off after 9 bytes.\n",
+    ),
+    Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False), 0, pins=NEW),
+    Attack(
+        "a file on this machine",
+        file(url="http://127.0.0.2:1/demo-2.0-py3-none-any.whl"),
+        1,
+        "there is no release of demo in `>1`; the newest is 1.0",
+    ),
+    Attack(
+        "a file without TLS",
+        file(url="http://files.example/a.whl"),
+        3,
+        not_asked("http://files.example/a.whl.metadata", PLAIN),
+    ),
+    Attack(
+        "a file that is one of this machine's",
+        file(url="file:///etc/passwd"),
+        3,
+        not_asked("file:///etc/passwd.metadata", "`file:///etc/passwd.metadata` names no host"),
+    ),
+    Attack("a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl"), 0, pins=NEW),
+    Attack("a file name that leads elsewhere", beside(filename="../demo-3.0-py3-none-any.whl"), 0, pins=NEW),
+    Attack("a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl"), 0, pins=NEW),
+    Attack("a file name of shell syntax", beside(filename="demo-3.0+$(touch pwned)-py3-none-any.whl"), 0, pins=NEW),
+    Attack("a file name of HTML", beside(filename="demo-3.0+<script>-py3-none-any.whl"), 0, pins=NEW),
+    Attack("an address of control characters", beside(url=f"/files/pypi/{EVIL}"), 0, pins=NEW),
+    Attack("a version of 200 digits", beside(filename=f"demo-{'9' * 200}-py3-none-any.whl"), 0, pins=NEW),
+    Attack("yanked for a reason that is an attack", both(stack("demo==2.0"), file(yanked=EVIL)), 0, pins=NEW),
+    Attack("yanked for a reason of 100,000 characters", both(stack("demo==2.0"), file(yanked=LONG)), 0, pins=NEW),
+    Attack("Requires-Python that is none", beside(requires_python=EVIL), 0, pins=NEW),
+    Attack("Requires-Python of 5,000 digits", beside(requires_python=f">=3.{'9' * 5000}"), 0, pins=NEW),
+    Attack("an upload in the future", file(upload_time=NEVER), 0, pins=NEW),
+    Attack(
+        "an upload in the future, and a cut-off",
+        both(CUTOFF, rows(BEFORE, {"filename": "demo-3.0-py3-none-any.whl", "upload-time": NEVER})),
+        0,
+        pins=NEW,
+    ),
+    Attack(
+        "an upload at no time, and a cut-off",
+        both(CUTOFF, rows(BEFORE, {"filename": "demo-3.0-py3-none-any.whl", "upload-time": EVIL})),
+        0,
+        pins=NEW,
+    ),
+    Attack("a version of 2012", beside(filename="demo-2004d.zip"), 0, pins=NEW),
+    Attack("an egg", beside(filename="demo-3.0-py2.7.egg"), 0, pins=NEW),
+    Attack("an installer for another system", beside(filename="demo-3.0.win32-py2.7.exe"), 0, pins=NEW),
+    Attack("a file of another project", beside(filename="torch-9.0-py3-none-any.whl"), 0, pins=NEW),
+    Attack(
+        "nothing but files of 2012",
+        rows(
+            {"filename": "demo-3.0-py2.7.egg"},
+            {"filename": "demo-2004d.zip"},
+            {"filename": "demo-2.0-py3-none-any.whl", "requires-python": ">=3.x"},
+        ),
+        1,
+        "needs another Python (Requires-Python `>=3.x` cannot be read)",
+    ),
+]
+
+
+def named(content: bytes) -> Arrange:
+    """A `.metadata` file, with the sha256 that the page names."""
+    hashes = {"sha256": hashlib.sha256(content).hexdigest()}
+    return both(file(core_metadata=hashes), answer(BESIDE, Response(200, content)))
+
+
+def metadata(*lines: str) -> Arrange:
+    """One with further lines in it."""
+    return named(core_metadata("demo", "2.0")[:-1] + "".join(f"{line}\n" for line in lines).encode())
+
+
+def wheel(members: Mapping[str, bytes]) -> Arrange:
+    """The wheel has these members, and no `.metadata` file is beside it."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return lambda scene: scene.index.add_file("demo", "demo-2.0-py3-none-any.whl", made.getvalue())
+
+
+def archive(content: bytes) -> Arrange:
+    """There is a source archive of 2.1, and no wheel."""
+    return both(stack("demo==2.1"), lambda scene: scene.index.add_file("demo", "demo-2.1.tar.gz", content))
+
+
+def tar(**members: bytes | str) -> bytes:
+    """An archive of a PKG-INFO and these members: bytes, or what a link leads to."""
+    made = io.BytesIO()
+    info = core_metadata("demo", "2.1", metadata_version="2.2")
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, content in {"demo-2.1/PKG-INFO": info, **members}.items():
+            member = tarfile.TarInfo(name)
+            if isinstance(content, str):
+                member.type, member.linkname = tarfile.SYMTYPE, content
+                archive.addfile(member)
+            else:
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+    return made.getvalue()
+
+
+def other_bytes(response: Response) -> Response:
+    """A range of another file."""
+    return replace(response, body=b"x" * len(response.body)) if response.status == 206 else response
+
+
+def of_no_file(response: Response) -> Response:
+    """A range of more than there is."""
+    return replace(response, headers={**response.headers, "Content-Range": "bytes 5-999999999999999999/9"})
+
+
+def fault(pattern: str, change: Fault) -> Arrange:
+    return lambda scene: scene.index.fault(pattern, change)
+
+
+def cannot_be_used(why: str) -> str:
+    return f"demo 2.0 cannot be used: {why}"
+
+
+MEMBERS = gzip.compress(tarfile.TarInfo("demo-2.1/x").tobuf(tarfile.GNU_FORMAT) * 1000) * 1000
+
+FILES = [
+    Attack(
+        "a .metadata file of another hash",
+        both(answer(BESIDE, Response(200, b"x"))),
+        3,
+        "error: The .metadata file of demo-2.0-py3-none-any.whl is not the one that its index page names.\n"
+        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl.metadata\n"
+        f"  Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says "
+        f"{hashlib.sha256(core_metadata('demo', '2.0')).hexdigest()}.\n" + A_MIRROR,
+    ),
+    Attack(
+        "a .metadata file that unpacks to 1 GiB",
+        answer(BESIDE, body(bomb(1024), **{"Content-Encoding": "gzip"})),
+        3,
+        too_long(16, "files/pypi/demo-2.0-py3-none-any.whl.metadata"),
+    ),
+    Attack(
+        "a .metadata file of an evil project",
+        named(core_metadata(EVIL[:-1], "2.0")),
+        3,
+        other_release(f"{SHOWN[:-2]} 2.0"),
+    ),
+    Attack(
+        "a .metadata file of an evil version",
+        named(core_metadata("demo", EVIL[:-1])),
+        3,
+        other_release(f"demo {SHOWN[:-2]}"),
+    ),
+    Attack("a .metadata file that is not there", answer(BESIDE, Response(404)), 0, pins=NEW),
+    Attack("a requirement that is none", metadata(f"Requires-Dist: {EVIL[:-1]}"), 1, cannot_be_used("demo-2.0")),
+    Attack("a requirement of 100,000 characters", metadata(f"Requires-Dist: {LONG}"), 1, "it has 100000 characters"),
+    Attack(
+        "a requirement in 1,000 parentheses",
+        metadata(f"Requires-Dist: x; {'(' * 1000}os_name=='a'{')' * 1000}"),
+        1,
+        "it has parentheses 1000 deep",
+    ),
+    Attack(
+        "a requirement of a version of 5,000 digits",
+        metadata(f"Requires-Dist: x>={'9' * 5000}"),
+        1,
+        "it has a number of more than 100",
+    ),
+    Attack(
+        "100,000 requirements",
+        metadata(*(f"Requires-Dist: x{n}" for n in range(100_000))),
+        1,
+        "has a header of more than 50000 lines",
+    ),
+    Attack(
+        "an extra that needs itself",
+        both(stack("demo[a]>1"), metadata("Provides-Extra: a", "Requires-Dist: demo[a]; extra == 'a'")),
+        0,
+        pins=NEW,
+    ),
+    Attack("a requirement of itself", metadata("Requires-Dist: demo==2.0"), 0, pins=NEW),
+    Attack(
+        "a requirement of another release of itself",
+        metadata("Requires-Dist: demo==1.0"),
+        1,
+        cannot_be_used("it needs `demo==1.0` of itself"),
+    ),
+    Attack(
+        "a requirement with an address",
+        metadata("Requires-Dist: x @ https://files.example/x.whl"),
+        1,
+        cannot_be_used("it needs `x @"),
+    ),
+    Attack(
+        "ranges with the bytes of another file", both(file(core_metadata=False), fault(WHEEL, other_bytes)), 0, pins=NEW
+    ),
+    Attack("ranges of no file", both(file(core_metadata=False), fault(WHEEL, of_no_file)), 0, pins=NEW),
+    Attack("ranges that are passed over", both(without_ranges, file(core_metadata=False)), 0, pins=NEW),
+    Attack(
+        "a wheel with other bytes",
+        both(without_ranges, file(core_metadata=False), answer(WHEEL, Response(200, b"x"))),
+        3,
+        "error: demo-2.0-py3-none-any.whl is not the file that its index page names.\n"
+        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
+        f"  Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says {build_wheel('demo', '2.0').sha256}.\n"
+        + A_MIRROR,
+    ),
+    Attack(
+        "a wheel whose METADATA unpacks to 64 MiB",
+        wheel({"demo-2.0.dist-info/METADATA": bytes(64 * MIB)}),
+        1,
+        cannot_be_used("the metadata of demo-2.0-py3-none-any.whl"),
+    ),
+    Attack("a wheel without METADATA", wheel({"demo.py": b""}), 1, "demo-2.0-py3-none-any.whl has no"),
+    Attack(
+        "an archive that unpacks to 9 GiB",
+        archive(bomb(9 * 1024)),
+        1,
+        "it goes on after its end beyond all measure",
+    ),
+    Attack(
+        "an archive whose PKG-INFO has 9 MiB",
+        archive(tar(**{"demo-2.1/PKG-INFO": b"x" * (9 * MIB)})),
+        1,
+        "its PKG-INFO is larger than 8 MiB",
+    ),
+    Attack(
+        "an archive of 1,000,000 members",
+        archive(MEMBERS),
+        1,
+        "it has more than 100000 members",
+        seconds=20,
+    ),
+    Attack(
+        "an archive of links and of paths that lead elsewhere",
+        archive(
+            tar(
+                **{
+                    "demo-2.1/pyproject.toml": "/etc/passwd",
+                    "demo-2.1/../../pwned": b"",
+                    "../pwned": b"",
+                    "/tmp/pwned": b"",
+                    "demo-2.1/link": "../..",
+                    "demo-2.1/link/pwned": b"",
+                }
+            )
+        ),
+        0,
+        pins={"demo": "2.1"},
+    ),
+    Attack(
+        "an archive whose PKG-INFO is a link",
+        archive(tar(**{"demo-2.1/PKG-INFO": "/etc/passwd"})),
+        2,
+        "error: `demo-2.1.tar.gz` has no static metadata, and locking never runs a package's code\n"
+        "  at index `pypi`\n"
+        "  it has no PKG-INFO, and it has no pyproject.toml\n"
+        "hint: say what it needs in a fact, read from its setup.py:\n"
+        "  # matrices/facts/demo.toml\n"
+        "  [[metadata]]\n"
+        '  versions = "==2.1"\n'
+        "  requires = []\n"
+        '  reason = "…"\n'
+        '  strength = "documented"\n'
+        '  source = "…"\n'
+        "  checked = 2026-01-31\n",
+    ),
+    Attack(
+        "an archive whose pyproject.toml has a number of 5,000 digits",
+        archive(tar(**{"demo-2.1/pyproject.toml": b"x = " + b"9" * 5000})),
+        1,
+        "demo 2.1 cannot be used: pyproject.toml in demo-2.1.tar.gz is",
+    ),
+]
+
+ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *FILES]

@@ -1,0 +1,43 @@
+"""A hostile index on loopback, and a lock of better days."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.functional.workspace import Workspace
+from tests.hostile.certificates import make_authority, server_context
+from tests.hostile.scene import Scene
+from tests.loopback import LoopbackIndex
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The certificate of the tests' own authority."""
+    return make_authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="session")
+def better_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The locks of a stack that asks for demo, of which there is 1.0."""
+    with LoopbackIndex() as index:
+        workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index.url)
+        index.add_wheel("demo", "1.0")
+        workspace.stack("demo")
+        workspace.locked()
+    return workspace.locks
+
+
+@pytest.fixture
+def scene(tmp_path: Path, authority: Path, better_days: Path) -> Iterator[Scene]:
+    """There is a lock of demo 1.0; since then there is demo 2.0, which the stack asks for, and 1.0 still."""
+    with LoopbackIndex(tls=server_context(authority)) as index:
+        scene = Scene(tmp_path, index, authority)
+        index.add_wheel("demo", "1.0")
+        index.add_wheel("demo", "2.0")
+        scene.workspace.stack("demo>1")
+        shutil.copytree(better_days, scene.workspace.locks)
+        yield scene

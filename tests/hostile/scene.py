@@ -1,0 +1,154 @@
+"""An index that means harm, a folder to work in with a lock of better days, and the command in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import time
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from resolver.catalog import http
+from resolver.cli.main import status
+from tests.functional.workspace import Run, Workspace, tree
+from tests.loopback import LoopbackIndex, Response
+
+INDEX = "https://index.example/simple/pypi/"
+QUICK = http.Patience(pause=0.01)
+
+
+class Scene:
+    """`index` answers for https://index.example and every other host, as far as the command asks through its proxy."""
+
+    def __init__(self, root: Path, index: LoopbackIndex, authority: Path) -> None:
+        self.index = index
+        self.workspace = Workspace(root / "work", INDEX)
+        self.variables = {"HTTPS_PROXY": index.proxy, "SSL_CERT_FILE": str(authority), "PIP_TIMEOUT": "5"}
+        self.patience = QUICK
+
+    def run(self, *arguments: str, **environment: str) -> Run:
+        """The command's answer. It runs in this process, as a new interpreter each time would take half a second."""
+        stdout, stderr = io.StringIO(), io.StringIO()
+        variables = {**self.workspace.environment(**self.variables), **environment}
+        before = Path.cwd()
+        with (
+            contextlib.redirect_stdout(stdout),
+            contextlib.redirect_stderr(stderr),
+            mock.patch.dict(os.environ, variables, clear=True),
+            mock.patch("sys.argv", ["ascend-lock", *arguments]),
+            mock.patch.object(http.Client.__init__, "__kwdefaults__", {"patience": self.patience}),
+            mock.patch.object(http, "BRIEF", http.BRIEF._replace(pause=0.01)),
+        ):
+            os.chdir(self.workspace.root)
+            try:
+                code = status()
+            finally:
+                os.chdir(before)
+        return Run(code, self.plain(stdout.getvalue()), self.plain(stderr.getvalue()))
+
+    def lock(self, *arguments: str, **environment: str) -> Run:
+        """`ascend-lock lock demo`, whatever comes of it."""
+        return self.run("lock", "demo", *arguments, **environment)
+
+    def plain(self, text: str) -> str:
+        """The text without what differs from run to run."""
+        text = self.workspace.plain(text).replace(self.index.proxy, "<server>")
+        return re.sub(r"_ssl\.c:\d+", "_ssl.c:…", text)
+
+
+Arrange = Callable[[Scene], None]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What an index does, and what the user sees of it.
+
+    `told` is all of stderr (of what a conflict tells: a line of it); `pins` what is locked after all.
+    """
+
+    name: str
+    arrange: Arrange
+    status: int
+    told: str = ""
+    pins: Mapping[str, str] | None = None
+    seconds: float = 10.0
+
+
+def is_harmless(text: str) -> bool:
+    """Whether it holds no control, no mark that turns the writing, and no line that fills a terminal."""
+    marks = [char for char in text if unicodedata.category(char)[0] == "C" and char != "\n"]
+    return not marks and all(len(line) < 3000 for line in text.splitlines())
+
+
+def hold(scene: Scene, attack: Attack) -> None:
+    """Let the attack come. The old lock stays where nothing new is locked, and nothing is left behind."""
+    attack.arrange(scene)
+    workspace = scene.workspace
+    before = tree(workspace.locks)
+    begin = time.process_time()
+    run = scene.lock()
+    assert time.process_time() - begin < attack.seconds
+    assert (run.status, run.stdout if run.status not in (0, 1) else "") == (attack.status, ""), run
+    if attack.status == 1:
+        assert attack.told in run.stderr, run.stderr
+    else:
+        assert run.stderr == attack.told
+    for text in (run.stdout, run.stderr):
+        assert is_harmless(text)
+        assert "Traceback" not in text
+    if attack.status == 0:
+        assert workspace.pins() == attack.pins
+    else:
+        after = {name: content for name, content in tree(workspace.locks).items() if "conflict." not in name}
+        assert after == before
+    for name, content in tree(workspace.locks).items():
+        assert content is None or is_harmless(content.decode()), name
+    assert tree(workspace.temporary) == {}
+    assert not list(workspace.cache.glob("*/unfinished/*"))
+    assert not list(workspace.root.rglob("pwned"))
+
+
+# --- what an index does
+
+
+def page(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Arrange:
+    """Alter the page of demo."""
+
+    def alter(response: Response) -> Response:
+        if response.status != 200:
+            return response
+        return replace(response, body=json.dumps(change(json.loads(response.body))).encode())
+
+    return lambda scene: scene.index.fault("/simple/*/demo/", alter)
+
+
+def rows(*changes: Mapping[str, Any]) -> Arrange:
+    """Alter the page of demo: the newest file comes once for each of these changes to it, besides the others."""
+
+    def change(content: dict[str, Any]) -> dict[str, Any]:
+        *older, newest = content["files"]
+        return {**content, "files": [*older, *({**newest, **one} for one in changes)]}
+
+    return page(change)
+
+
+def answer(pattern: str, response: Response, *, times: int | None = None) -> Arrange:
+    """Answer something else altogether."""
+    return lambda scene: scene.index.fault(pattern, lambda _: response, times=times)
+
+
+def both(*arrangements: Arrange) -> Arrange:
+    """One after the other."""
+
+    def arrange(scene: Scene) -> None:
+        for one in arrangements:
+            one(scene)
+
+    return arrange

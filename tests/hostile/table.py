@@ -1,0 +1,54 @@
+"""docs/attacks.md: what was tried, and what came of it. `python -m tests.hostile.table` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from resolver.render.text import markdown
+from tests.hostile import attacks
+from tests.hostile.scene import Attack
+
+PATH = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+_LONGEST = 150
+
+_GROUPS = {
+    "Pages": attacks.PAGES,
+    "Answers": attacks.ANSWERS,
+    "Redirects": attacks.REDIRECTS,
+    "Proxies": attacks.PROXIES,
+    "What a page lists": attacks.LISTED,
+    "Wheels, source archives and their metadata": attacks.FILES,
+}
+
+_HEAD = """\
+# Attacks
+
+What a hostile index does, and what comes of it. `python -m tests.hostile.table` writes this page from
+`tests/hostile/attacks.py`; do not edit it. Each row is the test `tests/hostile/test_attacks.py::test_an_attack_is_held`
+with the row's name in brackets. There is a lock of demo 1.0; each test looks at the whole message, at the exit status,
+and that the old lock is there byte for byte unless demo is locked anew, that no temporary file is left, that nothing
+a terminal would act on was told or written, and that nothing of what was sent has run.
+
+What cannot be said in a row has a test of its own, which [SECURITY.md](../SECURITY.md) names.
+"""
+
+
+def render() -> str:
+    """The page."""
+    parts = [_HEAD]
+    for title, group in _GROUPS.items():
+        parts.append(f"\n## {title}\n\n| what the index does | exit | what the user sees |\n|---|---|---|\n")
+        parts += [f"| {one.name} | {one.status} | {_seen(one)} |\n" for one in group]
+    return "".join(parts)
+
+
+def _seen(attack: Attack) -> str:
+    if attack.pins is not None:
+        return "locked: " + ", ".join(f"{name} {version}" for name, version in attack.pins.items())
+    lines = attack.told.splitlines()
+    told = lines[2].strip() if len(lines) > 2 else lines[0]
+    return markdown(told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…")
+
+
+if __name__ == "__main__":
+    PATH.write_text(render(), encoding="utf-8")

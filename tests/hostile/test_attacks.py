@@ -1,0 +1,37 @@
+"""Whatever an index does: the whole message, the status, the old lock as it was, and nothing left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hostile.attacks import ATTACKS, THE_NETWORK
+from tests.hostile.scene import INDEX, Attack, Scene, hold
+from tests.loopback import Response
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_an_attack_is_held(scene: Scene, attack: Attack) -> None:
+    hold(scene, attack)
+
+
+def test_a_name_that_nobody_knows(scene: Scene) -> None:
+    del scene.variables["HTTPS_PROXY"]
+    scene.workspace.index_url = "https://index.invalid/simple/"  # RFC 6761: never resolved
+    run = scene.lock()
+    assert run.status == 3
+    assert run.stderr.startswith(
+        "error: Index `pypi` cannot be reached.\n  at https://index.invalid/simple/demo/\n  [Errno -"
+    )
+    assert run.stderr.endswith(" (4 tries).\n" + THE_NETWORK)
+
+
+@pytest.mark.parametrize("where", ["https://vendor.example", "https://files.example"])
+def test_another_host_is_told_nothing_of_who_asks(scene: Scene, where: str) -> None:
+    """A redirect leads there, and takes user and password of the index along no more than a link does."""
+    scene.workspace.index_url = INDEX.replace("://", "://user:secret@")
+    scene.index.fault(
+        "/simple/*/demo/", lambda _: Response(302, b"", {"Location": f"{where}/simple/pypi/demo/"}), times=1
+    )
+    assert scene.lock().status == 0
+    asked = {request.host: "authorization" in request.sent for request in scene.index.requests}
+    assert asked == {"index.example:443": True, f"{where.removeprefix('https://')}:443": False}

@@ -1,0 +1,56 @@
+"""Memory is bounded whatever an index sends: measured on the command as it runs."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+
+import pytest
+
+from tests.functional.workspace import COMMAND
+from tests.hostile.scene import Scene
+from tests.loopback import JSON, Response
+
+MIB = 1 << 20
+ROW = b'{"filename":"","url":""},'
+
+
+def page(rows: int) -> bytes:
+    """The shortest page of so many files."""
+    listed = (ROW * rows)[:-1]
+    return b'{"meta":{"api-version":"1.1"},"name":"demo","files":[' + listed + b"]}"
+
+
+@pytest.mark.parametrize(
+    ("projects", "body", "headers", "mebibytes"),
+    [
+        pytest.param(
+            16, gzip.compress(bytes(MIB), 9) * 1024, {"Content-Encoding": "gzip"}, 400, id="a bomb in each page"
+        ),
+        pytest.param(4, page(190_000), {}, 400, id="190,000 files in each page"),
+    ],
+)
+def test_memory_is_bounded(scene: Scene, projects: int, body: bytes, headers: dict[str, str], mebibytes: int) -> None:
+    """So many projects at once, each with such a page."""
+    workspace = scene.workspace
+    workspace.stack(*(f"demo{number}" for number in range(projects)))
+    for number in range(projects):
+        named = body.replace(b'"demo"', b'"demo%d"' % number)
+        scene.index.add_wheel(f"demo{number}", "1.0")
+        scene.index.fault(
+            f"/simple/*/demo{number}/", lambda _, named=named: Response(200, named, {"Content-Type": JSON, **headers})
+        )
+    log = workspace.root / "log"
+    with log.open("wb") as told:
+        process = subprocess.Popen(
+            [str(COMMAND), "lock", "demo"],
+            cwd=workspace.root,
+            env=workspace.environment(**scene.variables),
+            stdout=told,
+            stderr=told,
+        )
+        _, code, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(code)
+    assert process.returncode in (1, 3)
+    assert usage.ru_maxrss >> 10 < mebibytes
