@@ -18,6 +18,7 @@ from resolver.model.target import Target
 _RFC3339 = re.compile(
     r"(?P<moment>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d+))?(?P<zone>[Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
+_MOST_TAGS = 1000  # that a file's name may stand for; pip would build every one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +97,9 @@ class Screen:
         key = (python, abi, platform)
         if key not in self._ranks:
             tags = self._target.tags
-            ranks = [
-                tags[tag]
-                for one in product(python.split("."), abi.split("."), platform.split("."))
-                if (tag := "-".join(one).lower()) in tags
-            ]
+            sets = python.split("."), abi.split("."), platform.split(".")
+            few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
+            ranks = [tags[tag] for one in product(*sets) if (tag := "-".join(one).lower()) in tags] if few else []
             self._ranks[key] = min(ranks, default=None)
         return self._ranks[key]
 

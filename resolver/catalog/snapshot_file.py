@@ -16,7 +16,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import lzma
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -75,7 +74,7 @@ def _unusable(why: str, path: Path | None = None) -> InputError:
 
 def write(snapshot: Snapshot, path: Path) -> None:
     """Put the snapshot's file in place, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.partial")  # one name: what a killed run left is written over
     try:
         temporary.write_bytes(to_bytes(snapshot))
         temporary.replace(path)

@@ -38,8 +38,11 @@ def write_fix(fix: Fix, stack: Path) -> list[Path]:
             )
     for path, content in files:
         fresh = path.with_name(f".{path.name}.partial")
-        fresh.write_text(content, encoding="utf-8")
-        fresh.replace(path)
+        try:
+            fresh.write_text(content, encoding="utf-8")
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
     return [path for path, _ in files]
 
 

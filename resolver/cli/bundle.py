@@ -68,9 +68,10 @@ def command(
         } | bundle_script(served)
         texts |= kept_texts(folder, old, {lock.folder for lock in served} - {part.served.folder for part in parts})
         left = bundle.left_over(folder, old, {*(row.path for row in entries), *texts})
-        manifest = bundle.write(folder, served, entries, texts, () if prune else left)
-        if prune:
+        manifest = bundle.write(folder, served, entries, texts, left)
+        if prune and left:  # known to the manifest until they are gone: a run that is killed leaves none for good
             _remove(left, folder)
+            manifest = bundle.write(folder, served, entries, texts, ())
     progress.clear()
     _tell(folder, manifest, fetched, left, pruned=prune, as_json=as_json)
     return 0

@@ -42,8 +42,9 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
             for parent in sorted({folder.parent for folder in folders}):
                 parent.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(_alone(parent))
+                for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # of targets that are no more, too
+                    _recover(parent / left.name[1:-4])
             for folder, files in folders.items():
-                _recover(folder)
                 require(folder)
                 fresh = _fresh(folder)
                 stack.callback(shutil.rmtree, fresh, ignore_errors=True)

@@ -36,6 +36,9 @@ def require_sound(lock: Lock) -> None:
     _require_stages(lock)
     for name in _projects(lock):
         _match(_PROJECT, name, "the name of a project")
+    for shown in _shown(lock):
+        if not shown.isprintable():
+            raise ValueError(f"`{shown}` has characters that do not print")
     for module in lock.imports:
         _match(_MODULE, module, "the name of a module")
     _require_variables(lock.import_env)
@@ -100,6 +103,15 @@ def _projects(lock: Lock) -> Iterator[str]:
         yield from (*pin.extras, *pin.needs, *pin.builds, *(pin.git.rewrites if pin.git is not None else ()))
     yield from (row.name for row in lock.absent)
     yield from (row.package for row in lock.override)
+
+
+def _shown(lock: Lock) -> Iterator[str]:
+    """What scripts say as it is."""
+    yield from (stage.title for stage in lock.stage)
+    yield from (part for index in lock.index for part in (index.name, index.url))
+    for pin in lock.pin:
+        for step in pin.git.steps if pin.git is not None else ():
+            yield from (step.comment, *step.run)
 
 
 def _require_variables(env: Mapping[str, str]) -> None:

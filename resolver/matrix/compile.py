@@ -277,6 +277,8 @@ def moment(value: dt.date | dt.datetime) -> dt.datetime:
     """The moment that a cut-off names, in UTC: a day counts to its end."""
     if isinstance(value, dt.datetime):
         return value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+    if value == dt.date.max:  # which has no day after it
+        return dt.datetime.max.replace(tzinfo=dt.timezone.utc)
     return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), dt.timezone.utc)
 
 

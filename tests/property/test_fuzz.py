@@ -19,6 +19,9 @@ def test_no_bytes_bring_a_traceback_or_a_wrong_answer(target: Target) -> None:
 
 def test_every_corpus_has_its_reader() -> None:
     assert {path.name for path in CORPUS.iterdir()} == {target.name for target in TARGETS}
+    for target in TARGETS:
+        read = [content for content in corpus(target) if verdict(target, content) == (False, "")]
+        assert read, f"all of {target.name} is refused"
 
 
 def _brittle(content: bytes) -> None:

@@ -1,0 +1,44 @@
+"""A lock.toml that was edited is refused before a script is made of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from resolver.errors import InputError
+from resolver.lock import file
+from tests.functional.workspace import REPOSITORY
+
+COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('platform = "linux-aarch64"', 'platform = "linux-$(touch pwned)"', "`linux-$(touch pwned)` is not a platform"),
+        ('python = "3.10"', 'python = "3.10 $(x)"', "`3.10 $(x)` is not the target's Python"),
+        ('cann = "8.3.RC1"', 'cann = "8`x`"', "`8`x`` is not a CANN or HDK version such as"),
+        ('stack = "verl-one-step-off"', 'stack = "x\\ny"', "`x\ny` is not the name of the stack"),
+        ('name = "numpy"', 'name = "num py"', "`num py` is not the name of a project"),
+        ('    "numpy",\n', "", "`numpy` is in no stage"),
+        ('title = "', 'title = "\\u202e', "has characters that do not print"),
+        ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
+        ('url = "https://', 'url = "https://u:p@', "the address has credentials in it"),
+        ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
+    ],
+)
+def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:
+    text = COMMITTED.read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / file.NAME).write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        file.read(tmp_path)
+    assert refused.value.message == "the lock cannot be read"
+    assert why in refused.value.why
+
+
+def test_the_same_lock_as_it_was_is_read(tmp_path: Path) -> None:
+    shutil.copy(COMMITTED, tmp_path / file.NAME)
+    assert file.read(tmp_path) is not None
