@@ -306,7 +306,11 @@ def test_what_is_recorded_counts_for_nothing_where_the_index_answers(
     real = index.add_wheel("torch", "2.8.0+cpu", index="cpu")  # which asks for nothing
     tell(workspace, index, index.url_of("cpu"), "a" * 64)
     run = workspace.locked()
-    assert run.stderr == ""
+    assert run.stderr == (
+        f"warning: torch-2.8.0+cpu-py3-none-any.whl is not the file that was locked before: its sha256 was {'a' * 64}, "
+        f"and is {real.sha256} now.\n"
+        "hint: an index that replaces a file under its name may have been broken into; ask before this is installed\n"
+    )
     assert workspace.pins() == {"torch": "2.8.0+cpu"}
     assert workspace.content()["pin"][0]["file"][0]["sha256"] == real.sha256
     assert "warnings" not in workspace.content()
