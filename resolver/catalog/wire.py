@@ -122,6 +122,7 @@ class Wire:
         self._context = trust(pip, os.environ)
         self.threads = Threads(CONNECTIONS)
         self.large = threading.Lock()
+        self._closed = False
         self._open: dict[int, urllib3.BaseHTTPResponse] = {}
         self._direct = self._held(urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=self._context))
         self._proxies = {"all": pip.proxy} if pip.proxy else getproxies()
@@ -143,6 +144,8 @@ class Wire:
                 "GET", url, headers=headers, redirect=False, retries=False, timeout=timeout, preload_content=False
             )
             self._open[id(raw)] = raw
+            if self._closed:  # nobody waits for it any more
+                raw.close()
             return raw
 
         return Response(self, await self.run(send), url)
@@ -168,10 +171,14 @@ class Wire:
 
     def close(self) -> None:
         """Close all connections. What waits for one of them fails."""
+        self._closed = True
         for raw in list(self._open.values()):
             with suppress(Exception):  # it may be at its end just now
                 raw.shutdown()
         self.threads.close()
+        for raw in list(self._open.values()):  # those too whose task was cancelled before it had them
+            with suppress(Exception):
+                raw.close()
         for manager in (self._direct, *self._through.values()):
             manager.clear()
 

@@ -96,14 +96,16 @@ _ascend_lock_nnal() {
 
 _ascend_lock_exports() {
     # Seconds that HCCL waits for other devices: 7200 until they are connected and 60000 until a
-    #   collective operation ends, where CANN's defaults are 120 and 1836. That trainers wait for rollouts
-    #   of up to 32768 tokens here is an inference. (one-step-off-hccl-timeouts:
-    #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it)
+    #   collective operation ends, where CANN's defaults are 120 and about 1800. That trainers wait for
+    #   rollouts of up to 32768 tokens here is an inference. (one-step-off-hccl-timeouts:
+    #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it; HCCL's own messages of both time-outs
+    #   in CANN's documentation)
     export HCCL_CONNECT_TIMEOUT=7200
     # Seconds that HCCL waits for other devices: 7200 until they are connected and 60000 until a
-    #   collective operation ends, where CANN's defaults are 120 and 1836. That trainers wait for rollouts
-    #   of up to 32768 tokens here is an inference. (one-step-off-hccl-timeouts:
-    #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it)
+    #   collective operation ends, where CANN's defaults are 120 and about 1800. That trainers wait for
+    #   rollouts of up to 32768 tokens here is an inference. (one-step-off-hccl-timeouts:
+    #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it; HCCL's own messages of both time-outs
+    #   in CANN's documentation)
     export HCCL_EXEC_TIMEOUT=60000
     # Reinforcement learning that lets the rollout engine sleep needs it: Worker.wake_up refuses to go on
     #   while the variable is not 0, and its default is 1, as weights cast to FRACTAL_NZ may lose
