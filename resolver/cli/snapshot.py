@@ -17,7 +17,9 @@ from resolver.cli.catalogs import Catalogs, snapshot_path, with_sources
 from resolver.cli.explaining import explanation_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.wishes import Wishes
 from resolver.lock import build as lock_build
+from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load
 from resolver.model.resolution import Resolution
@@ -25,14 +27,19 @@ from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
+_KEEP = Wishes(upgrade=False, upgrade_packages=frozenset())
 _SECONDS = 600.0  # for the ways out of a conflict: all of them are to be recorded
 
 
 @click.command("snapshot")
 @click.argument("stack")
 @options.matrices
-def command(stack: str, matrices: Path | None) -> int:
-    """Record all that locking STACK asks for, or explaining its conflict, so that it can be done without network."""
+@options.locks
+def command(stack: str, matrices: Path | None, locks: Path) -> int:
+    """Record all that locking STACK asks for, or explaining its conflict, so that it can be done without network.
+
+    That is with and without the lock that is there now.
+    """
     matrices = matrices or options.default_matrices()
     progress = Progress()
     whole: Snapshot | None = None
@@ -44,13 +51,15 @@ def command(stack: str, matrices: Path | None) -> int:
         progress.label(f"{problem.stack.name} for {problem.target}")
         with closing(catalogs.asking(problem)) as asked:
             catalog = RecordingCatalog(asked)
-            answer = decide(Universe(problem, catalog), tick=progress.solving)
-            if isinstance(answer, Resolution):
-                builds = solve_builds(answer, catalog, tick=progress.solving)
+            previous = lock_file.read(locks / problem.stack.name / problem.target.name)
+            for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
+                answer = decide(Universe(problem, catalog, keep), tick=progress.solving)
+                if not isinstance(answer, Resolution):
+                    explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
+                    break
+                builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
                 told = [(one.archives, one.answer) for one in builds if isinstance(one.answer, Resolution)]
                 lock_build.build(answer, told, catalog)
-            else:
-                explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
             recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
         whole = recorded if whole is None else whole.merged(recorded)
     catalogs.close()

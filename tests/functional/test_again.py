@@ -68,6 +68,17 @@ def test_upgrade_tells_what_moved_too(locked: Workspace) -> None:
     ]
 
 
+def test_a_snapshot_holds_what_is_locked_and_what_an_upgrade_would_take(locked: Workspace) -> None:
+    assert locked.run("snapshot", "demo").status == 0
+    locked.forget()
+    offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple/"}
+    before = tree(locked.locks)
+    locked.locked("--offline", **offline)
+    assert tree(locked.locks) == before
+    locked.locked("--offline", "--upgrade", **offline)
+    assert locked.pins() == {"a": "2.0", "b": "2.0"}
+
+
 def test_the_first_lock_says_that_it_is_the_first(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("a", "1.0")
     workspace.stack("a")
