@@ -29,6 +29,7 @@ from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
 _MOST_UNREAD = 400  # releases that are read only to see whether one of them asks for a pre-release
+_IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
 _AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
 
 Tick = Callable[[int, int], None]
@@ -126,14 +127,22 @@ class CompleteEngine:
         """Take the most preferred candidate that can hold together with the decisions; False where none can."""
         if package.kind is not Kind.MODULE:
             self.clauses.introduce(package)
+        in_vain = 0  # releases in a row that clashed as soon as they were opened
         for candidate in self._order(package):
             self._round()
-            if (self.clauses.opened(candidate) and self._clashes(candidate)) or not self._holds(candidate):
+            opened = self.clauses.opened(candidate)
+            if opened and self._clashes(candidate):
                 continue
-            if not self.clauses.opened(candidate):
+            if (opened or in_vain < _IN_VAIN) and not self._holds(candidate):
+                continue
+            if not opened:
                 self._look_back(candidate)
                 self.clauses.open(candidate)
-                if self._clashes(candidate) or not self._holds(candidate):
+                if self._clashes(candidate):
+                    in_vain += 1
+                    continue
+                in_vain = 0
+                if not self._holds(candidate):
                     continue
             self._decided.append(candidate)
             self._chosen.add(package)
