@@ -11,10 +11,12 @@ the engine goes back to the latest of them at once, and never meets the same cla
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
 from itertools import islice
 
 from resolver.errors import UndecidedError
+from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease, StackLine
@@ -27,6 +29,7 @@ from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
 _MOST_UNREAD = 400  # releases that are read only to see whether one of them asks for a pre-release
+_IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
 _AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
 
 Tick = Callable[[int, int], None]
@@ -48,9 +51,13 @@ class CompleteEngine:
         self._universe = universe
         self._tick = tick
         self._decided: list[Candidate] = []
-        self._edges: dict[Package, list[Edge]] = {}  # what is asked of each package by the decisions
+        self._chosen: set[Package] = set()
+        self._edges: dict[Package, list[Edge]] = {}  # what is asked of each package by the stack and the decisions
+        self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
+        self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some of it is not up to date
         self._tries: Counter[Package] = Counter()
         self.rounds = 0
+        self._ask(universe.roots())
 
     def solve(self) -> dict[Package, Candidate]:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
@@ -73,38 +80,91 @@ class CompleteEngine:
 
     def _next(self) -> Package | None:
         """The package to decide now, in the order of the search: pins, what the stack names, what has bounds."""
-        decided = {candidate.package for candidate in self._decided}
-        self._edges = {}
-        for edge in self._universe.roots():
-            self._edges.setdefault(edge.package, []).append(edge)
-        for candidate in self._decided:
-            for edge in self._universe.edges(candidate):
-                self._edges.setdefault(edge.package, []).append(edge)
-        waiting = [package for package in self._edges if package not in decided]
-        return min(waiting, key=self._preference, default=None)
+        while self._waiting:
+            preference, package = self._waiting[0]
+            if package not in self._chosen and package in self._edges and preference == self._preference(package):
+                return package
+            heappop(self._waiting)  # what is asked of it is not what was asked then
+        return None
 
     def _preference(self, package: Package) -> tuple[object, ...]:
-        edges = self._edges[package]
-        pinned = any(pins(edge.allows) for edge in edges)
-        asked = any(isinstance(edge.origin, StackLine) for edge in edges)
-        bounded = any(str(edge.allows) for edge in edges)
+        pinned = asked = bounded = False
+        for edge in self._edges[package]:
+            traits = self._traits.get(edge)
+            if traits is None:
+                traits = self._traits[edge] = (
+                    pins(edge.allows),
+                    isinstance(edge.origin, StackLine),
+                    bool(str(edge.allows)),
+                )
+            pinned, asked, bounded = pinned or traits[0], asked or traits[1], bounded or traits[2]
         return (package.kind.value, not pinned, not asked, not bounded, package)
+
+    def _ask(self, edges: Iterable[Edge]) -> None:
+        """Count what the stack or a decision asks for."""
+        for edge in edges:
+            self._edges.setdefault(edge.package, []).append(edge)
+            self._wait(edge.package)
+
+    def _wait(self, package: Package) -> None:
+        if package in self._edges and package not in self._chosen:
+            heappush(self._waiting, (self._preference(package), package))
+
+    def _drop(self, left: int) -> None:
+        """Take decisions back, the latest first, until so many are left."""
+        while len(self._decided) > left:
+            candidate = self._decided.pop()
+            self._chosen.discard(candidate.package)
+            self._wait(candidate.package)
+            for edge in reversed(self._universe.edges(candidate)):
+                asked = self._edges[edge.package]
+                asked.pop()
+                if not asked:
+                    del self._edges[edge.package]
+                self._wait(edge.package)
 
     def _decide(self, package: Package) -> bool:
         """Take the most preferred candidate that can hold together with the decisions; False where none can."""
         if package.kind is not Kind.MODULE:
             self.clauses.introduce(package)
+        in_vain = 0  # releases in a row that clashed as soon as they were opened
         for candidate in self._order(package):
             self._round()
-            if not self._holds(candidate):
+            opened = self.clauses.opened(candidate)
+            if opened and self._clashes(candidate):
                 continue
-            if not self.clauses.opened(candidate):
+            if (opened or in_vain < _IN_VAIN) and not self._holds(candidate):
+                continue
+            if not opened:
                 self._look_back(candidate)
                 self.clauses.open(candidate)
+                if self._clashes(candidate):
+                    in_vain += 1
+                    continue
+                in_vain = 0
                 if not self._holds(candidate):
                     continue
             self._decided.append(candidate)
+            self._chosen.add(package)
+            self._ask(self._universe.edges(candidate))
             return True
+        return False
+
+    def _clashes(self, candidate: Candidate) -> bool:
+        """Whether an opened candidate asks of a package what the decisions leave no release for.
+
+        The solver would say the same, and takes a thousand times as long.
+        """
+        for edge in self._universe.edges(candidate):
+            package = edge.package
+            if package.kind is not Kind.PROJECT or package.extra:
+                continue
+            project = self._universe.project(text.name(package.name))
+            mask = project.mask(edge.allows)
+            for asked in self._edges.get(package, ()):
+                mask &= project.mask(asked.allows)
+            if not mask and project.found:
+                return True
         return False
 
     def _order(self, package: Package) -> Iterator[Candidate]:
@@ -125,7 +185,7 @@ class CompleteEngine:
         before = len(self._decided)
         while self._decided and not self._holds():
             blamed = self.clauses.blamed()
-            del self._decided[max((at for at, one in enumerate(self._decided) if one in blamed), default=0) :]
+            self._drop(max((at for at, one in enumerate(self._decided) if one in blamed), default=0))
         if len(self._decided) == before and self._holds():
             raise UndecidedError("the engine came to a halt", hint="please report this together with the stack file")
 

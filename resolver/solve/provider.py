@@ -21,7 +21,8 @@ from resolver.solve.universe import Universe
 
 _PROMOTE_AFTER = 5
 # At which try of a package how many further releases are asked for at once.
-_BATCHES = {2: 4, 5: 8, 12: 16, 27: 16, 42: 16, 57: 16, 72: 16, 87: 16}
+_BATCHES = {2: 4, 5: 8}
+_LARGE = 16  # from the twelfth try on, when all but one of those before were tried
 
 
 class Provider:
@@ -108,7 +109,8 @@ class Provider:
         """After a package's second try: tell the catalog of the releases that the search will try next."""
         package = candidate.package
         self._tries[package] += 1
-        ahead = _BATCHES.get(self._tries[package], 0)
+        tries = self._tries[package]
+        ahead = _LARGE if tries >= 12 and (tries - 12) % (_LARGE - 1) == 0 else _BATCHES.get(tries, 0)
         if ahead and package.kind is Kind.PROJECT and package in self._wanted:
             following = self._universe.candidates(package, *self._wanted[package])
             older = dropwhile(lambda one: one is not candidate, following)

@@ -19,6 +19,7 @@ from resolver.solve.provider import Matches, Provider
 
 ROUNDS = 1_000  # four times what a stack of 200 projects takes
 _ROUNDS_EACH = 5  # for each package, where there are more
+_TRIES_EACH = 20  # candidates tried for each round, on the average: long runs of releases that all clash take as many
 _OPTIMISTIC = 0.1  # share of the rounds that may be spent on jumps which may leave out solutions
 
 Tick = Callable[[int, int], None]
@@ -81,6 +82,7 @@ class Search:
         self._optimistic = True
         self._saved: list[_State] | None = None
         self._since = self._patience = 0  # the round in which jumps became optimistic, and for how many
+        self._tries = 0
         self.rounds = 0
 
     def run(self, roots: Iterable[Edge]) -> Mapping[Package, Candidate]:
@@ -95,7 +97,7 @@ class Search:
         self._apply(added)
         self._states.append(_State(frozenset()))
         number = 0
-        while number < self._limit():
+        while number < self._limit() and self._tries < _TRIES_EACH * self._limit():
             if not self._patient(number):
                 number += 1
                 continue
@@ -192,6 +194,7 @@ class Search:
         causes: list[_Criterion] = []
         criterion = self._criteria[package]
         for candidate in criterion.candidates:
+            self._tries += 1
             added: dict[Package, _Criterion] = {}
             try:
                 for edge in self._provider.decide(candidate):

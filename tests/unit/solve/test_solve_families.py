@@ -1,0 +1,76 @@
+"""Families on which a search without learning takes exponentially many rounds, or on which each round cost too much."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from resolver.model.resolution import Resolution
+from tests.datacatalog import DataCatalog
+from tests.problems import problem, solved
+
+
+def pins(resolution: Resolution) -> dict[str, str]:
+    return {pin.name: str(pin.version) for pin in resolution.pins}
+
+
+@pytest.mark.parametrize("groups", [2, 6])
+def test_runs_of_releases_with_the_same_requirements(groups: int) -> None:
+    """Two of each group want the same project old and new, in 60 releases of which one oldest does not."""
+    releases: dict[str, dict[str, list[str]]] = {}
+    for group in range(groups):
+        releases[f"base{group}"] = {str(version): [] for version in range(1, 5)}
+        releases[f"one{group}"] = {str(version): [f"base{group}<3"] for version in range(1, 61)}
+        releases[f"two{group}"] = {str(version): [f"base{group}>=3"] if version > 1 else [] for version in range(1, 61)}
+    names = [f"{name}{group}" for group in range(groups) for name in ("one", "two")]
+    resolution = solved(problem(*names), DataCatalog(releases))
+    found = pins(resolution)
+    for group in range(groups):
+        assert (found[f"one{group}"], found[f"two{group}"], found[f"base{group}"]) == ("60", "1", "2")
+    assert resolution.rounds <= 200 * groups
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_conflicts_that_show_late(groups: int) -> None:
+    """boto3, botocore and urllib3, with who wants a newer urllib3 at the end of a chain."""
+    releases: dict[str, dict[str, list[str]]] = {}
+    for group in range(groups):
+        releases[f"url{group}"] = {str(version): [] for version in range(1, 9)}
+        releases[f"core{group}"] = {
+            str(version): [f"url{group}<4"] if version > 5 else [f"url{group}"] for version in range(1, 41)
+        }
+        releases[f"boto{group}"] = {str(version): [f"core{group}=={version}"] for version in range(1, 41)}
+        releases[f"late{group}"] = {"1": [f"url{group}>=6"]}
+        releases[f"zchain{group}"] = {"1": [f"late{group}"]}
+    resolution = solved(
+        problem(*(f"{name}{group}" for group in range(groups) for name in ("boto", "zchain"))), DataCatalog(releases)
+    )
+    found = pins(resolution)
+    for group in range(groups):
+        assert (found[f"boto{group}"], found[f"core{group}"], found[f"url{group}"]) == ("5", "5", "8")
+    assert resolution.rounds <= 2_500 * groups
+
+
+def test_a_formula_with_a_hundred_clauses() -> None:
+    random = Random(7)
+    variables = [f"x{number}" for number in range(30)]
+    truth = {name: random.randint(1, 2) for name in variables}
+    releases: dict[str, dict[str, list[str]]] = {name: {"1": [], "2": []} for name in variables}
+    while len(releases) < 130:
+        three = [(name, random.randint(1, 2)) for name in random.sample(variables, 3)]
+        if any(truth[name] == value for name, value in three):
+            releases[f"clause{len(releases)}"] = {
+                str(at): [f"{name}=={value}"] for at, (name, value) in enumerate(three, 1)
+            }
+    resolution = solved(problem(*(name for name in releases if name[0] == "c")), DataCatalog(releases))
+    assert resolution.rounds <= 5_000
+
+
+def test_a_thousand_projects_take_a_round_each() -> None:
+    """A chain longer than Python's stack is deep, and than the rounds that a small problem may take."""
+    many = 1_200
+    releases = {f"p{number}": {"1": [f"p{number + 1}"], "2": [f"p{number + 1}"]} for number in range(many)}
+    releases[f"p{many}"] = {"1": []}
+    resolution = solved(problem("p0"), DataCatalog(releases))
+    assert (resolution.engine, resolution.rounds, len(resolution.pins)) == ("search", many + 1, many + 1)
