@@ -37,17 +37,21 @@ else
 	@$(LOCK) lock $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
 endif
 
-explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version]
+explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version] [TARGET=…]
 ifeq ($(STACK),)
 	@echo "Which stack? make explain STACK=…"
 	@echo
 	@$(LOCK) stacks
 else
-	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(OFFLINE),--offline) $(ARGS)
+	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(ARGS)
 endif
 
-verify: $(VENV)/.run ## is this machine and environment what the lock says: STACK=name [ARGS="--python env/bin/python --full"]
-	@$(LOCK) verify $(STACK) $(ARGS)
+verify: $(VENV)/.run ## is this machine and environment what the lock says: STACK=name [TARGET=…] [ARGS="--python env/bin/python --full"]
+ifeq ($(STACK),)
+	@echo "Which stack? make verify STACK=… [TARGET=…] [ARGS=…]"; exit 2
+else
+	@$(LOCK) verify $(STACK) $(if $(TARGET),--target $(TARGET)) $(ARGS)
+endif
 
 bundle: $(VENV)/.run ## every file of a lock in one folder, for machines without network: STACK=name [TARGET=…] [DIR=…]
 ifeq ($(STACK),)
@@ -56,8 +60,8 @@ else
 	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
-check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name] [UPSTREAM=1: and their indexes]
-	@$(LOCK) check $(STACK) $(if $(UPSTREAM),--upstream) $(ARGS)
+check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name [TARGET=…]] [UPSTREAM=1: and their indexes]
+	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
 
 facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts"]
 	@$(LOCK) facts check $(STACK) $(ARGS)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.language import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
@@ -21,7 +22,6 @@ from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Explanation
-from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
@@ -74,7 +74,11 @@ def _locks(problem: Problem, clock: Clock, catalog: Catalog) -> bool:
     return isinstance(decide(Universe(problem, catalog), tick=clock.tick), Resolution)
 
 
-def write_reports(found: Iterable[tuple[Path, Explanation]], language: Language) -> None:
-    """Write conflict.md, conflict.html and conflict.json into each lock's folder; an old lock there stays."""
+def write_reports(found: Iterable[tuple[Path, Explanation]], wanted: str | None) -> None:
+    """Write conflict.md, conflict.html and conflict.json into each lock's folder; an old lock there stays.
+
+    Without a wanted language a report keeps the one that it has: a locale should change no file that is shared.
+    """
     for folder, explanation in found:
+        language = language_of(wanted or lock_folder.reported_language(folder))
         lock_folder.add(folder, report_files(explanation, language))

@@ -83,6 +83,7 @@ def command(
         wishes=Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
         seconds=explain_seconds,
         language=language_of(language),
+        wanted=language,
     )
     # of a single stack what clashes is told as it becomes known, of several there is a table
     page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress)

@@ -41,7 +41,10 @@ _TIMES = 20  # that a stack is locked anew because another run was faster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a run was told to do with each of its stacks. No `targets` are all of them."""
+    """What a run was told to do with each of its stacks. No `targets` are all of them.
+
+    `language` is what is spoken, `wanted` what was asked for, None where it was not.
+    """
 
     matrices: Path
     locks: Path
@@ -50,6 +53,7 @@ class Order:
     wishes: Wishes
     seconds: float
     language: Language
+    wanted: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +221,7 @@ def _write(outcomes: Sequence[Outcome], order: Order) -> list[Outcome]:
     if reports:
         from resolver.cli.explaining import write_reports
 
-        write_reports(reports, order.language)
+        write_reports(reports, order.wanted)
 
     def require_the_same(folder: Path) -> None:
         now = _read(folder, upgrade=order.wishes.upgrade)

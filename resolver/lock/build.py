@@ -17,7 +17,7 @@ from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
-from resolver.model.index import PYPI
+from resolver.model.index import PYPI, Indexes
 from resolver.model.lock import (
     FORMAT,
     Departed,
@@ -282,8 +282,26 @@ def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Cata
             if name != pin.release.index:
                 passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
         yield from _on_trust(pin, resolution, catalog)
+    if elsewhere := list(_elsewhere(resolution)):
+        yield (
+            "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up "
+            f"{', '.join(elsewhere)}"
+        )
     for name, projects in sorted(passed.items()):
         yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
+
+
+def _elsewhere(resolution: Resolution) -> Iterator[str]:
+    """What the list of indexes that the stack's own replaces would have taken from another index."""
+    indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
+    if not indexes.replaced:
+        return
+    usual = Indexes(indexes=indexes.indexes, bindings=indexes.replaced)
+    bound = {name for binding in indexes.replaced for name in binding.packages}
+    for pin in resolution.pins:
+        names = usual.binding(pin.name, platform).indexes
+        if pin.name in bound and pin.release.source is None and pin.release.index not in names:
+            yield f"{pin.name} on {' and '.join(names)} (it is from {pin.release.index} now)"
 
 
 def _on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str]:

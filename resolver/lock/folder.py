@@ -105,6 +105,14 @@ def has_report(folder: Path) -> bool:
     return any((folder / name).exists() for name in _REPORT)
 
 
+def reported_language(folder: Path) -> str:
+    """The language of the report of a conflict that is there; empty where none is or can be read."""
+    try:
+        return str(json.loads((folder / "conflict.json").read_text(encoding="utf-8"))["language"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
 def reported(folder: Path) -> tuple[str, str]:
     """The digest of the inputs whose conflict is told there, and the cut-off; empty where none is or can be read."""
     try:

@@ -72,6 +72,12 @@ def _own_facts(document: Document[schema.StackFile]) -> Document[schema.FactFile
 def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...], indexes: Indexes) -> Stack:
     table = document.content.stack
     asks = []
+    if not table.requires:
+        raise InputError(
+            "the stack asks for nothing",
+            where=document.place("stack", "requires"),
+            hint='requires = ["torch-npu==2.8.0", …]: what shall be installed, a requirement a line',
+        )
     for number, line in enumerate(table.requires):
         need = parse_need(document, line, "stack", "requires", number, direct=True)
         asks.append(Ask(need=need, origin=StackLine(line, document.line("stack", "requires", number))))
@@ -285,7 +291,13 @@ def moment(value: dt.date | dt.datetime) -> dt.datetime:
 def _indexes(inputs: Inputs) -> Indexes:
     stack = inputs.stack.content
     if stack.index is not None or stack.binding is not None:
-        return _compile_indexes(inputs.stack, stack.index or [], stack.binding or [], own=True)
+        own = _compile_indexes(inputs.stack, stack.index or [], stack.binding or [], own=True)
+        if inputs.replaced is None:
+            return own
+        usual = _compile_indexes(
+            inputs.replaced, inputs.replaced.content.index, inputs.replaced.content.binding, own=False
+        )
+        return replace(own, replaced=usual.bindings)
     if inputs.indexes is None:
         return Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
     return _compile_indexes(inputs.indexes, inputs.indexes.content.index, inputs.indexes.content.binding, own=False)

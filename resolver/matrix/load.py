@@ -18,7 +18,8 @@ from resolver.profile import counts
 class Inputs:
     """Every file that a stack's problems are made from. `facts` are sorted by name.
 
-    `spare` are the facts that the stack leaves out by naming others; nothing is made from them.
+    `spare` are the facts that the stack leaves out by naming others, and `replaced` is the indexes.toml in
+    whose place it has a list of its own; nothing is made from them.
     """
 
     stack: Document[schema.StackFile]
@@ -26,6 +27,7 @@ class Inputs:
     indexes: Document[schema.IndexesFile] | None
     systems: Document[schema.SystemsFile] | None
     spare: tuple[Document[schema.FactFile], ...] = ()
+    replaced: Document[schema.IndexesFile] | None = None
 
 
 @counts("inputs")
@@ -47,13 +49,12 @@ def load(stack: str, matrices: Path) -> Inputs:
             others = sorted(set((matrices / "facts").glob("*.toml")) - set(paths))
             spare = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in others)
     indexes = systems = None
-    if document.content.index is None and document.content.binding is None:
-        path = matrices / "indexes.toml"
-        if path.exists():
-            indexes = read(path, schema.IndexesFile, _display(path, matrices))
+    if (path := matrices / "indexes.toml").exists():
+        indexes = read(path, schema.IndexesFile, _display(path, matrices))
+    own = document.content.index is not None or document.content.binding is not None
     if (path := matrices / "systems.toml").exists():
         systems = read(path, schema.SystemsFile, _display(path, matrices))
-    return Inputs(document, facts, indexes, systems, spare)
+    return Inputs(document, facts, None if own else indexes, systems, spare, indexes if own else None)
 
 
 def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:

@@ -47,12 +47,14 @@ class Binding:
 class Indexes:
     """All indexes of a problem and their bindings; earlier bindings win.
 
-    `own` tells that the stack brought its own list instead of matrices/indexes.toml.
+    `own` tells that the stack brought its own list instead of matrices/indexes.toml, whose bindings are
+    `replaced` then: they rule nothing, and a lock warns where they would have led elsewhere.
     """
 
     indexes: Mapping[str, Index]
     bindings: tuple[Binding, ...]
     own: bool = False
+    replaced: tuple[Binding, ...] = ()
 
     def binding(self, project: NormalizedName, platform: str) -> Binding:
         """The one binding that rules a project on a platform; `pypi` where none names it."""

@@ -377,3 +377,23 @@ def test_a_row_that_could_never_be_taken_is_refused(
     assert run.status == 2
     assert run.stderr.startswith(message)
     assert why in run.stderr
+
+
+def test_an_own_index_list_is_told_where_it_leads_elsewhere(workspace: Workspace, index: LoopbackIndex) -> None:
+    """A stack's own list takes the place of indexes.toml, and with it of the bindings that keep torch right."""
+    for name in ("torch", "ours"):
+        index.add_wheel(name, "2.8.0")
+    workspace.indexes(
+        f"""
+        [[index]]
+        name = "cpu"
+        url = "{index.url_of("cpu")}"
+        packages = ["torch"]
+        """
+    )
+    workspace.stack("torch==2.8.0", "ours", more='[[index]]\nname = "pypi"\n')
+    workspace.locked()
+    assert workspace.content()["warnings"] == [
+        "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up "
+        "torch on cpu (it is from pypi now)"
+    ]

@@ -176,6 +176,16 @@ def test_english_against_a_chinese_locale(clash: Workspace) -> None:
     assert run.stdout.startswith("No environment satisfies demo")
 
 
+def test_a_report_keeps_its_language_where_none_is_asked_for(clash: Workspace) -> None:
+    """A colleague's locale changes no file that is shared."""
+    explain(clash, "--lang", "en")
+    before = tree(clash.locks)
+    assert "找不到" in explain(clash, LC_ALL="zh_CN.UTF-8").stdout
+    assert tree(clash.locks) == before
+    explain(clash, "--lang", "zh")
+    assert json.loads(clash.read("conflict.json"))["language"] == "zh"
+
+
 def test_an_unknown_stack_is_suggested(clash: Workspace) -> None:
     run = clash.run("explain", "dmo")
     assert (run.status, run.stdout) == (2, "")

@@ -511,7 +511,7 @@ if stage 8 '4 distributions, built from source in an environment apart' stages/8
     fi
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:89)
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:98)
 if stage 9 'vllm, from git' stages/9.txt; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

@@ -465,7 +465,7 @@ if stage 6 'verl, from git' stages/6.txt; then
     run record verl 0.7.0.dev0 fa18e716d8e1d05b152d96212e13377e '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "ccd7d934f91be98bb3732c78bd1870fa39c399ad", "requested_revision": "v0.5.0-716-gccd7d934", "vcs": "git"}}'
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:89)
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:98)
 if stage 7 'vllm, from git' stages/7.txt; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

@@ -344,7 +344,7 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
     fi
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:89)
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:98)
 if stage 6 'vllm, built from source in this environment' stages/6.txt; then
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
         "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \

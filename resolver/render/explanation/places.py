@@ -38,9 +38,19 @@ def place_of(statement: Statement, language: Language) -> Place:
             names = [row.filename for refusal in refusals for row in refusal.files]
             return Place(words.COMMA(language).join(names) or where, "", fact)
         case Lacks() if where and not _FILE.fullmatch(where):
-            return Place(words.LOOKED_UP(language, indexes=where), "", fact)
+            return Place(_looked_up(statement, language), "", fact)
         case Asks() | Has() | Needs() | Forbids() | Shares() | Lacks():
             return Place(where, where, fact)
+
+
+def _looked_up(statement: Lacks, language: Language) -> str:
+    """The indexes that answered, and those that did not."""
+    asked = [name for name in statement.where.split(", ") if name not in statement.unreachable]
+    told = words.LOOKED_UP(language, indexes=", ".join(asked)) if asked else ""
+    if not statement.unreachable:
+        return told
+    failed = words.NOT_REACHED(language, indexes=", ".join(statement.unreachable))
+    return words.SEMICOLON(language).join(part for part in (told, failed) if part)
 
 
 def with_strength(place: Place, language: Language) -> str:

@@ -270,6 +270,7 @@ def predicate(reason: Reason, language: Language, count: int = 1) -> str:
 METADATA_OF = Words("metadata of {filename}", "{filename} 的元数据")
 BUILD_OF = Words("build-system.requires of {filename}", "{filename} 的 build-system.requires")
 LOOKED_UP = Words("looked up on {indexes}", "查询的软件源：{indexes}")
+NOT_REACHED = Words("{indexes} could not be reached", "{indexes} 无法访问")
 WITH_STRENGTH = Words("{where} ({strength})", "{where}（{strength}）")
 
 STRENGTH_ENFORCED = Words("enforced", "强制")
