@@ -70,7 +70,7 @@ snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK
 	@$(LOCK) snapshot $(STACK)
 
 test: $(VENV)/.dev ## run the tests (no network but loopback)
-	@$(BIN)/python -m pytest -q -n 2 -m "not live" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 4 -m "not live" $(ARGS)
 
 test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)

@@ -393,7 +393,8 @@ def test_an_own_index_list_is_told_where_it_leads_elsewhere(workspace: Workspace
     )
     workspace.stack("torch==2.8.0", "ours", more='[[index]]\nname = "pypi"\n')
     workspace.locked()
-    assert workspace.content()["warnings"] == [
+    told = (
         "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up "
         "torch on cpu (it is from pypi now)"
-    ]
+    )
+    assert workspace.content()["warnings"] == [told]
