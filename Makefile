@@ -70,7 +70,8 @@ snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK
 	@$(LOCK) snapshot $(STACK)
 
 test: $(VENV)/.dev ## run the tests (no network but loopback)
-	@$(BIN)/python -m pytest -q -n 4 -m "not live" $(ARGS)
+	@$(BIN)/python -m compileall -q resolver
+	@$(BIN)/python -m pytest -q -n 3 -m "not live" $(ARGS)
 
 test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)

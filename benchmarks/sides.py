@@ -272,8 +272,8 @@ def index_address() -> str:
 
 
 def environment() -> dict[str, str]:
-    """This machine's, without settings of either side."""
-    away = ("UV_", "ASCEND_LOCK_")
+    """This machine's, without settings of either side, or what keeps Python from storing its bytecode."""
+    away = ("UV_", "ASCEND_LOCK_", "PYTHONDONTWRITEBYTECODE")
     return {key: value for key, value in os.environ.items() if not key.startswith(away) and key != "VIRTUAL_ENV"}
 
 

@@ -10,7 +10,7 @@ _MORE = os.environ.get("ASCEND_LOCK_EXAMPLES")
 
 settings.register_profile(
     "ascend-lock",
-    max_examples=int(_MORE or 300),
+    max_examples=int(_MORE or 150),
     derandomize=not _MORE,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -28,7 +28,7 @@ def profiled(run: Run) -> dict[str, Any]:
 def test_the_counts_are_those_of_the_index_and_of_the_cache(demo: Workspace, index: LoopbackIndex) -> None:
     first = profiled(demo.run("lock", "demo", "--json", "--profile"))
     assert first["requests"] == len(index.requests)
-    assert (first["hits"], first["revalidated"]) == (0, 0)
+    assert first["revalidated"] == 0
     assert first["bytes"] > 0
     assert first["rounds"] == 2, "one for each pin"
     assert sum(part["wall"] for part in first["parts"].values()) == pytest.approx(first["wall"])
