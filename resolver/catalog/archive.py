@@ -153,8 +153,8 @@ def _members(path: Path, release: Release, wanted: _Wanted) -> Iterator[tuple[st
 def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
     import gzip
 
-    with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-        source = Guarded(unpacked, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
+    with gzip.GzipFile(fileobj=file, mode="rb") as stream:
+        source = Guarded(stream, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
         source.allow(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
             count = 0

@@ -180,13 +180,16 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
 
 
 def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
-    """All about one stack; of several targets a table in the end."""
+    """All about one stack, each warning once; of several targets a table in the end."""
+    told: set[str] = set()
     for outcome in outcomes:
         match outcome.found:
             case Lock() as lock:
                 job = _job(outcome)
                 moved = job.previous is None or not diff.same(job.previous, lock)
-                sys.stdout.write(summary(lock, job.problem, job.folder, written=outcome.written, moved=moved))
+                closing_words = summary(lock, job.problem, job.folder, written=outcome.written, moved=moved, told=told)
+                sys.stdout.write(closing_words)
+                told.update(lock.cautions)
             case Explanation() | Failure():
                 pass  # told already, or below
     _tell_failures(outcomes, language)

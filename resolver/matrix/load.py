@@ -43,6 +43,11 @@ def load(stack: str, matrices: Path) -> Inputs:
     spare: tuple[Document[schema.FactFile], ...] = ()
     if wanted is None or wanted:
         _require_folder(matrices)
+        if not (matrices / "facts").is_dir():
+            raise InputError(
+                f"there is no folder `{matrices / 'facts'}`, so nothing is known but what packages say of themselves",
+                hint="name the folder that has it with --matrices DIR, or let the stack do without: facts = []",
+            )
         paths = _fact_paths(document, matrices)
         facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in paths)
         if wanted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,10 +29,13 @@ def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
     }
 
 
-def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool, moved: bool) -> str:
+def summary(
+    lock: Lock, problem: Problem, folder: Path, *, written: bool, moved: bool, told: Collection[str] = ()
+) -> str:
     """The closing words on a terminal: what was locked, what changed, what to do next.
 
-    `moved` tells whether a pin changed since the lock before.
+    `moved` tells whether a pin changed since the lock before; `told` are warnings that the reader has seen already,
+    with another target.
     """
     built = [pin for pin in lock.pin if pin.mode != "wheels"]
     size = f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}"
@@ -52,9 +55,12 @@ def summary(lock: Lock, problem: Problem, folder: Path, *, written: bool, moved:
         more = f", and {len(lock.change) - _CHANGES} more" if len(lock.change) > _CHANGES else ""
         text = f"Written to {folder}; {count(len(lock.change), 'pin')} changed: {', '.join(moves)}{more}"
         lines += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    new = [warning for warning in lock.cautions if warning not in told]
     if lock.cautions:
-        lines.append(f"{count(len(lock.cautions), 'warning')}:")
-    for warning in lock.cautions:
+        known = len(lock.cautions) - len(new)
+        above = f", {known} of them told above" if known and new else ", all told above" if known else ""
+        lines.append(f"{count(len(lock.cautions), 'warning')}{above}{':' if new else '.'}")
+    for warning in new:
         lines += textwrap.wrap(one_line(warning), _WIDTH, initial_indent="  - ", subsequent_indent="    ")
     lines += [
         "Next:",

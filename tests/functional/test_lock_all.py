@@ -136,3 +136,16 @@ def test_one_target_alone(workspace: Workspace, index: LoopbackIndex) -> None:
     assert run.status == 2
     workspace.locked()
     assert {path.name for path in (workspace.locks / "demo").iterdir()} == set(MACHINES)
+
+
+def test_a_warning_of_several_targets_is_told_once(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.facts("demo", '[[warns]]\nid = "demo-beware"\ntext = "beware"\nreason = "a test"\n')
+    rows = (f"[[target]]\nname = '{one}'\npython = '3.11'\nplatform = 'linux-{one}'\n" for one in MACHINES)
+    workspace.stack("demo", target="".join(rows))
+    told = workspace.locked().stdout
+    assert told.count("demo: beware") == 1
+    assert "\n1 warning:\n  - demo: beware" in told
+    assert "\n1 warning, all told above.\n" in told
+    for one in MACHINES:
+        assert "demo: beware" in (workspace.locks / "demo" / one / "lock.toml").read_text()

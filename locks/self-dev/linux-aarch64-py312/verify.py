@@ -737,8 +737,14 @@ class Asked:
         return " ".join(map(shlex.quote, words))
 
     def again(self, *names: str) -> str:
-        """The command that takes distributions away and installs what the lock has of them."""
-        return f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))} && {self.install}"
+        """The command that takes distributions away and installs what the lock has of them.
+
+        Without pip nothing can be installed, so Python's own takes the place of one that goes.
+        """
+        commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
+        if "pip" in names:
+            commands.append(f"{self.python} -m ensurepip")
+        return " && ".join([*commands, self.install])
 
 
 # --- reading

@@ -737,8 +737,14 @@ class Asked:
         return " ".join(map(shlex.quote, words))
 
     def again(self, *names: str) -> str:
-        """The command that takes distributions away and installs what the lock has of them."""
-        return f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))} && {self.install}"
+        """The command that takes distributions away and installs what the lock has of them.
+
+        Without pip nothing can be installed, so Python's own takes the place of one that goes.
+        """
+        commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
+        if "pip" in names:
+            commands.append(f"{self.python} -m ensurepip")
+        return " && ".join([*commands, self.install])
 
 
 # --- reading
@@ -2040,7 +2046,6 @@ LOCK = r"""
 {"name": "py-serializable", "version": "2.1.0", "stage": 1, "sha256": ["b56d5d686b5a03ba4f4db5e769dc32336e142fc3bd4d68a8c25579ebb0a67304"]},
 {"name": "pysocks", "version": "1.7.1", "stage": 1, "sha256": ["2725bd0a9925919b9b51739eea5f9e2bae91e83288108a9ad338b2e3a4435ee5"]},
 {"name": "python-sat", "version": "1.9.dev17", "stage": 1, "sha256": ["b84bd1492d4222309aa887f7b686c1ed62c4715508745082298d7dad35bf4615"]},
-{"name": "resolvelib", "version": "1.2.1", "stage": 1, "sha256": ["fb06b66c8da04172d9e72a21d7d06186d8919e32ae5ab5cdf5b9d920be805ac2"]},
 {"name": "selectolax", "version": "1.0.2", "stage": 1, "sha256": ["ee9a2e19bc744ac8358b8afcecf4981254550ad4dd7f1aeea70acd6c15422f91"]},
 {"name": "setuptools", "version": "84.2.1", "stage": 1, "sha256": ["ca140b45d5325a9478f880e351484f62fef15f336462e449ca0c03c873d589c2"]},
 {"name": "six", "version": "1.17.0", "stage": 1, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},

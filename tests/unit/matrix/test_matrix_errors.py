@@ -302,6 +302,18 @@ def test_no_folder_of_matrices(tmp_path: Path) -> None:
     )
 
 
+def test_no_folder_of_facts(tmp_path: Path) -> None:
+    """A lock without any fact would be no better than what pip makes."""
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "s.toml").write_text(STACK)
+    with pytest.raises(InputError) as caught:
+        load("s", tmp_path)
+    assert str(caught.value) == (
+        f"there is no folder `{tmp_path}/facts`, so nothing is known but what packages say of themselves\n"
+        "hint: name the folder that has it with --matrices DIR, or let the stack do without: facts = []"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [("vrl", "did you mean `verl`?"), ("zzz", "facts are looked up in matrices/facts"), ("../stacks/s", "")],

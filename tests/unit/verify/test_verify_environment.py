@@ -310,3 +310,13 @@ def test_of_two_locked_ones_in_a_stage_either_may(site: Site) -> None:
     assert site.codes() == []
     (site.root / "examples/__init__.py").write_text("three")
     assert site.codes() == ["file-changed one examples/__init__.py", "file-changed two examples/__init__.py"]
+
+
+def test_without_pip_nothing_could_be_installed() -> None:
+    """A mend that takes pip away brings one back before install.sh needs it."""
+    asked = Asked(LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {}), "/lock", {})
+    steps = asked.again("pip").split(" && ")
+    assert steps[0].endswith("-m pip uninstall -y pip")
+    assert steps[1].endswith("-m ensurepip")
+    assert steps[2] == asked.install
+    assert "ensurepip" not in asked.again("numpy")
