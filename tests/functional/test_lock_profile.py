@@ -51,7 +51,7 @@ def test_the_lock_is_the_same_and_the_profile_is_on_stderr_only(demo: Workspace)
     assert plain.stderr == ""
     assert "profile" not in run.stdout
     assert run.stderr.startswith("profile: ")
-    assert "\nsolving " in run.stderr
+    assert "\nimports " in run.stderr  # a part of less than half a millisecond has no row
     assert " rounds\n" in run.stderr
 
 
