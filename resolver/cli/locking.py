@@ -17,6 +17,7 @@ from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.rendered import rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
@@ -33,7 +34,6 @@ from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.files import render
 from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
@@ -116,7 +116,7 @@ def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: 
     """
     for _ in range(_TIMES):
         try:
-            return _write(_locked(jobs, order, catalogs, progress, page), order)
+            return _write(_locked(jobs, order, catalogs, progress, page), order, catalogs.pool.cache)
         except _OvertakenError:
             upgrade = order.wishes.upgrade
             jobs = [replace(job, previous=_previous(job.folder, upgrade=upgrade)) for job in jobs]
@@ -213,7 +213,7 @@ class _OvertakenError(Exception):
     """Another run wrote a lock since this one read it."""
 
 
-def _write(outcomes: Sequence[Outcome], order: Order) -> list[Outcome]:
+def _write(outcomes: Sequence[Outcome], order: Order, store: Cache) -> list[Outcome]:
     before: dict[Path, Lock | None] = {}
     changed: dict[Path, dict[str, str]] = {}
     reports: list[tuple[Path, Explanation]] = []
@@ -223,7 +223,7 @@ def _write(outcomes: Sequence[Outcome], order: Order) -> list[Outcome]:
         folder = outcome.job.folder
         match outcome.found:
             case Lock() as lock:
-                texts = render(lock)
+                texts = rendered(lock, store)
                 before[folder] = outcome.job.previous
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts

@@ -8,16 +8,11 @@ they are read once and never again. A lock that rests on anything else is not re
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
-from functools import cache
 from hashlib import blake2b
-from os import DirEntry, scandir
-from pathlib import Path
 from typing import Final
 
 import msgspec
-import packaging
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -28,6 +23,7 @@ from resolver.errors import IndexFailure
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.profile import counts
+from resolver.program import program
 
 _KIND: Final = "lock"
 
@@ -77,7 +73,7 @@ class Remembered:
     def _key(self, keep: Pins, builds: Kept) -> str:
         problem = self._problem
         parts = (
-            _program(),
+            program(),
             problem.digest,
             problem.stack.where,
             problem.facts[0].where if problem.facts else "",
@@ -93,23 +89,3 @@ class Remembered:
 
 def _text(pins: Pins) -> str:
     return " ".join(f"{name}=={version}" for name, version in sorted(pins.items()))
-
-
-@cache
-def _program() -> str:
-    """What tells this program from another: its files, and what versions and markers are read by."""
-    found = [f"{platform.python_version()} {packaging.__version__} {msgspec.__version__}"]
-    folders = [str(Path(__file__).parent.parent)]
-    while folders:
-        with scandir(folders.pop()) as entries:
-            for entry in sorted(entries, key=_name):
-                if entry.is_dir():
-                    folders.append(entry.path)
-                elif entry.name.endswith(".py"):
-                    seen = entry.stat()
-                    found.append(f"{entry.name} {seen.st_size} {seen.st_mtime_ns}")
-    return "\n".join(found)
-
-
-def _name(entry: DirEntry[str]) -> str:
-    return entry.name
