@@ -28,6 +28,8 @@ from pathlib import Path
 
 import resolver
 
+for name in sys.argv[2:]:
+    importlib.import_module(name)
 for module in pkgutil.walk_packages(resolver.__path__, "resolver."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
@@ -63,16 +65,19 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class WarmCommand:
-    """Runs of a script of this environment, one at a time; started with what the runs' environments have in common."""
+    """Runs of a script, one at a time; started with what the runs' environments have in common.
 
-    def __init__(self, script: Path, environment: Mapping[str, str]) -> None:
+    `imports` are modules that the script needs besides the command's.
+    """
+
+    def __init__(self, script: Path, environment: Mapping[str, str], imports: Sequence[str] = ()) -> None:
         self._script = script
         self._start = _read_at_start(environment)
         self._one = threading.Lock()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-c", _SERVER, str(theirs.fileno())],
+                [sys.executable, "-c", _SERVER, str(theirs.fileno()), *imports],
                 env=dict(environment),
                 cwd="/",
                 stdin=subprocess.DEVNULL,
