@@ -113,6 +113,11 @@ class Trials:
         inputs = with_stack(self.inputs, document)
         return compile_problems(inputs, exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
 
+    def after(self, text: str, universe: Universe) -> Trials:
+        """The same for variants of a changed stack, whose universe this is."""
+        document = read_text(text, schema.StackFile, self.inputs.stack.name)
+        return Trials(with_stack(self.inputs, document), universe.problem, universe, self.clock, self._cutoff)
+
     def lock(self, text: str) -> Resolution | Refutation | Failure:
         """Solve a changed stack, its builds included."""
         try:

@@ -124,10 +124,16 @@ class Clauses:
             self._add(candidate, edge)
 
     def learn(self, other: Clauses) -> None:
-        """Open what other clauses over the same candidates have opened."""
+        """Open what other clauses have opened, as far as something here needs it."""
         for candidate in other._opened:
-            if candidate in self._variables:
-                self.open(candidate)
+            package, release = candidate.package, candidate.chosen
+            if not isinstance(release, Release):
+                continue
+            if package in self._waiting:
+                self.introduce(package)
+            own = self.universe.candidate(package, release.position) if package in self.packages else None
+            if own is not None and isinstance(own.chosen, Release) and own.chosen.file == release.file:
+                self.open(own)
 
     def introduce(self, package: Package) -> None:
         """Make a package's candidates known, and why its other releases are none."""
