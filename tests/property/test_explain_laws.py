@@ -410,18 +410,18 @@ def test_no_set_of_other_versions_and_other_machines_costs_less(world: World) ->
 def changed_worlds(case: Case, most: int) -> Iterator[tuple[int, World]]:
     """The world with other releases in its lines and other values of components, each cheaper than `most`."""
     world = case.world
-    rows = [
+    rows: list[tuple[int, str | int, str]] = [
         (_COMPONENTS[component], component, value)
         for component, values in case.values.items()
         for value in values
         if value != world.system[component]
     ]
-    for line in dict.fromkeys(world.asks):
+    for at, line in enumerate(world.asks):
         wish = None if line in COMPONENT_NEEDS else Requirement(line)
         if wish is not None and wish.specifier:
             bare = f"{wish.name}[{','.join(sorted(wish.extras))}]" if wish.extras else wish.name
             rows += [
-                (_COSTS["version"], line, f"{bare}=={version}")
+                (_COSTS["version"], at, f"{bare}=={version}")
                 for version in world.projects.get(wish.name, {})
                 if not wish.specifier.contains(version, prereleases=True)
             ]
@@ -431,7 +431,7 @@ def changed_worlds(case: Case, most: int) -> Iterator[tuple[int, World]]:
             after = {before: value for _, before, value in changes}
             if price < most and len(after) == number:
                 system = {component: after.get(component, value) for component, value in world.system.items()}
-                asks = tuple(after.get(line, line) for line in world.asks)
+                asks = tuple(after.get(at, line) for at, line in enumerate(world.asks))
                 yield price, replace(world, asks=asks, system=system)
 
 
