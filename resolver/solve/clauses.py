@@ -409,11 +409,13 @@ class Clauses:
 
 
 def _apart(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether no version can meet two pins; `===` compares texts and is left out."""
-    versions = [pin.version for pin in (*one, *other) if pin.operator == "==" and not pin.version.endswith(".*")]
-    if any(pin.operator == "===" for pin in (*one, *other)):
+    """Whether no version can meet two pins. `===` compares texts, and a release has one text only."""
+    versions = [pin.version for pin in (*one, *other) if pins(SpecifierSet(str(pin)))]
+    if any(text.version(version) is None for version in versions):
         return False
-    return not any(one.contains(text, prereleases=True) and other.contains(text, prereleases=True) for text in versions)
+    return not any(
+        one.contains(version, prereleases=True) and other.contains(version, prereleases=True) for version in versions
+    )
 
 
 def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[SetAside]) -> Ground:

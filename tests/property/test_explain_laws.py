@@ -113,6 +113,8 @@ def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:
 
 @_laws
 @given(worlds())
+@example(random_world(2201))
+@example(random_world(2241))
 @example(random_world(12994))
 @example(random_world(20569))
 @example(random_world(20673))
