@@ -93,7 +93,9 @@ def command(
         cost = (cost_json if as_json else cost_text)(profile.end(), progress.traffic, progress.rounds)
         sys.stderr.write(cost)
     if len(outcomes) == 1 and isinstance(only := outcomes[0].found, Failure):
-        raise only.cause
+        if not as_json:
+            raise only.cause
+        sys.stderr.write(f"error: {only.told}\n")
     status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)
     if as_json:
         sys.stdout.write(json_text(_json(outcomes, status, order.language)) + "\n")
@@ -162,14 +164,16 @@ def _is_known(outcome: Outcome) -> bool:
 
 
 def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[str, Any]:
+    """One shape, which docs/lock.md describes: `status` and `targets`; what is said of an only one on top, too."""
     told = [_one_json(outcome, language) for outcome in outcomes]
-    return told[0] if len(told) == 1 else {"status": _STATUSES.get(status, "error"), "targets": told}
+    only = told[0] if len(told) == 1 else {}
+    return {**only, "status": _STATUSES.get(status, "error"), "targets": told}
 
 
 def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
     match outcome.found:
         case Lock() as lock:
-            return lock_json(lock, _job(outcome).folder)
+            return lock_json(lock, _job(outcome).folder, moved=_moved(outcome, lock))
         case Explanation() as explanation:
             from resolver.render.explanation.json import explanation_json  # loaded where there is a conflict
 
@@ -186,7 +190,7 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
         match outcome.found:
             case Lock() as lock:
                 job = _job(outcome)
-                moved = job.previous is None or not diff.same(job.previous, lock)
+                moved = _moved(outcome, lock)
                 closing_words = summary(lock, job.problem, job.folder, written=outcome.written, moved=moved, told=told)
                 sys.stdout.write(closing_words)
                 told.update(lock.cautions)
@@ -237,10 +241,15 @@ def _pins(lock: Lock) -> str:
 
 
 def _changes(outcome: Outcome, lock: Lock) -> str:
-    previous = _job(outcome).previous
-    if previous is not None and diff.same(previous, lock):
+    if not _moved(outcome, lock):
         return "none"
     return "first lock" if lock.first else count(len(lock.change), "pin") if lock.change else "none"
+
+
+def _moved(outcome: Outcome, lock: Lock) -> bool:
+    """Whether anything was decided anew."""
+    previous = _job(outcome).previous
+    return previous is None or not diff.same(previous, lock)
 
 
 def _job(outcome: Outcome) -> Job:

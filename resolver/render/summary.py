@@ -16,8 +16,11 @@ _WIDTH = 100
 _CHANGES = 10
 
 
-def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
-    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml."""
+def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
+    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml.
+
+    `moved` tells whether a pin changed since the lock before: the lock itself keeps what changed when it last did.
+    """
     return {
         "status": "locked",
         "stack": lock.stack,
@@ -25,7 +28,7 @@ def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
         "folder": str(folder),
         "pins": {pin.name: pin.version for pin in lock.pin},
         "warnings": list(lock.cautions),
-        "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change],
+        "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
     }
 
 
