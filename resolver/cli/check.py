@@ -14,14 +14,18 @@ from typing import Any
 import click
 
 from resolver.cli import options
+from resolver.cli.called import as_called
+from resolver.cli.language import language_of
 from resolver.cli.targets import chosen
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load, stack_names
+from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
+from resolver.render import words
 from resolver.render.files import render
 
 # What --json calls the outcome, by the exit status.
@@ -74,6 +78,7 @@ def command(
     matrices = matrices or options.default_matrices()
     if targets and stack is None:
         raise InputError("a target is one of a stack's", where="--target", hint="name the stack, too")
+    tongue = language_of(language)
     told: list[dict[str, Any]] = []
     statuses = {0}
     stale: dict[str, bool] = {}
@@ -93,7 +98,8 @@ def command(
                 lines, row = seen.lines, {**row, **seen.json}
                 statuses.add(seen.status)
             if not as_json:
-                sys.stdout.write("".join(f"{line}\n" for line in (f"{name} for {target}: {checked.state}", *lines)))
+                told_state = words.CHECKED(tongue, stack=name, target=target, state=_state(checked.state, tongue))
+                sys.stdout.write("".join(f"{line}\n" for line in (told_state, *lines)))
             told.append(row)
             if checked.stale:
                 statuses.add(StaleLock.exit_status)
@@ -103,8 +109,14 @@ def command(
         sys.stdout.write(json.dumps({"status": _STATUS[status], "locks": told}, indent=2) + "\n")
     else:
         for name in sorted(stale):
-            sys.stdout.write(f"hint: ascend-lock lock {name}{' --upgrade' if stale[name] else ''}\n")
+            command = as_called(f"ascend-lock lock {name}{' --upgrade' if stale[name] else ''}")
+            sys.stdout.write(words.HINT(tongue, command=command) + "\n")
     return status
+
+
+def _state(state: str, language: Language) -> str:
+    """What was found, in the language; a message about a lock that cannot be read stays English."""
+    return next((known(language) for known in words.STATES if known.en == state), state)
 
 
 def _checked(stack: str | None, targets: frozenset[str], matrices: Path, locks: Path) -> Iterator[_Checked]:

@@ -143,6 +143,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
                 **common,
                 text=row.text,
                 text_zh=row.text_zh or "",
+                grave=row.grave,
                 extra=text.name(row.extra or ""),
                 unless=needs(row.unless, "unless"),
             )

@@ -115,6 +115,7 @@ class AfterRow(FactRow, kw_only=True):
 class WarnsRow(FactRow, kw_only=True):
     text: Text
     text_zh: Text | None = None
+    grave: bool = False
     unless: list[Text] = []
     extra: Text | None = None
 

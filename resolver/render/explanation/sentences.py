@@ -11,6 +11,7 @@ from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, SetAside
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span, Statement
+from resolver.render.bilingual import Counted
 from resolver.render.explanation import words
 from resolver.render.explanation.words import listed
 
@@ -168,7 +169,7 @@ def _lacks(statement: Lacks, language: Language) -> str:
             return _with_reasons(words.UNUSABLE, statement, language)
 
 
-def _said(template: words.Counted, statement: Lacks, language: Language) -> str:
+def _said(template: Counted, statement: Lacks, language: Language) -> str:
     """What is said of all releases that are concerned, which are named."""
     versions = [refusal.version for refusal in statement.refusals]
     older = statement.count - len(versions)
@@ -182,7 +183,7 @@ def _said(template: words.Counted, statement: Lacks, language: Language) -> str:
     return template(language, max(statement.count, len(versions)), releases=told)
 
 
-def _with_reasons(template: words.Counted, statement: Lacks, language: Language) -> str:
+def _with_reasons(template: Counted, statement: Lacks, language: Language) -> str:
     """The same, with the reasons where it is one release."""
     told = _said(template, statement, language)
     if max(statement.count, len(statement.refusals)) != 1 or not statement.refusals[0].files:
