@@ -127,6 +127,17 @@ YANKED = Counted(
         "{releases} 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",
     ),
 )
+CUTOFF_OF = Counted(
+    Words(
+        "{releases} was not, as far as the index tells, uploaded before the cut-off ({cutoff})",
+        "根据软件源的记录，{releases} 不是在截止时间（{cutoff}）之前上传的",
+    ),
+    Words(
+        "{releases} were not, as far as the index tells, uploaded before the cut-off ({cutoff})",
+        "根据软件源的记录，{releases} 都不是在截止时间（{cutoff}）之前上传的",
+    ),
+)
+UPLOADED = Words("{version} (uploaded {day})", "{version}（{day} 上传）")
 CUTOFF = Counted(
     Words(
         "{releases} was not, as far as the index tells, uploaded before the cut-off",
@@ -180,6 +191,12 @@ SET_ASIDE_TAGS = Counted(
     Words("is built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
     Words("are built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
 )
+NEEDS_OF_MACHINE = Counted(
+    Words("needs {needs} (the target has {has})", "需要 {needs}（目标机器是 {has}）"),
+    Words("need {needs} (the target has {has})", "需要 {needs}（目标机器是 {has}）"),
+)
+LINUX = Words("Linux with glibc", "带 glibc 的 Linux")
+OR = Words(" or ", " 或 ")
 SET_ASIDE_PYTHON = Counted(
     Words("needs another Python", "要求其他 Python 版本"), Words("need another Python", "要求其他 Python 版本")
 )
