@@ -14,8 +14,12 @@ import click
 
 from resolver.catalog.cache import Cache, default_folder
 from resolver.cli import options
+from resolver.cli.called import as_called
+from resolver.cli.language import language_of
 from resolver.cli.unchanged import Unchanged
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock
+from resolver.model.language import Language
+from resolver.render import words
 
 # What --json calls the outcome, by the exit status.
 _STATUS = {
@@ -56,9 +60,10 @@ def command(
     matrices = matrices or options.default_matrices()
     if targets and stack is None:
         raise InputError("a target is one of a stack's", where="--target", hint="name the stack, too")
+    tongue = language_of(language)
     memory = None if upstream or facts_days is not None else _memory(stack, targets, matrices, locks)
     if memory is not None and (known := memory.recall()) is not None:
-        _tell([_row(*row) for row in known], 0, {}, as_json=as_json)
+        _tell([_row(*row) for row in known], 0, {}, tongue, as_json=as_json)
         return 0
     from resolver.cli.state import states  # what was checked before does not pay for it
 
@@ -81,7 +86,7 @@ def command(
                 lines, row = seen.lines, {**row, **seen.json}
                 statuses.add(seen.status)
             if not as_json:
-                _say(row, lines)
+                _say(row, tongue, lines)
             told.append(row)
             if checked.stale:
                 statuses.add(StaleLock.exit_status)
@@ -89,7 +94,7 @@ def command(
     status = max(statuses)
     if memory is not None and not status:
         memory.keep([(row["stack"], row["target"], row["state"]) for row in told])
-    _tell(told if as_json else [], status, stale, as_json=as_json)
+    _tell(told if as_json else [], status, stale, tongue, as_json=as_json)
     return status
 
 
@@ -105,17 +110,26 @@ def _row(stack: str, target: str, state: str, stale: str = "") -> dict[str, Any]
     return {"stack": stack, "target": target, "stale": stale, "state": state}
 
 
-def _say(row: dict[str, Any], lines: Iterable[str] = ()) -> None:
-    told = (f"{row['stack']} for {row['target']}: {row['state']}", *lines)
+def _say(row: dict[str, Any], language: Language, lines: Iterable[str] = ()) -> None:
+    state = _state(row["state"], language)
+    told = (words.CHECKED(language, stack=row["stack"], target=row["target"], state=state), *lines)
     sys.stdout.write("".join(f"{line}\n" for line in told))
 
 
-def _tell(rows: list[dict[str, Any]], status: int, stale: dict[str, bool], *, as_json: bool) -> None:
+def _state(state: str, language: Language) -> str:
+    """What was found, in the language; a message about a lock that cannot be read stays English."""
+    return next((known(language) for known in words.STATES if known.en == state), state)
+
+
+def _tell(
+    rows: list[dict[str, Any]], status: int, stale: dict[str, bool], language: Language, *, as_json: bool
+) -> None:
     """The rows that are still to be told, all of them as one object, and what mends stale locks."""
     if as_json:
         sys.stdout.write(json.dumps({"status": _STATUS[status], "locks": rows}, indent=2) + "\n")
         return
     for row in rows:
-        _say(row)
+        _say(row, language)
     for name in sorted(stale):
-        sys.stdout.write(f"hint: ascend-lock lock {name}{' --upgrade' if stale[name] else ''}\n")
+        command = as_called(f"ascend-lock lock {name}{' --upgrade' if stale[name] else ''}")
+        sys.stdout.write(words.HINT(language, command=command) + "\n")

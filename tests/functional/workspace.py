@@ -148,6 +148,7 @@ class Workspace:
 
     def plain(self, text: str) -> str:
         """The text without what differs from run to run."""
+        text = text.replace(str(COMMAND), COMMAND.name)  # hints name the command as it was called
         return re.sub(r"http://127\.0\.0\.1:\d+", "<server>", text.replace(str(self.root), "<root>"))
 
     # --- what came of it
