@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
-import sys
 import sysconfig
+import venv
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 
 from tests.functional.workspace import PYTHON_LINE, Run, Workspace
@@ -37,9 +36,9 @@ def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
     pip is a link to that of the tests, as in each environment that this Python makes: ensurepip would take several
     seconds for the same. With `ensurepip` it makes environments as any other Python.
     """
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
-    theirs = folder / "lib" / f"python{PYTHON_LINE}" / "site-packages"
+    theirs = site_packages(python)
     for path in map(Path, _PIP):
         (theirs / path.name).symlink_to(path)
     # Where a folder holds no file beside those of a distribution, pip removes the folder with it, links and all.
@@ -77,13 +76,16 @@ def execute(workspace: Workspace, command: list[str], **changes: str) -> Run:
     return Run(done.returncode, workspace.plain(done.stdout), workspace.plain(done.stderr))
 
 
+def site_packages(python: Path) -> Path:
+    """Where an environment has its distributions."""
+    return python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
+
+
 def installed(python: Path) -> Mapping[str, str]:
     """Every distribution of an environment but pip, with its version."""
-    code = "import json, importlib.metadata as m; print(json.dumps({d.name: d.version for d in m.distributions()}))"
-    command = [str(python), "-I", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"PATH": os.defpath})
-    found: dict[str, str] = json.loads(done.stdout)
-    return {name: version for name, version in found.items() if name != "pip"}
+    found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}
+    assert found.pop("pip"), "an environment has pip"
+    return found
 
 
 def lines(text: str, start: str) -> list[str]:
