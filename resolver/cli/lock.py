@@ -46,6 +46,7 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 @click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
 @click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
+@click.option("--anew", is_flag=True, help="Solve, even where the answer for the same inputs and pages is known.")
 @options.explain_seconds
 @options.language
 @options.matrices
@@ -59,6 +60,7 @@ def command(
     upgrade_packages: tuple[str, ...],
     exclude_newer: dt.datetime | None,
     targets: tuple[str, ...],
+    anew: bool,
     explain_seconds: float,
     language: str | None,
     matrices: Path | None,
@@ -83,6 +85,7 @@ def command(
         cutoff=exclude_newer,
         targets=frozenset(targets),
         wishes=Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
+        anew=anew,
         seconds=explain_seconds,
         language=language_of(language),
         wanted=language,

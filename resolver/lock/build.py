@@ -47,15 +47,11 @@ def build(
     resolution: Resolution,
     builds: Sequence[tuple[Sequence[str], Resolution | str]],
     catalog: Catalog,
-    previous: Lock | None = None,
 ) -> Lock:
     """The lock of a resolution. `builds` are the environments apart: the archives of each (none: all), and its pins.
 
     Where one has no solution a text says why: the lock has it as a warning, and
     install.sh builds with what is there already, downloading nothing.
-
-    `previous` is the lock before; where nothing was decided anew, what it says
-    of changes stays, so that locking again gives the same bytes.
     """
     problem = resolution.problem
     tools = [(archives, pin) for archives, one in builds if isinstance(one, Resolution) for pin in one.pins]
@@ -66,7 +62,7 @@ def build(
     modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
     about = list(applied(resolution))
     indexes = sorted({pin.index for pin in (*pins, *build_pins) if pin.git is None})
-    lock = Lock(
+    return Lock(
         format=FORMAT,
         stack=problem.stack.name,
         summary=problem.stack.summary,
@@ -120,10 +116,13 @@ def build(
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
     )
-    return _with_changes(lock, previous)
 
 
-def _with_changes(lock: Lock, previous: Lock | None) -> Lock:
+def after(previous: Lock | None, lock: Lock) -> Lock:
+    """The lock with what changed against the one before.
+
+    Where nothing was decided anew, what that one says of changes stays, so that locking again gives the same bytes.
+    """
     if previous is None:
         return msgspec.structs.replace(lock, first=True)
     if diff.same(previous, lock):
