@@ -111,9 +111,14 @@ def _row(stack: str, target: str, state: str, stale: str = "") -> dict[str, Any]
 
 
 def _say(row: dict[str, Any], language: Language, lines: Iterable[str] = ()) -> None:
-    state = next((known(language) for known in words.STATES if known.en == row["state"]), row["state"])
-    told = words.CHECKED(language, stack=row["stack"], target=row["target"], state=state)
-    sys.stdout.write("".join(f"{line}\n" for line in (told, *lines)))
+    state = _state(row["state"], language)
+    told = (words.CHECKED(language, stack=row["stack"], target=row["target"], state=state), *lines)
+    sys.stdout.write("".join(f"{line}\n" for line in told))
+
+
+def _state(state: str, language: Language) -> str:
+    """What was found, in the language; a message about a lock that cannot be read stays English."""
+    return next((known(language) for known in words.STATES if known.en == state), state)
 
 
 def _tell(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import TracebackType
 
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
@@ -20,12 +19,8 @@ class Corrections:
         self._keeps_lines = False
         self._whole: dict[object, list[Ground]] = {}  # aspects of a line, which exclude its being dropped
 
-    def __enter__(self) -> Corrections:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Give the solver's memory back; nothing can be asked afterwards."""
         self._solver.delete()
 
     def demand(self, prices: Mapping[Ground, int], given: Collection[Ground] = ()) -> None:
@@ -35,6 +30,8 @@ class Corrections:
 
     def keep_lines(self) -> None:
         """From now on no line is dropped."""
+        if self._keeps_lines:
+            return
         self._keeps_lines = True
         for ground, variable in self._variables.items():
             if isinstance(ground, Line) and not ground.aspect:

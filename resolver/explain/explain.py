@@ -111,9 +111,17 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
 
 
 def _named(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
-    """Fixes with letters, those that go against a fact last. The files of each bear its letter."""
-    ranked = sorted(fixes, key=lambda fix: fix.risky)
+    """Fixes with letters, those that go against a fact last, and before them those that may not work on the machine.
+
+    The files of each bear its letter.
+    """
+    ranked = sorted(fixes, key=lambda fix: (fix.risky, _is_doubtful(fix)))
     return tuple(_lettered(fix, letter) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
+
+
+def _is_doubtful(fix: Fix) -> bool:
+    """Whether a fix brings a warning about the machine, though it locks."""
+    return any(fact.of_machine for where in fix.environments for fact in where.warnings)
 
 
 def _lettered(fix: Fix, letter: str) -> Fix:

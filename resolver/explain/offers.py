@@ -14,9 +14,10 @@ from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.model.statement import Lack
 from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Line
+from resolver.solve.ground import Component, Ground, Lacking, Line
 from resolver.solve.project import Project
 
 
@@ -59,6 +60,13 @@ class Offers:
             releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
         # last comes what there is something to say against, and what the tables of its project leave out
         yield from sorted(releases, key=self.is_unsure)
+
+    def lacking(self, ground: Ground) -> Ground | None:
+        """That a line's project has releases without a file for the target, if so."""
+        if not isinstance(ground, Line):
+            return None
+        lack = Lacking(self._need(ground.origin).name, Lack.FILE, "")
+        return lack if lack in self._clauses.absent else None
 
     def steps(self, origin: StackLine | BuildLine, candidate: Candidate) -> int:
         """How many releases newer than a line's wish a candidate is; negative where it is older."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
@@ -17,7 +18,7 @@ from resolver.matrix.document import Document
 from resolver.matrix.schema import FactFile
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
-from resolver.model.component import parse_value
+from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds
 from resolver.model.package import Kind, Package
@@ -28,6 +29,8 @@ from resolver.solve.ground import Component, Ground, Lacking, Said
 from resolver.solve.tell import meant
 
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
+_MARKED = 3  # releases that say the same of which the metadata is looked at for markers
+_PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -54,18 +57,55 @@ class Proposals:
 
     def pythons(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
         """The stack for other Pythons, the nearest first, where a core is about Python or the lack of files for it."""
-        if not any(ground == Component("python") or _lacks_file(ground) for core in cores for ground in core):
+        for core in cores:
+            if any(ground == Component("python") or self._depends_on_python(ground) for ground in core):
+                break
+        else:
             return
-        for value in self._problem.values.get("python", ()):
-            if value != self._problem.target.system["python"]:
-                yield self._component("python", str(value))
+        yield from self._values("python", cores)
 
     def glibcs(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack for a newer glibc, the nearest first, where a wheel for the target's machine asks for one."""
+        """The stack for another glibc, the nearest first, where a core is about it or a wheel asks for a newer one."""
+        if any(ground == Component("glibc") for core in cores for ground in core):
+            yield from self._values("glibc", cores)
         names = {ground.project for core in cores for ground in core if _lacks_file(ground)}
         found = {value for name in names for value in self._glibcs_of(name.partition("[")[0])}
         for major, minor in sorted(found):
             yield self._component("glibc", f"{major}.{minor}")
+
+    def _values(self, component: str, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
+        """The stack for each other value of a component that what a core says of it admits, the nearest first."""
+        stated = [
+            edge.allows
+            for core in cores
+            if Component(component) in core
+            for ground in core
+            for _, edge in self._clauses.edges.get(ground, ())
+            if isinstance(edge.allows, ComponentRequirement) and edge.allows.component == component
+        ]
+        for value in self._problem.values.get(component, ()):
+            if value != self._problem.target.system[component] and all(need.allows(value) for need in stated):
+                yield self._component(component, str(value))
+
+    def _depends_on_python(self, ground: Ground) -> bool:
+        """Whether a ground could be gone with another Python: what a file lacks, or asks for by a marker."""
+        if isinstance(ground, Lacking):
+            return ground.lack is Lack.FILE or (ground.lack is Lack.UNUSABLE and "python" in ground.detail.lower())
+        return _of_metadata(ground) and any(map(self._marked, self._files(ground), repeat(ground)))
+
+    def _files(self, ground: Said) -> Iterator[File]:
+        """The files of a few of the releases that say so, the newest first."""
+        parents = (parent for parent, _ in self._clauses.edges[ground] if parent is not None)
+        releases = (parent.chosen for parent in islice(parents, _MARKED))
+        return (one.file for one in releases if isinstance(one, Release) and one.file.is_wheel)
+
+    def _marked(self, file: File, ground: Said) -> bool:
+        """Whether the metadata of a file has this requirement under a marker that is about Python."""
+        try:
+            lines = self._trials.catalog.metadata(file).requires_dist
+        except (UnusableFile, ResolverError):
+            return False
+        return any(_PYTHON.search(line) and text.requirement(line).without_marker() == ground.text for line in lines)
 
     def _glibcs_of(self, name: str) -> Iterator[tuple[int, int]]:
         project = self._clauses.universe.project(text.name(name))

@@ -14,6 +14,7 @@ from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs, with_stack
+from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Environment, PinOf
 from resolver.model.fact import Warns
 from resolver.model.problem import Problem
@@ -113,6 +114,11 @@ class Trials:
         inputs = with_stack(self.inputs, document)
         return compile_problems(inputs, exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
 
+    def after(self, text: str, universe: Universe) -> Trials:
+        """The same for variants of a changed stack, whose universe this is."""
+        document = read_text(text, schema.StackFile, self.inputs.stack.name)
+        return Trials(with_stack(self.inputs, document), universe.problem, universe, self.clock, self._cutoff)
+
     def lock(self, text: str) -> Resolution | Refutation | Failure:
         """Solve a changed stack, its builds included."""
         try:
@@ -135,7 +141,8 @@ class Trials:
 def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequence[str]) -> Environment:
     """What a changed stack was locked to; `matter` are the projects whose pins are told.
 
-    Warnings about a release that the wish itself pins are left out: they are nothing that the change brings.
+    Warnings about a release that the wish itself pins are left out: they are nothing that the change brings,
+    unless they are about the machine and the wish's own meets what makes them needless.
     """
     asked = [ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)]
     known = dict.fromkeys([*asked, *matter])
@@ -162,5 +169,12 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         need = wished.get(fact.package)
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
-        if averted or (fact.package in matter and not as_wished):
+        elsewhere = any(isinstance(one, ComponentRequirement) and _holds(one, wish) for one in fact.unless)
+        if averted or elsewhere or ((fact.package in matter or fact.of_machine) and not as_wished):
             yield fact
+
+
+def _holds(need: ComponentRequirement, problem: Problem) -> bool:
+    """Whether the target is known to meet a requirement."""
+    value = problem.target.system.get(need.component)
+    return value is not None and need.allows(value)

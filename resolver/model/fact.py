@@ -129,6 +129,11 @@ class Warns(_Common):
     extra: str
     unless: tuple[Need, ...]
 
+    @property
+    def of_machine(self) -> bool:
+        """Whether it depends on the target's components: on another machine it would be needless."""
+        return any(isinstance(need, ComponentRequirement) for need in self.unless)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names(_Common):

@@ -124,10 +124,16 @@ class Clauses:
             self._add(candidate, edge)
 
     def learn(self, other: Clauses) -> None:
-        """Open what other clauses over the same candidates have opened."""
+        """Open what other clauses have opened, as far as something here needs it."""
         for candidate in other._opened:
-            if candidate in self._variables:
-                self.open(candidate)
+            package, release = candidate.package, candidate.chosen
+            if not isinstance(release, Release):
+                continue
+            if package in self._waiting:
+                self.introduce(package)
+            own = self.universe.candidate(package, release.position) if package in self.packages else None
+            if own is not None and isinstance(own.chosen, Release) and own.chosen.file == release.file:
+                self.open(own)
 
     def introduce(self, package: Package) -> None:
         """Make a package's candidates known, and why its other releases are none."""
@@ -403,11 +409,13 @@ class Clauses:
 
 
 def _apart(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether no version can meet two pins; `===` compares texts and is left out."""
-    versions = [pin.version for pin in (*one, *other) if pin.operator == "==" and not pin.version.endswith(".*")]
-    if any(pin.operator == "===" for pin in (*one, *other)):
+    """Whether no version can meet two pins. `===` compares texts, and a release has one text only."""
+    versions = [pin.version for pin in (*one, *other) if pins(SpecifierSet(str(pin)))]
+    if any(text.version(version) is None for version in versions):
         return False
-    return not any(one.contains(text, prereleases=True) and other.contains(text, prereleases=True) for text in versions)
+    return not any(
+        one.contains(version, prereleases=True) and other.contains(version, prereleases=True) for version in versions
+    )
 
 
 def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[SetAside]) -> Ground:

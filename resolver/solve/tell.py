@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from resolver.model import text
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine
+from resolver.model.package import Package
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
 from resolver.model.statement import (
@@ -57,8 +58,8 @@ def tell(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
     return {ground: teller.statement(ground) for ground in core}
 
 
-def spans(project: Project, positions: Iterable[int]) -> tuple[Span, ...]:
-    """Positions as runs, newest first. Releases that nobody could take do not interrupt a run."""
+def spans(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[Span, ...]:
+    """Positions as runs, newest first. Releases that nobody could take do not interrupt a run, unless kept `apart`."""
     wanted = set(positions)
     runs: list[list[int]] = []
     broken = True
@@ -68,8 +69,8 @@ def spans(project: Project, positions: Iterable[int]) -> tuple[Span, ...]:
                 runs.append([])
             runs[-1].append(position)
             broken = False
-        elif not broken and project.stable >> position & 1:
-            broken = not isinstance(project.release(position), tuple)
+        elif not broken and (position in apart or project.stable >> position & 1):
+            broken = position in apart or not isinstance(project.release(position), tuple)
     return tuple(Span(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
 
 
@@ -130,12 +131,24 @@ class _Teller:
         newest = files[min(files)] if files else ""
         return Needs(
             subject=str(ground.package),
-            versions=spans(project, files),
+            versions=spans(project, files, self._told_apart(ground.package, files)),
             needs=ground.text,
             source=ground.source,
             where=newest if fact is None else fact.where,
             fact=fact,
         )
+
+    def _told_apart(self, package: Package, among: Collection[int]) -> set[int]:
+        """The releases between some of a package of which another statement says that they cannot be used."""
+        return {
+            position
+            for ground in self._core
+            for other, position, variable in self._clauses.absent.get(ground, ())
+            if other == package.base
+            and among
+            and min(among) < position < max(among)
+            and self._matters(ground, variable)
+        }
 
     def _absent(self, ground: Ground) -> tuple[Project, list[int]]:
         """The project that a ground takes releases from, and the positions of those that matter."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 import tomli
 import tomli_w
 from hypothesis import example, given, reject, settings
+from hypothesis import strategies as st
+from packaging.requirements import Requirement
 
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.explain import explain
@@ -29,11 +31,13 @@ from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
 from tests.property.statements import Told, falsehoods, left, within
-from tests.property.worlds import World, random_world, stack_inputs, worlds
+from tests.property.worlds import COMPONENT_NEEDS, World, machine_world, random_world, stack_inputs, worlds
 
 _SECONDS = 60.0
 _laws = settings(max_examples=settings.default.max_examples // 3)  # each one explains, and some lock a lot
 _GROUNDS = 12  # of which every choice is tried
+_machines = st.integers(0, 99_999).map(machine_world)
+_any_worlds = st.one_of(worlds(), _machines)
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:
 
 @_laws
 @given(worlds())
+@example(random_world(2201))
+@example(random_world(2241))
 @example(random_world(12994))
 @example(random_world(20569))
 @example(random_world(20673))
@@ -275,7 +281,7 @@ def usable(case: Case, name: str, branch: Branch) -> list[str]:
 
 
 @_laws
-@given(worlds())
+@given(_any_worlds)
 @example(random_world(413))
 @example(random_world(445))
 @example(random_world(2052))
@@ -298,7 +304,7 @@ def test_each_way_out_locks_and_its_pins_are_right(world: World) -> None:
 
 
 @_laws
-@given(worlds())
+@given(_any_worlds)
 @example(random_world(413))
 @example(random_world(445))
 @example(random_world(2052))
@@ -318,7 +324,7 @@ def test_undoing_any_one_change_of_a_way_out_brings_the_conflict_back(world: Wor
 
 
 @_laws
-@given(worlds())
+@given(_any_worlds)
 @example(random_world(413))
 @example(random_world(445))
 @example(random_world(2052))
@@ -373,6 +379,62 @@ def test_what_one_change_of_a_version_solves_has_a_way_out(world: World) -> None
             helps |= BruteForce(case.world.asking(*asks)).satisfiable()
     if helps:
         assert case.explanation.fixes
+
+
+_COSTS = {"version": 100, "extra": 130, "policy": 180, "drop": 600, "add": 900}
+_COMPONENTS = {"cann": 140, "python": 160, "glibc": 165, "soc": 800}
+_RELAXED = {"observed": 500, "vendor": 700}
+_AT_ONCE = 3  # changes that brute force makes
+
+
+@_laws
+@given(_any_worlds)
+@example(machine_world(30))  # a line and Python
+@example(machine_world(457))  # a line and CANN
+@example(machine_world(216))  # Python and the SoC
+@example(random_world(48))  # two lines
+def test_no_set_of_other_versions_and_other_machines_costs_less(world: World) -> None:
+    """Brute force over releases and values of components, up to three of them changed: nothing cheaper holds."""
+    case = conflict(world)
+    strengths = {fact.id: fact.strength.value for fact in case.world.facts}
+
+    def cost(change: Change) -> int:
+        if change.kind is ChangeKind.RELAX:
+            return _RELAXED[strengths[change.subject]]
+        return _COMPONENTS[change.subject] if change.kind is ChangeKind.COMPONENT else _COSTS[change.kind.value]
+
+    fixes = [fix for fix in case.explanation.fixes if fix.changes[0].kind is not ChangeKind.SPLIT]
+    cheapest = min((sum(map(cost, fix.changes)) for fix in fixes), default=10_000)
+    for price, changed in changed_worlds(case, cheapest):
+        assert not BruteForce(changed).satisfiable(), (price, changed.asks, changed.system)
+
+
+def changed_worlds(case: Case, most: int) -> Iterator[tuple[int, World]]:
+    """The world with other releases in its lines and other values of components, each cheaper than `most`."""
+    world = case.world
+    rows: list[tuple[int, str | int, str]] = [
+        (_COMPONENTS[component], component, value)
+        for component, values in case.values.items()
+        for value in values
+        if value != world.system[component]
+    ]
+    for at, line in enumerate(world.asks):
+        wish = None if line in COMPONENT_NEEDS else Requirement(line)
+        if wish is not None and wish.specifier:
+            bare = f"{wish.name}[{','.join(sorted(wish.extras))}]" if wish.extras else wish.name
+            rows += [
+                (_COSTS["version"], at, f"{bare}=={version}")
+                for version in world.projects.get(wish.name, {})
+                if not wish.specifier.contains(version, prereleases=True)
+            ]
+    for number in range(1, _AT_ONCE + 1):
+        for changes in combinations(rows, number):
+            price = sum(price for price, _, _ in changes)
+            after = {before: value for _, before, value in changes}
+            if price < most and len(after) == number:
+                system = {component: after.get(component, value) for component, value in world.system.items()}
+                asks = tuple(after.get(at, line) for at, line in enumerate(world.asks))
+                yield price, replace(world, asks=asks, system=system)
 
 
 def undone(fix: Fix, change: Change, text: str = "") -> str:

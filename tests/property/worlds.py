@@ -95,6 +95,7 @@ class World:
     facts: tuple[facts.Fact, ...] = ()
     prereleases: Prereleases = "if-necessary"
     system: Mapping[str, str] = field(default_factory=lambda: dict(SYSTEM))
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values of components, as in systems.toml
 
     def catalog(self, *, backwards: bool = False) -> DataCatalog:
         """The index of this world; `backwards` adds everything in the opposite order."""
@@ -126,7 +127,11 @@ class World:
 
     def inputs(self) -> Inputs:
         """The stack file that poses this world's problem, all facts in it; of every three facts one is enforced."""
-        return stack_inputs(tomli_w.dumps(self._stack()))
+        rows = {
+            component: {"summary": "-", "known": list(known), "source": "-"} for component, known in self.known.items()
+        }
+        systems = read_text(tomli_w.dumps({"component": rows}), schema.SystemsFile, "systems.toml")
+        return replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
 
     def of(self, problem: Problem) -> World:
         """The same projects under a problem that was compiled from a stack file."""
@@ -230,6 +235,48 @@ def policy_world(seed: int) -> World:
         for name in random.sample(names, random.randint(1, 3))
     ]
     return World(projects=projects, asks=needs("", 3) or (names[0],), facts=tuple(stated))
+
+
+KNOWN: Final[Mapping[str, Sequence[str]]] = {
+    "cann": ("8.3.RC1", "8.5.0", "8.5.1"),
+    "soc": ("310P", "A2", "A3"),
+    "python": ("3.10", "3.11", "3.12"),
+    "glibc": ("2.28", "2.31", "2.34"),
+}
+_MACHINE_TAGS = ("py3-none-any", "py3-none-any", *TAGS)
+_MACHINE_MARKERS = ("", "", "", "", "", " ; python_version < '3.12'", " ; python_version >= '3.12'")
+_MACHINE_PYTHONS = ("", "", "", "", ">=3.12", "<3.12")
+
+
+def machine_world(seed: int) -> World:
+    """The world of a seed where much depends on the machine, and most lines pin."""
+    random = Random(seed)
+    names = _NAMES[: random.randint(2, 4)]
+    versions = {name: random.sample(("1", "1.1", "2", "3"), random.randint(1, 3)) for name in names}
+
+    def need(own: str) -> str:
+        name = random.choice([name for name in names if name != own])
+        sign = random.choice(("", "==", "==", "<=", ">=", "!="))
+        return name + (sign + random.choice(versions[name]) if sign else "") + random.choice(_MACHINE_MARKERS)
+
+    def release(own: str) -> Version:
+        needs = tuple(need(own) for _ in range(random.choice((0, 1, 1, 2))))
+        python = random.choice(_MACHINE_PYTHONS)
+        return Version(needs, random.choice(_MACHINE_TAGS), page_python=python, own_python=python)
+
+    projects = {name: {version: release(name) for version in versions[name]} for name in names}
+    asked = random.sample(names, random.randint(1, min(3, len(names))))
+    asks = tuple(name + (f"=={random.choice(versions[name])}" if random.random() < 0.8 else "") for name in asked)
+    about = [random.choice(names) for _ in range(random.randint(1, 4))]
+    stated = [
+        problems.requires(
+            name,
+            f"=={random.choice(versions[name])}" if random.random() < 0.7 else "",
+            random.choice([need for need in COMPONENT_NEEDS if not need.startswith("hdk")]),
+        )
+        for name in about
+    ]
+    return World(projects=projects, asks=asks, facts=tuple(stated), known=KNOWN)
 
 
 @st.composite

@@ -1,0 +1,317 @@
+"""Changes of one refuted stack, the cheapest first, each one locked before it counts.
+
+What may change are grounds: a line's version or extra, a component, a fact
+that is not enforced, a requirement of metadata. Every core names some of
+them, and a set of changes that is to help must meet every core. So the
+cheapest set that meets the cores known so far is tried: either it clashes
+again, which gives a new core, or it is a minimal correction set, and releases
+for it are looked for and locked. The same duality as in `smallest`, over costs.
+
+Another Python or glibc changes which files there are. The clauses know nothing of that,
+so it is proposed, solved, and where it does not help by itself, the changed stack
+has repairs of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+
+from resolver.errors import ResolverError
+from resolver.explain.changes import Changed, Changes
+from resolver.explain.corrections import Corrections
+from resolver.explain.edit import StackText
+from resolver.explain.offers import Offers
+from resolver.explain.prices import Prices, risky
+from resolver.explain.proposals import Proposals
+from resolver.explain.trial import Failure, Trials
+from resolver.model.candidate import Candidate
+from resolver.model.explanation import Attempt, ChangeKind, Outcome
+from resolver.model.resolution import Resolution
+from resolver.model.statement import Statement
+from resolver.solve.clauses import Clauses
+from resolver.solve.ground import Component, Ground, Line
+from resolver.solve.solver import Refutation
+from resolver.solve.tell import tell
+
+WHOLE = 2  # fixes after which none is looked for that drops a line
+_SETS = 24  # sets of changes for which releases are looked for
+_ROUNDS = 96  # sets in all: most are refuted at once
+_PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
+_LOOKS = 400  # candidates that are looked at for one set and one direction
+_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, from which on
+_TRIES = 3  # releases that are locked for one set and one direction, until one holds
+
+
+@dataclass
+class Found:
+    """What a search for fixes came to. `seen` are the texts of all stacks that were solved on the way."""
+
+    fixes: list[tuple[Changed, Resolution]] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    @property
+    def cheapest(self) -> float:
+        """What the cheapest fix costs that goes against nothing; infinite where there is none."""
+        return min((changed.price for changed, _ in self.fixes if not changed.risky), default=float("inf"))
+
+
+class Repairs:
+    """The changes of one refuted stack. `before` changed the wish to it: nothing for the wish itself."""
+
+    def __init__(
+        self,
+        clauses: Clauses,
+        cores: Sequence[Sequence[Ground]],
+        trials: Trials,
+        found: Found,
+        before: Changed | None = None,
+    ) -> None:
+        self._clauses = clauses
+        self._trials = trials
+        self._found = found
+        self._before = before
+        own_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
+        self._prices = Prices(clauses, trials.problem, own_cutoff=own_cutoff)
+        self._offers = Offers(clauses, trials.problem)
+        self._changes = Changes(clauses, trials, self._prices, self._offers)
+        self.proposals = Proposals(clauses, trials, self._changes)
+        self._corrections = Corrections()
+        self._proposed: list[Changed] = []
+        self._next: list[Ground] | None = None
+        self._left, self._rounds = _SETS, _ROUNDS
+        for core in cores:
+            if not self._demand(core):
+                self._left = 0
+
+    def close(self) -> None:
+        """Give the memory of the solver for sets of changes back."""
+        self._corrections.close()
+
+    # --- what comes next
+
+    def price(self) -> int | None:
+        """What the next step costs, with what was changed before; None where there is none."""
+        most = self._found.cheapest
+        self._proposed = [changed for changed in self._proposed if changed.price < most]
+        wanted = self._wanted()
+        prices = [changed.price for changed in self._proposed[:1]]
+        if wanted is not None and (self._before is None or self._priced(wanted) < most):
+            prices.append(self._priced(wanted))
+        return min(prices, default=None)
+
+    def step(self) -> Repairs | None:
+        """Try the cheapest of what is left. Where a proposal is not enough, gives what can be changed with it."""
+        wanted = self._wanted()
+        if self._proposed and (wanted is None or self._proposed[0].price <= self._priced(wanted)):
+            return self.propose(self._proposed.pop(0), [])
+        if wanted is not None:
+            self._next = None
+            self._rounds -= 1
+            self._correct(wanted)
+        return None
+
+    def propose(self, changed: Changed, tried: list[Attempt]) -> Repairs | None:
+        """Lock a change of what can be used at all. Where it is refuted, gives what can be changed with it."""
+        if changed.text in self._found.seen:
+            return None
+        answer = self._lock(changed, tried)
+        if not isinstance(answer, Refutation):
+            return None
+        clauses = answer.engine.clauses
+        trials = self._trials.after(changed.text, clauses.universe)
+        return Repairs(clauses, [answer.core], trials, self._found, changed)
+
+    def _wanted(self) -> list[Ground] | None:
+        """The cheapest set of changes that meets every demand."""
+        if self._next is None and min(self._left, self._rounds) > 0:
+            if len(self._found.fixes) >= WHOLE:
+                self._corrections.keep_lines()
+            self._next = self._corrections.cheapest()
+            if self._next is None:
+                self._left = 0
+        return self._next
+
+    def _priced(self, wanted: Sequence[Ground]) -> int:
+        before = self._before.price if self._before is not None else 0
+        return before + sum(self._prices.of(ground) or 0 for ground in wanted)
+
+    # --- sets of changes
+
+    def _correct(self, wanted: Sequence[Ground]) -> None:
+        """Try a set of changes that meets every demand so far: a fix, or one more demand."""
+        clauses, corrections = self._clauses, self._corrections
+        clauses.relaxed = frozenset(other for ground in wanted for other in self._prices.same(ground))
+        try:
+            if not clauses.satisfiable():
+                if not self._demand(clauses.minimal()):
+                    self._left = 0
+                return
+            if not self._prices.keeps_a_line(wanted):
+                corrections.refuse(wanted)
+                return
+            self._left -= 1
+            proof, failed = self._try(wanted)
+        finally:
+            clauses.relaxed = frozenset()
+        if proof is None or not self._demand(proof, _free(wanted)):
+            corrections.refuse(wanted, exactly=failed)
+
+    def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
+        """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
+        # releases that a line could become, were there files for the target, are no part of a core
+        self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
+        changing = dict.fromkeys(self._prices.same(ground)[0] for ground in core)
+        prices = {
+            ground: price
+            for ground in changing
+            if not _is_proposed(ground) and (price := self._prices.of(ground)) is not None
+        }
+        if prices:
+            self._corrections.demand(prices, given)
+        return bool(prices)
+
+    def _propose(self, core: Sequence[Ground]) -> None:
+        """Propose what a core gives reason to; no component changes twice."""
+        done = {change.subject for change in self._before.changes} if self._before is not None else set()
+        for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
+            if component not in done:
+                self._proposed += map(self._after, islice(several([core]), _PROPOSED))
+        self._proposed.sort(key=lambda changed: changed.price)
+
+    def _try(self, wanted: Sequence[Ground]) -> tuple[list[Ground] | None, bool]:
+        """Lock what a set of changes may come to.
+
+        Where that proves that no release on offer helps, gives a core under which those offered clash.
+        The flag tells that it is not known whether the set helps: something else was in the way.
+        """
+        clauses = self._clauses
+        tried: list[Attempt] = []
+        hit = failed = False
+        for newest in (False,) if any(map(risky, wanted)) else (False, True):
+            for choice in islice(self._choices(wanted, newest=newest), _TRIES):
+                changed = self._changes.apply(wanted, choice)
+                if changed.text in self._found.seen or self._trials.clock.expired():
+                    hit = True
+                    break
+                answer = self._lock(self._after(changed), tried)
+                if answer is None:
+                    hit = True
+                    break
+                if isinstance(answer, Refutation):
+                    clauses.learn(answer.engine.clauses)
+                else:
+                    failed = True
+        if hit:
+            return None, False
+        offered = [clauses.any_of(self._offers.candidates(ground, newest=True)) for ground in _free(wanted)]
+        if not clauses.satisfiable(offered):  # what was learned from the attempts
+            return clauses.minimal(offered), False
+        if self._before is None:
+            self._found.attempts += tried[:1]
+        return None, failed
+
+    def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
+        """Lock a changed stack: a fix, or one more attempt, and why it is none."""
+        self._found.seen.add(changed.text)
+        answer = self._trials.lock(changed.text)
+        if isinstance(answer, Resolution):
+            if not self._is_needless(changed):
+                self._found.fixes.append((changed, answer))
+            return None
+        tried.append(_attempt(changed, answer))
+        return answer
+
+    def _after(self, changed: Changed) -> Changed:
+        """What changed before, and then this."""
+        return changed if self._before is None else self._before.then(changed)
+
+    def _is_needless(self, changed: Changed) -> bool:
+        """Whether a part of what changed before and now is enough."""
+        if self._before is None:
+            return False
+        what = {(change.kind, change.subject) for change in changed.changes}
+        if any({(change.kind, change.subject) for change in fix.changes} <= what for fix, _ in self._found.fixes):
+            return True
+        for change in self._before.changes:
+            if change.kind is ChangeKind.COMPONENT:
+                _, stack = self._changes.component(StackText(changed.text), change.subject, change.before)
+                if isinstance(self._trials.lock(stack.text), Resolution):
+                    return True
+            elif change not in changed.changes and change.kind is ChangeKind.VERSION:  # its line is gone
+                return not any(
+                    other.subject == change.subject and other.kind is ChangeKind.VERSION for other in changed.changes
+                )
+        return False
+
+    def _choices(self, wanted: Sequence[Ground], *, newest: bool) -> Iterator[dict[Ground, Candidate]]:
+        """Releases and values for what may change, in the order of preference, that what is known does not rule out.
+
+        What is learned while a choice is tried counts for the next. Those with the
+        fewest candidates are chosen first; after so many looks it is given up.
+        """
+        options = {ground: list(self._offers.candidates(ground, newest=newest)) for ground in _free(wanted)}
+        free = sorted(options, key=lambda ground: len(options[ground]))
+        yield from _complete(self._clauses, options, free, {}, iter(range(_LOOKS)))
+
+
+def _is_proposed(ground: Ground) -> bool:
+    """Whether a change of a ground is proposed: the clauses do not know what it would bring."""
+    return isinstance(ground, Component) and ground.name in ("python", "glibc")
+
+
+def _free(wanted: Sequence[Ground]) -> list[Ground]:
+    """The components and lines that become something else."""
+    free: list[Ground] = [ground for ground in wanted if isinstance(ground, Component)]
+    return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
+
+
+def _complete(
+    clauses: Clauses,
+    options: Mapping[Ground, Sequence[Candidate]],
+    free: Sequence[Ground],
+    choice: dict[Ground, Candidate],
+    looks: Iterator[int],
+) -> Iterator[dict[Ground, Candidate]]:
+    """Every way to complete a choice, as long as there are looks left."""
+    if not free:
+        yield dict(choice)
+        return
+    ground, rest = free[0], free[1:]
+    for at, candidate in enumerate(options[ground]):
+        if next(looks, None) is None:
+            return
+        if at in _AHEAD:
+            clauses.expect(options[ground][at : at + _AHEAD[at]])
+        assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
+        if not clauses.satisfiable(assumed):
+            continue
+        _open(clauses, candidate)
+        if clauses.satisfiable(assumed):
+            yield from _complete(clauses, options, rest, {**choice, ground: candidate}, looks)
+        if not clauses.satisfiable([clauses.variable(one) for one in choice.values()]):
+            return  # nothing for this one can be right any more
+
+
+def _open(clauses: Clauses, candidate: Candidate) -> None:
+    """Open a release together with its extras, as far as they are in question and can be had."""
+    for package, known in list(clauses.packages.items()):
+        if package.name == candidate.package.name and package.kind is candidate.package.kind:
+            for other in known:
+                if other.chosen is candidate.chosen:
+                    with suppress(ResolverError):  # it stays unknown; to lock it for real tells
+                        clauses.open(other)
+
+
+def _attempt(changed: Changed, answer: Refutation | Failure) -> Attempt:
+    match answer:
+        case Failure(why=""):
+            return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED)
+        case Failure():
+            return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why)
+        case Refutation():
+            statements: dict[Statement, None] = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
+            return Attempt(changes=changed.changes, outcome=Outcome.CONFLICT, because=tuple(statements))

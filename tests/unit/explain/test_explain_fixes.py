@@ -1,0 +1,125 @@
+"""Ways out of small conflicts: which are found, what they are told to change, and in which order."""
+
+from __future__ import annotations
+
+from resolver.explain.explain import explain
+from resolver.explain.trial import Clock
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs
+from resolver.model.explanation import Fix
+from resolver.solve.solver import Refutation, decide
+from resolver.solve.universe import Universe
+from tests.datacatalog import DataCatalog
+
+STACK = """\
+index = []
+
+[stack]
+name = "demo"
+summary = "a test"
+requires = [
+    {lines},
+]
+
+[target]
+python = "3.11"
+platform = "linux-aarch64"
+glibc = "2.28"
+
+[target.system]
+cann = "8.5.0"
+soc = "310P"
+
+{facts}
+"""
+SYSTEMS = """\
+[component.cann]
+summary = "CANN"
+known = ["8.3.RC1", "8.5.0"]
+source = "a test"
+
+[component.python]
+summary = "Python"
+known = ["3.10", "3.11", "3.12"]
+source = "a test"
+"""
+NEEDS_CANN = """\
+[[fact.requires]]
+package = "plugin"
+versions = "==2"
+needs = ["cann in 8.3.RC1"]
+reason = "a table says so"
+strength = "enforced"
+source = "a test"
+checked = 2026-01-01
+"""
+NEEDS_A2 = """\
+[[fact.warns]]
+package = "kernels"
+versions = "==1"
+text = "These kernels are built for A2."
+unless = ["soc in A2"]
+reason = "a table says so"
+strength = "observed"
+source = "a test"
+checked = 2026-01-01
+"""
+PYTHON_3_12 = "cp312-cp312-manylinux_2_28_aarch64"
+
+
+def ways_out(catalog: DataCatalog, *lines: str, facts: str = "") -> tuple[Fix, ...]:
+    quoted = ",\n    ".join(f'"{line}"' for line in lines)
+    inputs = Inputs(
+        stack=read_text(STACK.format(lines=quoted, facts=facts), schema.StackFile, "demo.toml"),
+        facts=(),
+        indexes=None,
+        systems=read_text(SYSTEMS, schema.SystemsFile, "systems.toml"),
+    )
+    (problem,) = compile_problems(inputs)
+    answer = decide(Universe(problem, catalog))
+    assert isinstance(answer, Refutation)
+    return explain(answer, inputs, Clock(60)).fixes
+
+
+def told(fix: Fix) -> list[str]:
+    """The changes of a way out, then its warnings."""
+    return [
+        *(f"{change.before} -> {change.after}" for change in fix.changes),
+        *(fact.text for where in fix.environments for fact in where.warnings),
+    ]
+
+
+def test_another_cann_and_another_python_at_once() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("plugin", "2", tags=PYTHON_3_12)
+    assert [told(fix) for fix in ways_out(catalog, "plugin==2", facts=NEEDS_CANN)] == [
+        ["3.11 -> 3.12", "8.5.0 -> 8.3.RC1"]
+    ]
+
+
+def test_another_python_and_another_version_at_once() -> None:
+    catalog = DataCatalog({"plugin": {"2": ["base==1", "deep"]}, "base": {"1": [], "2": []}})
+    catalog.add_wheel("deep", "1", tags=PYTHON_3_12)
+    first, *_ = ways_out(catalog, "plugin==2", "base==2")
+    assert told(first) == ["3.11 -> 3.12", "base==2 -> base==1"]
+
+
+def test_a_misspelt_name_and_another_version_are_one_change_of_the_line() -> None:
+    catalog = DataCatalog({"plugin": {"1": [], "2": ["base==1"]}, "base": {"2": []}})
+    fixes = ways_out(catalog, "plugn==2", "base", facts=NEEDS_CANN)
+    assert told(fixes[0]) == ["plugn==2 -> plugin==1"]
+    assert 'requires = [\n    "plugin==1",\n    "base",\n]' in fixes[0].files[0][1]
+
+
+def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_it() -> None:
+    """The line further down is the cheaper one to change, but what it then brings is for another SoC."""
+    catalog = DataCatalog(
+        {"plugin": {"1": ["base==1", "kernels"], "2": ["base==2"]}, "base": {"1": [], "2": []}, "kernels": {"1": []}}
+    )
+    fixes = ways_out(catalog, "base==1", "plugin==2", facts=NEEDS_A2)
+    assert [told(fix) for fix in fixes if len(fix.files) == 1 and not fix.risky] == [
+        ["base==1 -> base==2"],
+        ["plugin==2 -> plugin==1", "These kernels are built for A2."],
+    ]
