@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import dropwhile, islice
 from typing import Any
 
-from resolver.model.candidate import Candidate
+from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge, Exactly
 from resolver.model.origin import StackLine
 from resolver.model.package import Kind, Package
@@ -28,13 +28,14 @@ _LARGE = 16  # from the twelfth try on, when all but one of those before were tr
 class Provider:
     """Answers the search from a universe. `conflicts` counts how often a package caused one.
 
-    `asked` tells what is asked of a package in the round that is on.
+    `asked` and `pinned` tell what is asked of a package in the round that is on, and what it is decided for.
     """
 
     def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
         self._universe = universe
         self._lookahead = lookahead
         self.asked: Callable[[Package], Sequence[Edge]] = lambda _: ()
+        self.pinned: Callable[[Package], Candidate | None] = lambda _: None
         self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
         self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
         self._tried: dict[Package, set[Candidate]] = {}
@@ -66,7 +67,11 @@ class Provider:
         """What edges admit of a package now."""
         if package.extra:
             return self._of_extra(package, edges, banned)
-        return self._universe.candidates(package, edges, banned)
+        return self._universe.candidates(package, edges, banned, stable=self._is_stable(self.pinned(package)))
+
+    def _is_stable(self, pin: Candidate | None) -> bool:
+        """Whether a package has a final release that fits: what rules it out is gone back on before a pre-release."""
+        return pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
 
     def _of_extra(self, package: Package, edges: list[Edge], banned: Collection[Candidate]) -> Iterator[Candidate]:
         """Candidates of an extra that its project's requirements admit, as they are in this round.

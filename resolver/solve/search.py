@@ -73,6 +73,7 @@ class Search:
         self._most = most
         self._criteria: dict[Package, _Criterion] = {}
         self._pins: dict[Package, Candidate] = {}
+        provider.pinned = self._pins.get
         self._states: list[_State] = []
         self._children: dict[Package, set[Package]] = {}  # what a package ever asked something of
         self._banned: dict[Package, None] = {}  # of which anything was ever tried in vain

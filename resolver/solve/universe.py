@@ -142,13 +142,13 @@ class Universe:
         return name in self._projects
 
     def candidates(
-        self, package: Package, edges: Sequence[Edge], excluded: Iterable[Candidate] = ()
+        self, package: Package, edges: Sequence[Edge], excluded: Iterable[Candidate] = (), *, stable: bool = False
     ) -> Iterator[Candidate]:
         """The candidates that all `edges` admit, in the order of preference.
 
         The preferred release first, then newest first. Pre-releases by the
         policy: with "if-necessary" where a requirement names one, or nothing
-        else fits. Yanked releases only where the stack or a fact pins them:
+        else fits and `stable` does not say that something will. Yanked releases only where the stack or a fact pins them:
         PEP 592 leaves a pin in metadata open, and uv refuses it, too.
         """
         banned = set(excluded)
@@ -158,7 +158,7 @@ class Universe:
                 mask = project.all
                 for edge in edges:
                     mask &= project.mask(edge.allows)
-                for position in self._order(project, mask, edges):
+                for position in self._order(project, mask, edges, stable=stable):
                     candidate = self.candidate(package, position)
                     if candidate is not None and candidate not in banned:
                         yield candidate
@@ -240,7 +240,7 @@ class Universe:
                 self._candidates[key] = Candidate(package, chosen)  # type: ignore[arg-type]
             return self._candidates[key]
 
-    def _order(self, project: Project, mask: int, edges: Sequence[Edge]) -> Iterator[int]:
+    def _order(self, project: Project, mask: int, edges: Sequence[Edge], *, stable: bool) -> Iterator[int]:
         pinned = any(isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows) for edge in edges)
 
         def usable(among: int) -> Iterator[int]:
@@ -267,7 +267,7 @@ class Universe:
                 for position in usable(mask & project.stable):
                     found = True
                     yield position
-                if not found:
+                if not found and not stable:
                     yield from usable(mask & ~project.stable)
 
     def _takes(self, project: Project, position: int, pinned: bool) -> bool:

@@ -116,6 +116,7 @@ class Told(Resolution[Edge, Candidate, Package]):
     def __init__(self, provider: Asked, reporter: Watched) -> None:
         super().__init__(provider, reporter)
         provider.provider.asked = self.asked
+        provider.provider.pinned = lambda package: self.state.mapping.get(package) if self._states else None
 
     def asked(self, package: Package) -> list[Edge]:
         criterion = self.state.criteria.get(package)
