@@ -69,9 +69,10 @@ facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=nam
 snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
 	@$(LOCK) snapshot $(STACK)
 
+# A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
 test: $(VENV)/.dev ## run the tests (no network but loopback)
 	@$(BIN)/python -m compileall -q resolver
-	@$(BIN)/python -m pytest -q -n 3 -m "not live" $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not live" $(ARGS)
 
 test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,9 @@ OFFLINE = Case("offline", "warm cache, --offline, no lock from before", offline=
 CASES = (
     EMPTY,
     SECOND,
+    replace(SECOND, name="second-anew", what="like second; ours solves although the answer is remembered", anew=True),
     OFFLINE,
+    replace(OFFLINE, name="offline-anew", what="like offline; ours solves although it is remembered", anew=True),
     Case("again", "like second, but with the lock (uv: the output) of the run before", keep=True),
     Case("unchanged", "nothing changed: `ascend-lock check`; uv with --offline", keep=True, check=True, wall=1.0),
     Case("changed", f"like again, but with `{SWAP[1]}` where `{SWAP[0]}` was", keep=True, changed=True),

@@ -61,6 +61,7 @@ class Case:
     keep: bool = False  # the lock of before stays
     check: bool = False  # ours: `check`; the other's is --offline
     changed: bool = False  # one requirement changed since the lock of before
+    anew: bool = False  # ours: solved although the answer is remembered
     wall: float | None = None
     cpu: float | None = None
     peak: float | None = None
@@ -153,7 +154,8 @@ class Ours(Side):
         places += ["--target", self.set.target] if self.set.target else []
         if case.check:
             return [str(self.program), "check", self.set.stack, *places]
-        return [str(self.program), "lock", self.set.stack, *places, *(["--offline"] if case.offline else [])]
+        how = [*(["--offline"] if case.offline else []), *(["--anew"] if case.anew else [])]
+        return [str(self.program), "lock", self.set.stack, *places, *how]
 
     def variables(self) -> dict[str, str]:
         return {"ASCEND_LOCK_CACHE": str(self.cache)}

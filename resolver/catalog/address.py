@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
@@ -10,6 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from resolver.errors import InputError
 
 _PORTS = {"https": 443, "http": 80}
+_PLAIN = re.compile(r"^https?://([^/\s]+)/.*$", re.MULTILINE)
 
 NOWHERE: Final = "\0"  # in place of an address that is none; never printable, so nothing is asked
 
@@ -131,6 +133,16 @@ class Base:
         self._hosts = {parts.netloc: True}
         self._local = is_local(parts.hostname or "")
 
+    def are_plain(self, hrefs: str, count: int) -> bool:
+        """Whether `resolve` would give each of so many links, a line each, as it is."""
+        hosts = _PLAIN.findall(hrefs)
+        if not len(hosts) == hrefs.count("\n") + 1 == count or "@" in hrefs:
+            return False
+        try:
+            return all(self._allows(host) for host in set(hosts))
+        except ValueError:
+            return False
+
     def resolve(self, href: str) -> str:
         """The absolute address of a link without credentials; raises ValueError where it must not lead there."""
         if href.startswith(("https://", "http://")):
@@ -139,11 +151,13 @@ class Base:
             url = self._origin + href
         else:
             url = urljoin(self.url, href)
-        host = url[url.find("://") + 3 :].partition("/")[0]
-        allowed = self._hosts.get(host)
-        if allowed is None:
-            # raises where what is in brackets is no IPv6 address
-            allowed = self._hosts[host] = self._local or not is_local(urlsplit(url).hostname or "")
-        if not allowed:
+        if not self._allows(url[url.find("://") + 3 :].partition("/")[0]):
             raise ValueError("it leads to this machine")
         return without_credentials(url) if "@" in url else url
+
+    def _allows(self, host: str) -> bool:
+        """Whether a link may lead there; raises ValueError where what is in brackets is no IPv6 address."""
+        allowed = self._hosts.get(host)
+        if allowed is None:
+            allowed = self._hosts[host] = self._local or not is_local(urlsplit(f"https://{host}").hostname or "")
+        return allowed

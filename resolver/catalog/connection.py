@@ -9,6 +9,7 @@ from resolver.catalog.download import Downloads
 from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.threads import few_arenas
 from resolver.catalog.worker import Once, Worker
 
 # Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
@@ -24,6 +25,7 @@ class Connection:
     ahead: asyncio.Semaphore
 
     def __init__(self, pip: PipConfig, meter: Meter) -> None:
+        few_arenas()
         self.worker = Worker()
         try:
             self.worker.wait(self._begin(pip, meter))

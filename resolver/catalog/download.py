@@ -68,7 +68,9 @@ class Downloads:
             raise _refused(file, str(error.filename or ""), error) from None
         try:
             with path.open("xb") as target:
-                async for chunk in response.aiter_bytes():
+
+                def take(chunk: bytes) -> None:
+                    nonlocal size
                     size += len(chunk)
                     if size > limit:
                         raise IndexFailure(
@@ -77,9 +79,14 @@ class Downloads:
                             why=f"It was broken off after {limit} bytes.",
                         )
                     digest.update(chunk)
-                    target.write(chunk)
+                    try:
+                        target.write(chunk)
+                    except OSError as error:
+                        raise _refused(file, str(path.parent), error) from None
                     self._meter.add(received=len(chunk))
-        except OSError as error:
+
+                await response.into(take)
+        except OSError as error:  # what was buffered
             path.unlink(missing_ok=True)
             raise _refused(file, str(path.parent), error) from None
         except BaseException:

@@ -8,7 +8,8 @@ imports no HTTP client.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
@@ -20,10 +21,10 @@ from resolver.catalog.meter import Traffic
 from resolver.catalog.needed import Needed
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.pool import Pool
-from resolver.catalog.protocol import Follow, Lookup
+from resolver.catalog.protocol import NOBODY, Follow, Lookup
 from resolver.catalog.shelf import Shelf
 from resolver.catalog.stored import release_of
-from resolver.errors import IndexFailure
+from resolver.errors import IndexFailure, Unreachable
 from resolver.model.index import Indexes
 from resolver.model.release import Archive, File, Metadata
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LiveCatalog:
-    """Implements `protocol.Catalog`.
+    """Implements `protocol.Catalog` and `protocol.Marked`.
 
     `platform` is the target's, for bindings that hold for one only. With
     `offline` no network is asked: what the cache does not have is an
@@ -73,6 +74,8 @@ class LiveCatalog:
             careful=pool.careful,
         )
         self._lookups: dict[NormalizedName, Lookup] = {}
+        self._seen: dict[NormalizedName, str] = {}
+        self._covered = True
         self._network: Network | None = None
         self._lock = threading.Lock()
 
@@ -85,9 +88,24 @@ class LiveCatalog:
         """See `protocol.Catalog`."""
         if (known := self._lookups.get(project)) is not None:
             return known
-        found = self._shelf.lookup(project) if self._offline else self._go_online().lookup(project)
+        try:
+            found = self._shelf.lookup(project) if self._offline else self._go_online().lookup(project)
+        except Unreachable:
+            self._seen[project] = NOBODY
+            raise
         self._lookups[project] = found
+        self._seen[project] = found.mark
         return found
+
+    def seen(self) -> Mapping[NormalizedName, str] | None:
+        """See `protocol.Marked`."""
+        return dict(self._seen) if self._covered else None
+
+    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
+        """See `protocol.Marked`."""
+        if not self._offline:
+            return dict(zip(projects, self._go_online().marks(projects), strict=True))
+        return {project: self._shelf.mark(project) for project in projects}
 
     def metadata(self, file: File) -> Metadata:
         """See `protocol.Catalog`."""
@@ -95,28 +113,39 @@ class LiveCatalog:
         if (known := self._metadata.get(key)) is not None:
             return known
         release = self._release(file)
+        self._covered &= bool(file.sha256 or file.metadata)
         found = self._stored.metadata(file, release)
         if found is None:
-            found = self._ask(file.filename).metadata(file, release)
+            with self._kept():
+                found = self._ask(file.filename).metadata(file, release)
         self._metadata[key] = found
         return found
 
     def archive(self, file: File) -> Archive:
         """See `protocol.Catalog`."""
         release = self._release(file)
+        self._covered &= bool(file.sha256)
         found = self._stored.archive(file)
-        return found if found is not None else self._ask(file.filename).archive(file, release)
+        if found is None:
+            with self._kept():
+                found = self._ask(file.filename).archive(file, release)
+        return found
 
     def member(self, file: File, path: str) -> str:
         """See `protocol.Catalog`."""
         release = self._release(file)
+        self._covered &= bool(file.sha256)
         found = self._stored.member(file, path)
-        return found if found is not None else self._ask(f"{path} of {file.filename}").member(file, release, path)
+        if found is None:
+            with self._kept():
+                found = self._ask(f"{path} of {file.filename}").member(file, release, path)
+        return found
 
     def sha256(self, file: File) -> File:
         """See `protocol.Catalog`."""
         if file.sha256:
             return file
+        self._covered = False
         if self._offline and (known := self._stored.hashed(file)) is not None:
             return known.fill(file)
         return self._ask(f"the sha256 of {file.filename}").sha256(file)
@@ -148,6 +177,13 @@ class LiveCatalog:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """What is read of a file that has a hash is read once; a failure may be another tomorrow."""
+        covered, self._covered = self._covered, False
+        yield
+        self._covered = covered
 
     def _ask(self, what: str) -> Network:
         if self._offline:

@@ -15,6 +15,10 @@ from resolver.model.release import Metadata
 from resolver.profile import counts
 
 _HEADER_END = re.compile(rb"\r?\n\r?\n|\r\r")
+_FIELD = re.compile(rb"[!-9;-~]+")
+_WANTED: Final = frozenset(
+    (b"metadata-version", b"name", b"version", b"requires-dist", b"requires-python", b"provides-extra", b"dynamic")
+)
 _LIMIT: Final = 16 << 20
 _MOST_LINES: Final = 50_000  # of a header; a license may be in it
 _SHOWN: Final = 300  # characters of a wrong line
@@ -58,7 +62,7 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
     try:
-        raw, unparsed = parse_email(header)
+        raw, unparsed = parse_email(_briefly(header))
     except Exception as error:  # a parser of e-mail fails in many ways on what is none
         raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
     for field in ("name", "version", "metadata-version", "requires-dist", "requires-python", "provides-extra"):
@@ -81,6 +85,29 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
     check_texts(metadata, release.filename)
     dynamic = frozenset(field.strip().lower() for field in raw.get("dynamic", ()))
     return Header(metadata, (int(form[1]), int(form[2])), dynamic)
+
+
+def _briefly(header: bytes) -> bytes:
+    """The wanted fields alone: all others, of which there are some fifty, mean nothing here.
+
+    A header that has anything but fields in it is given back as it is.
+    """
+    kept = []
+    keep = None
+    for line in header.rstrip(b"\n").split(b"\n"):
+        if line[:1] in (b" ", b"\t"):
+            if keep is None:
+                return header
+        else:
+            name, colon, _ = line.partition(b":")
+            if not colon or _FIELD.fullmatch(name) is None:
+                return header
+            keep = name.lower() in _WANTED
+        if b"\r" in line[:-1]:
+            return header
+        if keep:
+            kept.append(line)
+    return b"\n".join(kept)
 
 
 def check_release(name: str, version: str, release: Release, where: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -21,12 +22,14 @@ class Meter:
     def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
         self.traffic = Traffic()
         self._progress = progress
+        self._lock = threading.Lock()
 
     def add(self, *, requests: int = 0, received: int = 0, hits: int = 0, revalidated: int = 0) -> None:
         """Add to the counts."""
-        old = self.traffic
-        self.traffic = Traffic(
-            old.requests + requests, old.bytes + received, old.hits + hits, old.revalidated + revalidated
-        )
+        with self._lock:
+            old = self.traffic
+            self.traffic = Traffic(
+                old.requests + requests, old.bytes + received, old.hits + hits, old.revalidated + revalidated
+            )
         if self._progress is not None:
             self._progress(self.traffic)

@@ -14,10 +14,11 @@ from resolver.catalog.files import Files
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter
 from resolver.catalog.pages import Pages
-from resolver.catalog.protocol import Follow, Lookup
+from resolver.catalog.protocol import NOBODY, Follow, Lookup
 from resolver.catalog.shelf import Shelf
 from resolver.catalog.stored import Stored
 from resolver.catalog.worker import Once
+from resolver.errors import Unreachable
 from resolver.model.release import Archive, File, Metadata
 from resolver.profile import counts
 
@@ -50,6 +51,15 @@ class Network:
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
         return self._worker.wait(self._lookup(project))
+
+    @counts("pages")
+    def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
+        """The mark of what `lookup` would answer for each; asked at once."""
+
+        async def ask() -> list[str]:
+            return await asyncio.gather(*(self._mark(project) for project in projects))
+
+        return self._worker.wait(ask())
 
     @counts("files")
     def metadata(self, file: File, release: Release) -> Metadata:
@@ -103,6 +113,12 @@ class Network:
 
     async def _lookup(self, project: NormalizedName) -> Lookup:
         return await self._once.do(project, lambda: self._pages.lookup(self._connection.client, project))
+
+    async def _mark(self, project: NormalizedName) -> str:
+        try:
+            return await self._pages.mark(self._connection.client, project)
+        except Unreachable:
+            return NOBODY
 
     def _expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """What the search asks for: once for each range, as a narrower one may lead to another release."""

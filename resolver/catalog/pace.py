@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     import urllib3
 
+    from resolver.catalog.names import Names
+
 SLOWEST: Final = 100  # bytes a second; a proxy that looks at a file before it hands it on sends less for a while
 _MOST_LINES: Final = 1000  # one after another: heads that say "continue", and what may follow the last chunk
 
@@ -80,8 +82,8 @@ class Lines(io.BufferedReader):
         return super().readinto(buffer)
 
 
-def hold(manager: urllib3.PoolManager, window: float) -> None:
-    """Have all answers to a manager's requests held to the pace; `window` is in seconds."""
+def hold(manager: urllib3.PoolManager, window: float, names: Names) -> None:
+    """Have all answers to a manager's requests held to the pace, and `names` asked; `window` is in seconds."""
 
     class Answer(http.client.HTTPResponse):
         def __init__(self, *args: Any, **more: Any) -> None:
@@ -90,7 +92,8 @@ def hold(manager: urllib3.PoolManager, window: float) -> None:
             self.fp: Any = Lines(Paced(self.fp.detach(), window))
 
     def held(pool: Any) -> Any:
-        connection = type(pool.ConnectionCls.__name__, (pool.ConnectionCls,), {"response_class": Answer})
+        kind = names.of(pool.ConnectionCls)
+        connection = type(kind.__name__, (kind,), {"response_class": Answer})
         return type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
     manager.pool_classes_by_scheme = {scheme: held(pool) for scheme, pool in manager.pool_classes_by_scheme.items()}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from packaging.utils import NormalizedName
 
@@ -14,7 +14,7 @@ from resolver.catalog.address import Root
 from resolver.catalog.http import BRIEF, Client, Patience, Reply
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.shelf import Record, Shelf, parsed_key
+from resolver.catalog.shelf import Record, Shelf, mark_of, parsed_key
 from resolver.catalog.wire import CONNECTIONS
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure, Unreachable
@@ -22,6 +22,14 @@ from resolver.model.index import Binding
 from resolver.model.release import Page
 
 _PAGE_LIMIT: Final = 32 << 20
+
+
+class _Answer(NamedTuple):
+    """What the index `source` said of a project: the key of its page on the shelf, "" where it has none."""
+
+    root: Root
+    source: str
+    key: str
 
 
 class Pages:
@@ -37,9 +45,19 @@ class Pages:
 
     async def lookup(self, client: Client, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project; raises IndexFailure and InputError."""
+        answers, passed = await self._answers(client, project)
+        pages = [await self._page(client, answer, project) for answer in answers if answer.key]
+        return Lookup(tuple(pages), passed, _mark(answers, passed))
+
+    async def mark(self, client: Client, project: NormalizedName) -> str:
+        """The mark of what `lookup` would answer. Asks as it does, and reads no page that is as it was."""
+        return _mark(*await self._answers(client, project))
+
+    async def _answers(self, client: Client, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
+        """What the indexes bound to a project answer, and those that were passed over."""
         binding = self._shelf.binding(project)
         lenient = binding.unreachable != "fail"
-        pages = []
+        answers = []
         passed = []
         failure: Unreachable | None = None
         if binding.take == "all":
@@ -47,23 +65,38 @@ class Pages:
             await asyncio.gather(*asked, return_exceptions=True)
         for at, name in enumerate(binding.indexes):
             try:
-                page = await (asked[at] if binding.take == "all" else self._ask(client, name, project, binding))
+                answer = await (asked[at] if binding.take == "all" else self._ask(client, name, project, binding))
             except Unreachable as error:
                 if not lenient:
                     raise
                 failure = error
                 passed.append(name)
                 continue
-            if page is not None:
-                pages.append(page)
-                if binding.take == "first":
-                    break
+            answers.append(answer)
+            if answer.key and binding.take == "first":
+                break
         if failure is not None and len(passed) == len(binding.indexes):
             raise failure
-        return Lookup(tuple(pages), tuple(passed))
+        return answers, tuple(passed)
 
-    async def _ask(self, client: Client, name: str, project: NormalizedName, binding: Binding) -> Page | None:
-        """The page of a project on one index or the first of its mirrors that answers."""
+    async def _page(self, client: Client, answer: _Answer, project: NormalizedName) -> Page:
+        """The page of an answer. One that is damaged in the cache is thrown away, and asked for again."""
+        page = self._shelf.parsed(answer.key, project, answer.source)
+        if page is None:
+            self._shelf.forget(answer.key, answer.source)
+            fetch = partial(self._fetch, client, answer.root, answer.source, project, None)
+            again = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
+            page = self._shelf.parsed(again.key, project, answer.source)
+        if page is None:
+            raise IndexFailure(
+                f"The page of {project} changed or went while it was read.",
+                where=answer.root.page(project),
+                hint="run it again",
+            )
+        return page
+
+    async def _ask(self, client: Client, name: str, project: NormalizedName, binding: Binding) -> _Answer:
+        """What one index or the first of its mirrors that answers has of a project."""
         lenient = binding.unreachable != "fail"
         if lenient and name in self._down:
             raise self._down[name]
@@ -93,63 +126,56 @@ class Pages:
 
     async def _fetch(
         self, client: Client, root: Root, name: str, project: NormalizedName, patience: Patience | None
-    ) -> Page | None:
+    ) -> _Answer:
         async with self._few:
-            return await self._ask_root(client, root, name, project, patience)
+            return _Answer(root, name, await self._ask_root(client, root, name, project, patience))
 
     async def _ask_root(
         self, client: Client, root: Root, name: str, project: NormalizedName, patience: Patience | None
-    ) -> Page | None:
+    ) -> str:
+        """The key of the page that is there now, "" for none; the page is on the shelf."""
         client.remember(root)
-        stored = self._shelf.record(root, project, name)
+        stored = self._shelf.record(root, project)
+        if stored is not None and not (stored.parsed and self._shelf.has_parsed(stored.parsed, name)):
+            stored = None
         headers = {"Accept": simple.ACCEPT}
         if stored is not None:
-            record, page = stored
-            if page is not None and (record.etag or record.modified):
-                conditions = {"If-None-Match": record.etag, "If-Modified-Since": record.modified}
-                headers |= {field: value for field, value in conditions.items() if value}
+            conditions = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified}
+            headers |= {field: value for field, value in conditions.items() if value}
         reply = await client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
         if reply.status == 304 and stored is not None:
-            if reply.url == stored[0].url:
+            if reply.url == stored.url:
                 self._meter.add(hits=1, revalidated=1)
-                return stored[1]
+                return stored.parsed
             # Redirected elsewhere than before: relative links would lead elsewhere, too.
             reply = await client.get(
                 root.page(project), headers={"Accept": simple.ACCEPT}, limit=_PAGE_LIMIT, patience=patience
             )
         if reply.status in (404, 410):
             self._shelf.keep(root, project, Record(reply.url, "", "", ""))
-            return None
+            return ""
         if reply.status != 200:
             raise _bad_status(reply.status, name, project, reply.url)
         return await client.aside(partial(self._read, reply, stored, root, project, name))
 
-    def _read(
-        self,
-        reply: Reply,
-        stored: tuple[Record, Page | None] | None,
-        root: Root,
-        project: NormalizedName,
-        name: str,
-    ) -> Page:
-        """The page that was sent: parsed, unless it was before."""
+    def _read(self, reply: Reply, stored: Record | None, root: Root, project: NormalizedName, name: str) -> str:
+        """Parse the page that was sent, unless it was parsed before."""
         content_type = reply.headers.get("content-type", "")
-        parsed = parsed_key(reply.body, content_type, project, reply.url)
+        key = parsed_key(reply.body, content_type, project, reply.url)
         validators = reply.headers.get("etag", ""), reply.headers.get("last-modified", "")
-        new = Record(reply.url, *validators, parsed)
-        if stored is not None and stored[0].parsed == parsed and stored[1] is not None:
-            page = stored[1]
+        new = Record(reply.url, *validators, key)
+        if stored is not None and stored.parsed == key:
             self._meter.add(hits=1, revalidated=1)
-            if stored[0] == new:
-                return page
-        else:
-            known = self._shelf.parsed(parsed, project, name)
-            if known is None:
-                read = simple.parse(reply.body, content_type, project=project, index=name, url=reply.url)
-                known = self._shelf.keep_parsed(parsed, read)
-            page = known
-        self._shelf.keep(root, project, new)
-        return page
+        elif self._shelf.parsed(key, project, name) is None:
+            page = simple.parse(reply.body, content_type, project=project, index=name, url=reply.url)
+            self._shelf.keep_parsed(key, page)
+        if stored != new:
+            self._shelf.keep(root, project, new)
+        return key
+
+
+def _mark(answers: Iterable[_Answer], passed: Iterable[str]) -> str:
+    return mark_of(((answer.source, answer.key) for answer in answers), passed)
 
 
 def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:

@@ -6,14 +6,16 @@ file) and, in tests, one made of plain data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, runtime_checkable
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.model.release import Archive, File, Metadata, Page
+
+NOBODY: Final = "-"  # the mark of a look-up that no index could be reached for
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,13 @@ class Lookup:
 
     `pages` in the order of the binding: one for "first", any number for "all",
     none where no index has the project. `unreachable` names the indexes that
-    were passed over because they could not be reached.
+    were passed over because they could not be reached. Two answers of one catalog
+    with the same `mark` are equal; an empty one tells nothing.
     """
 
     pages: tuple[Page, ...]
     unreachable: tuple[str, ...] = ()
+    mark: str = field(default="", compare=False)
 
 
 class UnusableFile(Exception):
@@ -94,3 +98,23 @@ class Catalog(Protocol):
     def close(self) -> None:
         """Let go of connections and threads; nothing may be asked afterwards."""
         ...
+
+
+@runtime_checkable
+class Marked(Protocol):
+    """A catalog that can tell whether it would answer as it did before."""
+
+    def seen(self) -> Mapping[NormalizedName, str] | None:
+        """The marks of all that was looked up; None where something was asked for that no mark covers."""
+        ...
+
+    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
+        """The marks of what `lookup` would answer, asked for at once; NOBODY where that would raise Unreachable.
+
+        Raises IndexFailure otherwise as `lookup` does.
+        """
+        ...
+
+
+class MarkedCatalog(Catalog, Marked, Protocol):
+    """Both."""

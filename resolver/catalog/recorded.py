@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog.protocol import Catalog, Follow, Lookup
+from resolver.catalog.protocol import Follow, Lookup, MarkedCatalog
 from resolver.errors import Unreachable
 from resolver.model.index import Indexes
 from resolver.model.recorded import Recorded
@@ -20,7 +20,7 @@ class RecordedCatalog:
     Such an answer names the index as unreachable *and* has a page of it.
     """
 
-    def __init__(self, inner: Catalog, rows: Sequence[Recorded], indexes: Indexes, platform: str) -> None:
+    def __init__(self, inner: MarkedCatalog, rows: Sequence[Recorded], indexes: Indexes, platform: str) -> None:
         self._inner = inner
         self._rows = rows
         self._indexes = indexes
@@ -72,6 +72,14 @@ class RecordedCatalog:
     def expect_metadata(self, files: Iterable[File]) -> None:
         """See `Catalog`."""
         self._inner.expect_metadata(file for file in files if file.filename not in self._answered)
+
+    def seen(self) -> Mapping[NormalizedName, str] | None:
+        """See `Marked`: what rows add follows from the stack."""
+        return self._inner.seen()
+
+    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
+        """See `Marked`."""
+        return self._inner.marks(projects)
 
     def close(self) -> None:
         """See `Catalog`."""

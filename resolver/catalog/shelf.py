@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -35,6 +35,18 @@ class Record(msgspec.Struct, array_like=True, gc=False):
 
 _encode_record = msgspec.msgpack.Encoder().encode
 _read_record = reader(msgspec.msgpack.Decoder(Record).decode)
+
+
+class _Found(NamedTuple):
+    """What the indexes of a binding last answered: pages with their keys, the key of each answer, who never did."""
+
+    pages: list[tuple[str, Page | None]]
+    answers: tuple[tuple[str, str], ...]
+    unknown: tuple[str, ...]
+
+    def mark(self) -> str:
+        """See `mark_of`."""
+        return mark_of(self.answers, self.unknown)
 
 
 class Shelf:
@@ -81,21 +93,32 @@ class Shelf:
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has of a project; raises IndexFailure where no bound index was ever asked for it."""
+        found = self._found(project, loaded=True)
+        pages = tuple(page for _, page in found.pages if page is not None)
+        self._meter.add(hits=len(pages))
+        return Lookup(pages, found.unknown, found.mark())
+
+    def mark(self, project: NormalizedName) -> str:
+        """The mark of what `lookup` would answer, pages unread; raises IndexFailure as it does."""
+        return self._found(project, loaded=False).mark()
+
+    def _found(self, project: NormalizedName, *, loaded: bool) -> _Found:
         binding = self.binding(project)
-        pages = []
+        pages: list[tuple[str, Page | None]] = []
+        marks = []
         unknown = []
         for name in binding.indexes:
-            answers = [self.record(root, project, name) for root in self.roots(name)]
+            answers = [self._answer(root, project, name, loaded=loaded) for root in self.roots(name)]
             known = [answer for answer in answers if answer is not None]
             if not known:
                 unknown.append(name)
                 if binding.unreachable == "fail":
                     break
                 continue
-            page = next((page for _, page in known if page is not None), None)
-            if page is not None:
-                self._meter.add(hits=1)
-                pages.append(page)
+            key, page = next((answer for answer in known if answer[0]), known[0])
+            marks.append((name, key))
+            if key:
+                pages.append((key, page))
                 if binding.take == "first":
                     break
         if unknown and (binding.unreachable == "fail" or len(unknown) == len(binding.indexes)):
@@ -104,18 +127,22 @@ class Shelf:
                 where=f"index `{unknown[0]}`",
                 hint="lock once without --offline; the cache then has what is needed",
             )
-        return Lookup(tuple(pages), tuple(unknown))
+        return _Found(pages, tuple(marks), tuple(unknown))
 
-    def record(self, root: Root, project: NormalizedName, name: str) -> tuple[Record, Page | None] | None:
-        """What the cache has: None for nothing, a page of None where the index did not have the project."""
-        content = self._cache.get("page", _key(root, project))
-        record = None if content is None else _read_record(content)
-        if record is None:
-            return None
-        if not record.parsed:
-            return record, None
+    def _answer(
+        self, root: Root, project: NormalizedName, name: str, *, loaded: bool
+    ) -> tuple[str, Page | None] | None:
+        """The key of the page that an index last sent ("" where it had none), and the page; None for no answer."""
+        record = self.record(root, project)
+        if record is None or not record.parsed or not loaded:
+            return None if record is None else (record.parsed, None)
         page = self.parsed(record.parsed, project, name)
-        return None if page is None else (record, page)
+        return None if page is None else (record.parsed, page)
+
+    def record(self, root: Root, project: NormalizedName) -> Record | None:
+        """What an index last answered; None where it was never asked."""
+        content = self._cache.get("page", _key(root, project))
+        return None if content is None else _read_record(content)
 
     def keep(self, root: Root, project: NormalizedName, record: Record) -> None:
         """Store what an index answered."""
@@ -136,12 +163,22 @@ class Shelf:
         return page
 
     @counts("parsing")
-    def keep_parsed(self, key: str, page: Page) -> Page:
-        """Store a page; the one returned takes less memory."""
+    def keep_parsed(self, key: str, page: Page) -> None:
+        """Store a page."""
         content, files = frozen.freeze(page)
         self._cache.put("files", key, files)
         self._cache.put("parsed", key, content)
-        return self.parsed(key, page.project, page.index) or page
+        if self.parsed(key, page.project, page.index) is None:  # what was stored takes less memory
+            self._pages[key, page.index] = page
+
+    def has_parsed(self, key: str, name: str) -> bool:
+        """Whether a page is there, as far as can be told without reading it."""
+        return (key, name) in self._pages or self._cache.has("parsed", key)
+
+    def forget(self, key: str, name: str) -> None:
+        """Let a page be parsed anew, as what is stored of it is damaged."""
+        self._lose(key, name)
+        self._cache.discard("parsed", key)
 
     def _lose(self, key: str, name: str) -> None:
         """Forget a page whose files are damaged."""
@@ -152,6 +189,14 @@ class Shelf:
 def _key(root: Root, project: NormalizedName) -> str:
     """The key of a record. Who asks is part of it, as an index may answer each user differently."""
     return "\0".join((_PARSER, root.url, root.user, project))
+
+
+def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> str:
+    """What tells one answer for a project from another: equal only where pages and indexes out of reach are equal.
+
+    `answers` are the names of indexes with the keys of their pages, "" for none.
+    """
+    return "\n".join((*(f"{name} {key}" for name, key in answers), *(f"{name} -" for name in unreachable)))
 
 
 def parsed_key(body: bytes, content_type: str, project: NormalizedName, url: str) -> str:

@@ -7,6 +7,7 @@ whole unusable is an IndexFailure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -58,6 +59,7 @@ class _Project(msgspec.Struct, rename="kebab"):
     project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
 
+_HEX = re.compile(r"[0-9a-f]*")
 _MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
@@ -109,8 +111,18 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
     # of nearly all pages these are known at once
     fit = are_readable(filenames) and "".join([file.url for file in files]).isprintable()
     once = len(set(filenames)) == len(filenames)
+    plain = fit and once
+    alike: dict[str, list[File]] = {}  # by what wheels of one release have in common before their tags
     for file in files:
         filename = file.filename
+        start = ""
+        if plain and filename.count("-") == 4 and filename.endswith(".whl"):
+            start = filename[: filename.index("-", filename.index("-") + 1)]
+            if "--" in filename or filename.endswith("-.whl"):
+                start = ""
+        if start in alike:
+            alike[start].append(file)
+            continue
         if not fit and not (is_readable(filename) and file.url.isprintable()):
             reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
             aside.append(SetAside(ascii(filename[:255])[1:-1], reason))
@@ -143,10 +155,10 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
             if other.sha256 != file.sha256:
                 aside.append(SetAside(filename, Reason.NAME, "the page lists it again with another sha256"))
             continue
-        if (known := spelled.get(version)) is not None:
-            known.append(file)
-        else:
-            spelled[version] = [file]
+        same = spelled.setdefault(version, [])
+        same.append(file)
+        if start:
+            alike[start] = same
     if foreign and foreign == len(aside) and not spelled:
         unusable(project, index, url, f"Every file on it belongs to another project, {aside[0].filename} for one.")
     releases, odd = _merge(spelled)
@@ -184,7 +196,20 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
     if text.name(page.name) != project:
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
     base = Base(url)
-    return [_json_file(one, base) for one in page.files], _standing(page.project_status)
+    plain = _are_plain(page.files, base)
+    return [_json_file(one, base, plain=plain) for one in page.files], _standing(page.project_status)
+
+
+def _are_plain(files: list[_File], base: Base) -> bool:
+    """Whether every address is absolute, allowed and as it should be, and every sha256 is one: so are nearly all."""
+    addresses = "\n".join([one.url for one in files])
+    digests = [one.hashes.sha256 for one in files]
+    return (
+        {len(digest) for digest in digests} == {64}
+        and _HEX.fullmatch("".join(digests)) is not None
+        and "#" not in addresses
+        and base.are_plain(addresses, len(files))
+    )
 
 
 def _standing(given: object) -> Standing:
@@ -196,17 +221,20 @@ def _standing(given: object) -> Standing:
     return Standing(status, reason if isinstance(reason, str) else "")
 
 
-def _json_file(file: _File, base: Base) -> File:
-    try:
-        url = base.resolve(file.url.partition("#")[0])
-    except ValueError:
-        url = NOWHERE
+def _json_file(file: _File, base: Base, *, plain: bool = False) -> File:
+    url, digest = file.url, file.hashes.sha256
+    if not plain:
+        digest = read_sha256(digest)
+        try:
+            url = base.resolve(url.partition("#")[0])
+        except ValueError:
+            url = NOWHERE
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
     return File(
         file.filename,
         url,
-        read_sha256(file.hashes.sha256),
+        digest,
         file.size if file.size is not None and 0 <= file.size <= _LARGEST else None,
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from resolver.catalog.address import is_loopback, without_credentials
+from resolver.catalog.names import Names
 from resolver.catalog.pace import hold
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
@@ -101,6 +102,18 @@ class Response:
             raise EndlessError(f"It was not whole after {seconds:.0f} seconds.")
         return body
 
+    async def into(self, take: Callable[[bytes], object]) -> None:
+        """Hand over the body piece by piece, decompressed, all of it in another thread.
+
+        Raises WireError, and what `take` raises, which must be no OSError.
+        """
+
+        def read() -> None:
+            while chunk := self._raw.read(_CHUNK, decode_content=True):
+                take(chunk)
+
+        await self._wire.run(read)
+
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
         """The body piece by piece as it comes, decompressed; raises WireError."""
         while chunk := await self._wire.run(lambda: self._raw.read1(_CHUNK, decode_content=True)):
@@ -122,11 +135,13 @@ class Wire:
         self._context = trust(pip, os.environ)
         self.threads = Threads(CONNECTIONS)
         self.large = threading.Lock()
+        self._names = Names()
         self._closed = False
         self._open: dict[int, urllib3.BaseHTTPResponse] = {}
         self._direct = self._held(urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=self._context))
         self._proxies = {"all": pip.proxy} if pip.proxy else getproxies()
         self._by_pip = bool(pip.proxy)
+        self._bypassed: dict[str, bool] = {}
         self._through: dict[str, urllib3.PoolManager] = {}
         for scheme in ("http", "https", "all"):
             if self._proxies.get(scheme):
@@ -186,7 +201,9 @@ class Wire:
         parts = urlsplit(url)
         host = parts.hostname or ""
         # What is asked over plain http must not leave this machine, not even to a proxy.
-        if is_loopback(host) or (not self._by_pip and proxy_bypass(host)):
+        if host not in self._bypassed:
+            self._bypassed[host] = is_loopback(host) or (not self._by_pip and bool(proxy_bypass(host)))
+        if self._bypassed[host]:
             return self._direct
         address = self._proxies.get(parts.scheme) or self._proxies.get("all")
         return self._proxy(address) if address else self._direct
@@ -198,7 +215,7 @@ class Wire:
         return self._through[address]
 
     def _held(self, manager: urllib3.PoolManager) -> urllib3.PoolManager:
-        hold(manager, _WINDOW * self._timeout)
+        hold(manager, _WINDOW * self._timeout, self._names)
         return manager
 
     def _open_proxy(self, address: str) -> urllib3.PoolManager:

@@ -13,6 +13,7 @@ import msgspec
 
 from resolver.cli import options
 from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
+from resolver.cli.called import as_called
 from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock
 from resolver.lock import bundle
@@ -117,7 +118,7 @@ def _check(folder: Path, *, as_json: bool) -> int:
         sys.stdout.write(f"{folder} is damaged: {count(len(found), 'fault')}\n" if found else f"{folder}: {whole}\n")
         if found:
             stacks = " ".join(dict.fromkeys(lock.stack for lock in manifest.locks))
-            sys.stdout.write(f"hint: where there is a network: ascend-lock bundle {stacks} {folder}\n")
+            sys.stdout.write(as_called(f"hint: where there is a network: ascend-lock bundle {stacks} {folder}\n"))
     return StaleLock.exit_status if found else 0
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from resolver.catalog.cache import Cache, default_folder
 from resolver.cli import options
-from resolver.cli.targets import chosen
+from resolver.cli.called import as_called
+from resolver.cli.language import language_of
+from resolver.cli.unchanged import Unchanged
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock
-from resolver.lock import file as lock_file
-from resolver.lock import folder as lock_folder
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, stack_names
-from resolver.model.lock import Lock
-from resolver.model.problem import Problem
-from resolver.render.files import render
+from resolver.model.language import Language
+from resolver.render import words
 
 # What --json calls the outcome, by the exit status.
 _STATUS = {
@@ -31,17 +28,6 @@ _STATUS = {
     StaleLock.exit_status: "stale",
     ChangedUpstream.exit_status: "changed",
 }
-
-
-@dataclass(frozen=True)
-class _Checked:
-    """One target's lock, where there is one. `stale` says why it is; `state` is the line for people."""
-
-    problem: Problem
-    lock: Lock | None
-    stale: str
-    state: str
-    unreadable: bool
 
 
 @click.command("check")
@@ -74,6 +60,13 @@ def command(
     matrices = matrices or options.default_matrices()
     if targets and stack is None:
         raise InputError("a target is one of a stack's", where="--target", hint="name the stack, too")
+    tongue = language_of(language)
+    memory = None if upstream or facts_days is not None else _memory(stack, targets, matrices, locks)
+    if memory is not None and (known := memory.recall()) is not None:
+        _tell([_row(*row) for row in known], 0, {}, tongue, as_json=as_json)
+        return 0
+    from resolver.cli.state import states  # what was checked before does not pay for it
+
     told: list[dict[str, Any]] = []
     statuses = {0}
     stale: dict[str, bool] = {}
@@ -84,55 +77,59 @@ def command(
 
             since = Since(matrices, facts_days, ignored, language, ask=upstream, quiet=as_json)
             open_until_the_end.enter_context(closing(since))
-        for checked in _checked(stack, frozenset(targets), matrices, locks):
+        for checked in states(stack, frozenset(targets), matrices, locks):
             name, target = checked.problem.stack.name, checked.problem.target.name
-            row: dict[str, Any] = {"stack": name, "target": target, "stale": checked.stale, "state": checked.state}
+            row = _row(name, target, checked.text, checked.stale)
             lines: list[str] = []
             if since is not None and checked.lock is not None:
                 seen = since.seen(checked.problem, checked.lock)
                 lines, row = seen.lines, {**row, **seen.json}
                 statuses.add(seen.status)
             if not as_json:
-                sys.stdout.write("".join(f"{line}\n" for line in (f"{name} for {target}: {checked.state}", *lines)))
+                _say(row, tongue, lines)
             told.append(row)
             if checked.stale:
                 statuses.add(StaleLock.exit_status)
                 stale[name] = stale.get(name, False) or checked.unreadable
     status = max(statuses)
-    if as_json:
-        sys.stdout.write(json.dumps({"status": _STATUS[status], "locks": told}, indent=2) + "\n")
-    else:
-        for name in sorted(stale):
-            sys.stdout.write(f"hint: ascend-lock lock {name}{' --upgrade' if stale[name] else ''}\n")
+    if memory is not None and not status:
+        memory.keep([(row["stack"], row["target"], row["state"]) for row in told])
+    _tell(told if as_json else [], status, stale, tongue, as_json=as_json)
     return status
 
 
-def _checked(stack: str | None, targets: frozenset[str], matrices: Path, locks: Path) -> Iterator[_Checked]:
-    """The locks of one stack or of all, in the order of stacks and targets."""
-    for name in [stack] if stack else stack_names(matrices):
-        inputs = load(name, matrices)
-        for problem in chosen(compile_problems(inputs), targets):
-            folder = locks / problem.stack.name / problem.target.name
-            state, lock = "", None
-            try:
-                lock = lock_file.read(folder)
-            except InputError as error:
-                state = f"{error.message}: {error.why}"
-            unreadable = bool(state)
-            reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
-            if cutoff:  # it may have been given on the command line
-                again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
-                (problem,) = chosen(again, frozenset({problem.target.name}))
-            current = "current"
-            if lock is None and not state and reported:
-                current = "no solution, as its report says"
-                state = (
-                    "" if reported == problem.digest else "the stack or the facts changed since its conflict was told"
-                )
-            elif lock is None:
-                state = state or "there is no lock"
-            elif lock.inputs != problem.digest:
-                state = "the stack or the facts changed since"
-            elif not lock_folder.current(render(lock), folder):
-                state = "files beside lock.toml are not what it says"
-            yield _Checked(problem, lock, state, state or current, unreadable)
+def _memory(stack: str | None, targets: tuple[str, ...], matrices: Path, locks: Path) -> Unchanged | None:
+    """What may be known already; nothing is of a stack that is given by its path."""
+    if stack is not None and (stack.endswith(".toml") or os.sep in stack):
+        return None
+    stacks = [stack] if stack is not None else sorted(path.stem for path in (matrices / "stacks").glob("*.toml"))
+    return Unchanged(Cache(default_folder(), lambda _: None), stacks, targets, matrices, locks)
+
+
+def _row(stack: str, target: str, state: str, stale: str = "") -> dict[str, Any]:
+    return {"stack": stack, "target": target, "stale": stale, "state": state}
+
+
+def _say(row: dict[str, Any], language: Language, lines: Iterable[str] = ()) -> None:
+    state = _state(row["state"], language)
+    told = (words.CHECKED(language, stack=row["stack"], target=row["target"], state=state), *lines)
+    sys.stdout.write("".join(f"{line}\n" for line in told))
+
+
+def _state(state: str, language: Language) -> str:
+    """What was found, in the language; a message about a lock that cannot be read stays English."""
+    return next((known(language) for known in words.STATES if known.en == state), state)
+
+
+def _tell(
+    rows: list[dict[str, Any]], status: int, stale: dict[str, bool], language: Language, *, as_json: bool
+) -> None:
+    """The rows that are still to be told, all of them as one object, and what mends stale locks."""
+    if as_json:
+        sys.stdout.write(json.dumps({"status": _STATUS[status], "locks": rows}, indent=2) + "\n")
+        return
+    for row in rows:
+        _say(row, language)
+    for name in sorted(stale):
+        command = as_called(f"ascend-lock lock {name}{' --upgrade' if stale[name] else ''}")
+        sys.stdout.write(words.HINT(language, command=command) + "\n")

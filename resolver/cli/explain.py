@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
+from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.explaining import explanation_of, for_every_target, write_reports
 from resolver.cli.language import language_of
@@ -112,7 +113,7 @@ def command(
         for path in written:
             sys.stdout.write(difference(path, find_stack(stack, matrices), inputs.stack.text))
             lock = path.stem if path.parent == matrices / "stacks" else path
-            sys.stdout.write(words.WRITTEN(tongue, path=path, stack=lock) + "\n")
+            sys.stdout.write(as_called(words.WRITTEN(tongue, path=path, stack=lock)) + "\n")
     return _CONFLICT if conflicts and fix is None else 0
 
 

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from resolver import profile
 from resolver.cli import options
+from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.cost import cost_json, cost_text
 from resolver.cli.failures import failure
@@ -29,8 +30,9 @@ from resolver.matrix.load import stack_names
 from resolver.model.explanation import Explanation
 from resolver.model.language import Language
 from resolver.model.lock import Lock
+from resolver.render import words
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import count, json_text
+from resolver.render.text import json_text
 
 ALL = "all"
 _CONFLICT = 1
@@ -44,6 +46,7 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 @click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
 @click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
+@click.option("--anew", is_flag=True, help="Solve, even where the answer for the same inputs and pages is known.")
 @options.explain_seconds
 @options.language
 @options.matrices
@@ -57,6 +60,7 @@ def command(
     upgrade_packages: tuple[str, ...],
     exclude_newer: dt.datetime | None,
     targets: tuple[str, ...],
+    anew: bool,
     explain_seconds: float,
     language: str | None,
     matrices: Path | None,
@@ -81,6 +85,7 @@ def command(
         cutoff=exclude_newer,
         targets=frozenset(targets),
         wishes=Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
+        anew=anew,
         seconds=explain_seconds,
         language=language_of(language),
         wanted=language,
@@ -93,7 +98,9 @@ def command(
         cost = (cost_json if as_json else cost_text)(profile.end(), progress.traffic, progress.rounds)
         sys.stderr.write(cost)
     if len(outcomes) == 1 and isinstance(only := outcomes[0].found, Failure):
-        raise only.cause
+        if not as_json:
+            raise only.cause
+        sys.stderr.write(as_called(f"error: {only.told}\n"))
     status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)
     if as_json:
         sys.stdout.write(json_text(_json(outcomes, status, order.language)) + "\n")
@@ -162,14 +169,16 @@ def _is_known(outcome: Outcome) -> bool:
 
 
 def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[str, Any]:
+    """One shape, which docs/lock.md describes: `status` and `targets`; what is said of an only one on top, too."""
     told = [_one_json(outcome, language) for outcome in outcomes]
-    return told[0] if len(told) == 1 else {"status": _STATUSES.get(status, "error"), "targets": told}
+    only = told[0] if len(told) == 1 else {}
+    return {**only, "status": _STATUSES.get(status, "error"), "targets": told}
 
 
 def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
     match outcome.found:
         case Lock() as lock:
-            return lock_json(lock, _job(outcome).folder)
+            return lock_json(lock, _job(outcome).folder, moved=_moved(outcome, lock))
         case Explanation() as explanation:
             from resolver.render.explanation.json import explanation_json  # loaded where there is a conflict
 
@@ -186,61 +195,69 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
         match outcome.found:
             case Lock() as lock:
                 job = _job(outcome)
-                moved = job.previous is None or not diff.same(job.previous, lock)
-                closing_words = summary(lock, job.problem, job.folder, written=outcome.written, moved=moved, told=told)
-                sys.stdout.write(closing_words)
+                moved = _moved(outcome, lock)
+                written = outcome.written
+                sys.stdout.write(
+                    summary(lock, job.problem, job.folder, language, written=written, moved=moved, told=told)
+                )
                 told.update(lock.cautions)
             case Explanation() | Failure():
                 pass  # told already, or below
     _tell_failures(outcomes, language)
     if len(outcomes) > 1:
-        sys.stdout.write("\n" + table([_row(outcome) for outcome in outcomes]))
+        sys.stdout.write("\n" + table([_row(outcome, language) for outcome in outcomes], language))
 
 
 def _tell_many(outcomes: Sequence[Outcome], language: Language) -> None:
     """One table for several stacks, and what went wrong."""
     _tell_failures(outcomes, language)
-    rows = [_row(outcome) for outcome in outcomes]
-    sys.stdout.write(table(rows) + closing_line(rows))
+    rows = [_row(outcome, language) for outcome in outcomes]
+    sys.stdout.write(table(rows, language) + closing_line(rows, language))
 
 
 def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
     for outcome in outcomes:
         match outcome.found:
             case Explanation():
-                from resolver.render.explanation import words
+                from resolver.render.explanation.words import REPORT_IN
 
-                sys.stderr.write(words.REPORT_IN(language, folder=_job(outcome).folder) + "\n")
+                sys.stderr.write(REPORT_IN(language, folder=_job(outcome).folder) + "\n")
             case Failure(told=told):
-                who = f"{outcome.stack} for {outcome.target}" if outcome.target else outcome.stack
-                sys.stderr.write(f"{who}: error: {told}\n")
+                who = outcome.stack
+                if outcome.target:
+                    who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
+                sys.stderr.write(as_called(f"{who}: error: {told}\n"))
             case _:
                 pass
     sys.stderr.flush()
 
 
-def _row(outcome: Outcome) -> Row:
+def _row(outcome: Outcome, language: Language) -> Row:
     stack, target, seconds = outcome.stack, outcome.target, outcome.seconds
     match outcome.found:
         case Lock() as lock:
-            warned = f", {count(len(lock.warnings), 'warning')}" if lock.warnings else ""
-            return Row(stack, target, seconds, _changes(outcome, lock), f"{_pins(lock)}{warned}", "locked")
+            told = words.ROW_LOCKED(language, pins=words.PINS(language, len(lock.pin)))
+            if lock.warnings:
+                told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.warnings)))
+            return Row(stack, target, seconds, _changes(outcome, lock, language), told, "locked")
         case Explanation():
-            told = f"no solution{', as before' if _is_known(outcome) else ''}; report written"
-            return Row(stack, target, seconds, "-", told, "without a solution")
+            conflict = words.ROW_CONFLICT_BEFORE if _is_known(outcome) else words.ROW_CONFLICT
+            return Row(stack, target, seconds, "-", conflict(language), "without a solution")
         case Failure(told=error):
-            return Row(stack, target, seconds, "-", f"failed: {error.message}", "failed")
+            told = words.ROW_FAILED(language, message=error.message)
+            return Row(stack, target, seconds, "-", told, "failed")
 
 
-def _pins(lock: Lock) -> str:
-    return f"locked, {count(len(lock.pin), 'pin')}"
+def _changes(outcome: Outcome, lock: Lock, language: Language) -> str:
+    if not _moved(outcome, lock) or (not lock.first and not lock.change):
+        return words.NO_CHANGE(language)
+    return words.FIRST_LOCK(language) if lock.first else words.PINS(language, len(lock.change))
 
 
-def _changes(outcome: Outcome, lock: Lock) -> str:
+def _moved(outcome: Outcome, lock: Lock) -> bool:
+    """Whether anything was decided anew."""
     previous = _job(outcome).previous
-    if previous is not None and diff.same(previous, lock):
-        return "none"
-    return "first lock" if lock.first else count(len(lock.change), "pin") if lock.change else "none"
+    return previous is None or not diff.same(previous, lock)
 
 
 def _job(outcome: Outcome) -> Job:

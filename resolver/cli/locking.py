@@ -11,11 +11,13 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from resolver.catalog.cache import Cache
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Catalogs, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.rendered import rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
@@ -23,6 +25,7 @@ from resolver.lock import build as lock_build
 from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
+from resolver.lock.remembered import Remembered
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, load
 from resolver.model.conflict import Conflict
@@ -31,7 +34,6 @@ from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.files import render
 from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
@@ -43,7 +45,8 @@ _TIMES = 20  # that a stack is locked anew because another run was faster
 class Order:
     """What a run was told to do with each of its stacks. No `targets` are all of them.
 
-    `language` is what is spoken, `wanted` what was asked for, None where it was not.
+    `anew` solves even what is remembered. `language` is what is spoken, `wanted` what was asked for, None where it
+    was not.
     """
 
     matrices: Path
@@ -51,6 +54,7 @@ class Order:
     cutoff: dt.datetime | None
     targets: frozenset[str]
     wishes: Wishes
+    anew: bool
     seconds: float
     language: Language
     wanted: str | None
@@ -112,7 +116,7 @@ def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: 
     """
     for _ in range(_TIMES):
         try:
-            return _write(_locked(jobs, order, catalogs, progress, page), order)
+            return _write(_locked(jobs, order, catalogs, progress, page), order, catalogs.pool.cache)
         except _OvertakenError:
             upgrade = order.wishes.upgrade
             jobs = [replace(job, previous=_previous(job.folder, upgrade=upgrade)) for job in jobs]
@@ -161,7 +165,7 @@ def _read(folder: Path, *, upgrade: bool) -> Lock | None:
 
 
 def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> Lock | Explanation:
-    answer = catalogs.ask(job.problem, partial(_lock, job, order, progress, page))
+    answer = catalogs.ask(job.problem, partial(_lock, job, order, catalogs.pool.cache, progress, page))
     if isinstance(answer, Explanation):
         from resolver.cli.explaining import for_every_target  # explaining is loaded where there is a conflict
 
@@ -170,17 +174,24 @@ def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page
     return answer
 
 
-def _lock(job: Job, order: Order, progress: Progress, page: Page, catalog: Catalog) -> Lock | Explanation:
+def _lock(job: Job, order: Order, store: Cache, progress: Progress, page: Page, catalog: Catalog) -> Lock | Explanation:
     previous = job.previous
     keep, keep_builds = order.wishes.keep(previous)
-    hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
-    answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
-    if not isinstance(answer, Resolution):
-        from resolver.cli.explaining import explanation_of
+    remembered = Remembered(store, job.problem)
+    lock = None if order.anew else remembered.recall(catalog, keep, keep_builds)
+    if lock is None:
+        hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
+        answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
+        if not isinstance(answer, Resolution):
+            from resolver.cli.explaining import explanation_of
 
-        return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
-    builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-    lock = lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog, previous)
+            return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
+        builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
+        lock = lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
+        remembered.keep(catalog, lock, keep, keep_builds)
+        # A lock is a fixed point: whoever prefers its own pins is given them again.
+        remembered.keep(catalog, lock, *Wishes(upgrade=False, upgrade_packages=frozenset()).keep(lock))
+    lock = lock_build.after(previous, lock)
     for was, now in diff.replaced(previous, lock) if previous is not None else ():
         progress.warn(
             f"{now.name} is not the file that was locked before: "
@@ -202,7 +213,7 @@ class _OvertakenError(Exception):
     """Another run wrote a lock since this one read it."""
 
 
-def _write(outcomes: Sequence[Outcome], order: Order) -> list[Outcome]:
+def _write(outcomes: Sequence[Outcome], order: Order, store: Cache) -> list[Outcome]:
     before: dict[Path, Lock | None] = {}
     changed: dict[Path, dict[str, str]] = {}
     reports: list[tuple[Path, Explanation]] = []
@@ -212,7 +223,7 @@ def _write(outcomes: Sequence[Outcome], order: Order) -> list[Outcome]:
         folder = outcome.job.folder
         match outcome.found:
             case Lock() as lock:
-                texts = render(lock)
+                texts = rendered(lock, store)
                 before[folder] = outcome.job.previous
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts

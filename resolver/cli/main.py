@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from resolver import __version__
+from resolver.cli.called import as_called
 from resolver.cli.failures import failure
 from resolver.errors import InputError, ResolverError
 from resolver.profile import begin, counts
@@ -94,7 +95,7 @@ def status() -> int:
 
 
 def _say(error: ResolverError) -> None:
-    sys.stderr.write(f"error: {error}\n")
+    sys.stderr.write(as_called(f"error: {error}\n"))
     if "--json" in sys.argv[1:]:
         sys.stdout.write(json.dumps({"status": "error", **error.parts()}, indent=2) + "\n")
 

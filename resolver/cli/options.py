@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 import click
 
-from resolver.matrix.compile import moment
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -75,6 +73,8 @@ def language(function: _Command) -> _Command:
 
 def read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
     """A day or a moment: 2026-01-31 (to its end) or 2026-01-31T12:00:00Z."""
+    from resolver.matrix.compile import moment  # most runs name none
+
     if value is None:
         return None
     try:

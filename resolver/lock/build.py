@@ -11,13 +11,13 @@ from packaging.requirements import InvalidRequirement
 from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import WrongRelease
-from resolver.lock import diff
+from resolver.lock import cautions, diff
 from resolver.lock.exports import exports
 from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
-from resolver.model.index import PYPI, Indexes
+from resolver.model.index import PYPI
 from resolver.model.lock import (
     FORMAT,
     Departed,
@@ -47,15 +47,11 @@ def build(
     resolution: Resolution,
     builds: Sequence[tuple[Sequence[str], Resolution | str]],
     catalog: Catalog,
-    previous: Lock | None = None,
 ) -> Lock:
     """The lock of a resolution. `builds` are the environments apart: the archives of each (none: all), and its pins.
 
     Where one has no solution a text says why: the lock has it as a warning, and
     install.sh builds with what is there already, downloading nothing.
-
-    `previous` is the lock before; where nothing was decided anew, what it says
-    of changes stays, so that locking again gives the same bytes.
     """
     problem = resolution.problem
     tools = [(archives, pin) for archives, one in builds if isinstance(one, Resolution) for pin in one.pins]
@@ -66,7 +62,7 @@ def build(
     modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
     about = list(applied(resolution))
     indexes = sorted({pin.index for pin in (*pins, *build_pins) if pin.git is None})
-    lock = Lock(
+    return Lock(
         format=FORMAT,
         stack=problem.stack.name,
         summary=problem.stack.summary,
@@ -111,18 +107,22 @@ def build(
         absent=tuple(_absent(resolution, about)),
         departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
         warnings=(
-            *_warnings(resolution, about, catalog),
-            *(line for _, pin in tools for line in _on_trust(pin, resolution, catalog)),
-            *_unbuilt(pins, builds),
+            *cautions.warnings(resolution, about, catalog),
+            *(line for _, pin in tools for line in cautions.on_trust(pin, resolution, catalog)),
+            *cautions.unbuilt(pins, builds),
         ),
+        notes=tuple(cautions.notes(problem)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
     )
-    return _with_changes(lock, previous)
 
 
-def _with_changes(lock: Lock, previous: Lock | None) -> Lock:
+def after(previous: Lock | None, lock: Lock) -> Lock:
+    """The lock with what changed against the one before.
+
+    Where nothing was decided anew, what that one says of changes stays, so that locking again gives the same bytes.
+    """
     if previous is None:
         return msgspec.structs.replace(lock, first=True)
     if diff.same(previous, lock):
@@ -254,77 +254,6 @@ def _holds(fact: facts.Warns, resolution: Resolution) -> bool:
                 if pin is not None and need.specifier.contains(pin.version, prereleases=True):
                     return True
     return False
-
-
-def _warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
-    target = resolution.problem.target
-    for row in resolution.problem.stack.relaxed:
-        what = f" ({', '.join(row.needs)})" if row.needs else ""
-        yield f"the stack sets the {row.fact.strength} fact `{row.fact.id}`{what} aside: {row.reason} ({row.where})"
-    for fact in about:
-        if isinstance(fact, facts.Warns):
-            yield f"{fact.package}: {fact.text} ({fact.where})"
-        needs = fact.needs if isinstance(fact, facts.Requires) else fact.add if isinstance(fact, facts.Replaces) else ()
-        for need in needs:
-            if isinstance(need, ComponentRequirement) and need.component not in target.system:
-                yield f"{fact.package} needs {need}; the target does not say, so it was not checked ({fact.where})"
-    for ask in resolution.problem.stack.asks:
-        if isinstance(ask.need, ComponentRequirement) and ask.need.component not in target.system:
-            yield f"{ask.origin}; the target does not say, so it was not checked"
-    passed: dict[str, list[str]] = {}
-    for pin in resolution.pins:
-        for extra in pin.unknown_extras:
-            yield f"{pin.name} {pin.version} has no extra `{extra}`, which is asked for; nothing was added for it"
-        if pin.release.yanked:
-            reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
-            yield f"{pin.name} {pin.version} was yanked by its maintainers{reason}"
-        for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
-            if name != pin.release.index:
-                passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
-        yield from _on_trust(pin, resolution, catalog)
-    if elsewhere := list(_elsewhere(resolution)):
-        yield (
-            "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up "
-            f"{', '.join(elsewhere)}"
-        )
-    for name, projects in sorted(passed.items()):
-        yield f"index `{name}` could not be reached; without it were locked: {', '.join(projects)}"
-
-
-def _elsewhere(resolution: Resolution) -> Iterator[str]:
-    """What the list of indexes that the stack's own replaces would have taken from another index."""
-    indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
-    if not indexes.replaced:
-        return
-    usual = Indexes(indexes=indexes.indexes, bindings=indexes.replaced)
-    bound = {name for binding in indexes.replaced for name in binding.packages}
-    for pin in resolution.pins:
-        names = usual.binding(pin.name, platform).indexes
-        if pin.name in bound and pin.release.source is None and pin.release.index not in names:
-            yield f"{pin.name} on {' and '.join(names)} (it is from {pin.release.index} now)"
-
-
-def _on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str]:
-    """What a pin rests on whose index did not answer: a row of the stack, and not the file."""
-    for row in resolution.problem.stack.recorded:
-        if row.filename == pin.release.file.filename and row.index in catalog.lookup(pin.name).unreachable:
-            yield (
-                f"{pin.name} {pin.version} was taken on trust: index `{row.index}` could not be reached, so its sha256 "
-                f"and its requirements are what the stack tells ({row.where}) and the file was not seen. Source: "
-                f"{row.source} (checked {row.checked.isoformat()}). pip refuses a file with another sha256; "
-                "lock again where the index answers, and this is held against the index"
-            )
-
-
-def _unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | str]]) -> Iterator[str]:
-    for archives, why in builds:
-        if isinstance(why, str):
-            apart = [pin.name for pin in pins if pin.mode == "built-apart"]
-            names = ", ".join(name for name in apart if not archives or name in archives)
-            yield (
-                f"the tools that build {names} could not be locked ({why}); "
-                "install.sh builds with those that the environment has and downloads none"
-            )
 
 
 def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:

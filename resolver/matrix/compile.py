@@ -6,6 +6,7 @@ import datetime as dt
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,9 +17,8 @@ from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts
 from resolver.matrix.load import Inputs
-from resolver.matrix.needs import parse_env, parse_need
+from resolver.matrix.needs import parse_env, parse_need, parse_project
 from resolver.matrix.recorded import compile_recorded, with_recorded
-from resolver.model import text
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
 from resolver.model.fact import Fact, Requires, Strength
 from resolver.model.index import PYPI, Binding, Index, Indexes
@@ -29,7 +29,11 @@ from resolver.model.source import Source
 from resolver.model.target import Target, default_name
 from resolver.profile import counts
 
+_Document = Document[schema.StackFile] | Document[schema.IndexesFile]
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
+_SHOWN: Final = 8  # of a component's values in a hint
+# What npu-smi and CANN call the chips of a family (vllm_ascend/device/hardware.py).
+_CHIPS: Final = (("A2", r"910_?b"), ("A3", r"910_?(9[0-9]{3}|c)"), ("310P", r"310"), ("A5", r"950"))
 
 
 @counts("inputs")
@@ -141,7 +145,7 @@ def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iter
     """What the stack keeps out; never what it asks for itself."""
     known: dict[str, str] = {}
     for number, row in enumerate(document.content.absent):
-        package = text.name(row.package)
+        package = parse_project(document, row.package, "absent", number, "package")
         where = document.line("absent", number)
         if package in known:
             raise InputError(
@@ -197,12 +201,16 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
         for component in sorted(stated):
             value_path = (*path, component) if component in ("python", "glibc") else (*path, "system", component)
             if component not in COMPONENTS or (component in row.system and component in ("python", "glibc")):
+                close = difflib.get_close_matches(component.lower(), ("cann", "hdk", "soc"), n=1)
                 raise InputError(
                     f"`{component}` is not a component of a system table",
                     where=document.place(*value_path),
-                    hint="components are cann, hdk and soc; python and glibc are keys of the target itself",
+                    hint=(f"did you mean `{close[0]}`? " if close else "")
+                    + "components are cann, hdk and soc; python and glibc are keys of the target itself",
                 )
-            value = document.parse(lambda t, c=component: parse_value(c, t), stated[component], *value_path)  # type: ignore[misc]
+            value = document.parse(
+                partial(parse_value, component), stated[component], *value_path, hint=_known(component, systems)
+            )
             _known_soc(document, component, value, systems, value_path)
             system[component] = value
             places[component] = document.line(*value_path)
@@ -255,11 +263,21 @@ def _known_soc(
         return
     known = systems.content.component["soc"].known
     if value not in [name.upper() for name in known]:
+        family = next((name for name, chip in _CHIPS if re.search(chip, str(value), re.IGNORECASE)), "")
         raise InputError(
             f"`{value}` is not a known SoC family",
             where=document.place(*path),
-            hint=f"known are {', '.join(known)} ({systems.name})",
+            hint=(f"did you mean `{family}`? " if family in known else "") + _known(component, systems),
         )
+
+
+def _known(component: str, systems: Document[schema.SystemsFile] | None) -> str:
+    """The newest values of a component that are known, for a hint."""
+    rows = systems.content.component.get(component) if systems is not None else None
+    if systems is None or rows is None or not rows.known:
+        return ""
+    shown = rows.known[-_SHOWN:]
+    return f"known are {'…, ' if len(rows.known) > _SHOWN else ''}{', '.join(shown)} ({systems.name})"
 
 
 def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | None) -> Policy:
@@ -274,7 +292,10 @@ def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | N
         exclude_newer = moment(table.exclude_newer)
     return Policy(
         prereleases=table.prereleases,
-        prereleases_of={text.name(name): value for name, value in sorted(table.prereleases_of.items())},
+        prereleases_of={
+            parse_project(document, name, "policy", "prereleases-of", name): value
+            for name, value in sorted(table.prereleases_of.items())
+        },
         exclude_newer=exclude_newer,
     )
 
@@ -304,7 +325,7 @@ def _indexes(inputs: Inputs) -> Indexes:
 
 
 def _compile_indexes(
-    document: Document[schema.StackFile] | Document[schema.IndexesFile],
+    document: _Document,
     rows: list[schema.IndexRow],
     binding_rows: list[schema.BindingRow],
     *,
@@ -313,14 +334,14 @@ def _compile_indexes(
     indexes = {PYPI: Index(name=PYPI)}
     bindings = [
         Binding(
-            packages=tuple(_bound(name) for name in row.packages),
+            packages=_bound(document, row.packages, "binding", number),
             indexes=tuple(row.indexes),
             take=row.take,
             unreachable=row.unreachable,
             platforms=tuple(row.platforms),
             reason=row.reason,
         )
-        for row in binding_rows
+        for number, row in enumerate(binding_rows)
     ]
     seen: set[str] = set()
     for number, index in enumerate(rows):
@@ -337,7 +358,8 @@ def _compile_indexes(
             )
         indexes[index.name] = Index(name=index.name, url=index.url or "", mirrors=tuple(index.mirrors))
         if index.packages:
-            bindings.append(Binding(packages=tuple(_bound(name) for name in index.packages), indexes=(index.name,)))
+            packages = _bound(document, index.packages, "index", number)
+            bindings.append(Binding(packages=packages, indexes=(index.name,)))
     for number, row in enumerate(binding_rows):
         for position, name in enumerate(row.indexes):
             if name not in indexes:
@@ -350,8 +372,10 @@ def _compile_indexes(
     return Indexes(indexes=indexes, bindings=tuple(bindings), own=own)
 
 
-def _bound(name: str) -> str:
-    return name if name == "*" else text.name(name)
+def _bound(document: _Document, names: list[str], *path: str | int) -> tuple[str, ...]:
+    return tuple(
+        name if name == "*" else parse_project(document, name, *path, "packages", at) for at, name in enumerate(names)
+    )
 
 
 def _digest(inputs: Inputs, policy: Policy) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -16,12 +17,11 @@ import tomli
 from resolver.errors import InputError
 from resolver.matrix.lines import Lines
 from resolver.matrix.lines import Path as KeyPath
+from resolver.matrix.syntax import syntax_error
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 Parsed = TypeVar("Parsed")
 
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
-_STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\[(\d+|\.\.\.)\]")
 _CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LARGEST = 8 * 1024 * 1024
 
@@ -70,13 +70,26 @@ def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
 
 def _content(path: Path, name: str) -> str:
     try:
+        if path.is_dir():
+            raise InputError(f"`{name}` is a folder", where=name, hint="a file of TOML is expected here")
         if path.stat().st_size > _LARGEST:
             raise InputError(f"`{name}` is larger than {_LARGEST // 1024 // 1024} MiB", where=name)
-        return path.read_bytes().decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"`{name}` is not UTF-8", where=name, why=str(error)) from None
+        body = path.read_bytes()
     except OSError as error:
         raise InputError(f"`{name}` cannot be read", where=name, why=error.strerror or str(error)) from None
+    try:
+        return body.decode("utf-8-sig").replace("\r\n", "\n")  # editors of Windows put a mark before the text
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        told = (
+            "it is UTF-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else f"it has the byte {body[error.start]:#x}"
+        )
+        raise InputError(
+            f"`{name}` is not UTF-8",
+            where=f"{name}:{line}",
+            why=told,
+            hint="save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 OLD > NEW",
+        ) from None
 
 
 def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
@@ -84,62 +97,23 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     try:
         raw = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        raise InputError(
-            "the file is not valid TOML", where=f"{name}:{getattr(error, 'lineno', 1)}", why=str(error)
-        ) from None
-    except ValueError as error:  # a number with too many digits
-        raise InputError("the file cannot be read", where=name, why=str(error)) from None
+        raise syntax_error(error, name) from None
+    except ValueError:  # a number with too many digits
+        raise InputError("the file cannot be read", where=name, why="it has a number of thousands of digits") from None
     except RecursionError:
         raise InputError("the file is nested too deeply", where=name) from None
     try:
         content = msgspec.convert(raw, shape, strict=True)
     except msgspec.ValidationError as error:
-        match = _PLACE.match(str(error))
-        what, dotted = (match["what"], match["path"] or "") if match else (str(error), "")
-        steps: KeyPath = tuple(
-            key if key else (int(index) if index.isdigit() else 0) for key, index in _STEP.findall(dotted)
-        )
-        hint = ""
-        if unknown := re.search(r"unknown field `([^`]*)`", what):
-            hint = _keys_hint(shape, steps)
-            steps = (*steps, unknown[1])
-            what = f"unknown key `{unknown[1]}`"
-        elif missing := re.search(r"missing required field `([^`]*)`", what):
-            hint = _keys_hint(shape, steps)
-            what = f"the key `{missing[1]}` is missing"
-        raise InputError(what, where=_place(name, Lines(text), steps), hint=hint) from None
+        from resolver.matrix.misfit import misfit  # what is right does not pay for the words
+
+        found = misfit(tomli.loads(text, parse_float=Decimal), shape)
+        if found is None:
+            raise InputError("the file does not have its shape", where=name, why=str(error)) from None
+        raise InputError(found.what, where=_place(name, Lines(text), found.path), hint=found.hint) from None
     return Document(name, text, content)
 
 
 def _place(name: str, lines: Lines, path: KeyPath) -> str:
     dotted = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
     return f"{name}:{lines.line(path)}" + (f": {dotted}" if dotted else "")
-
-
-def _keys_hint(shape: type[msgspec.Struct], path: KeyPath) -> str:
-    """The keys that the table at `path` may have."""
-    kind: object = msgspec.inspect.type_info(shape)
-    for step in path:
-        kind = _inside(kind, step)
-    kind = _among(kind, msgspec.inspect.StructType)
-    if isinstance(kind, msgspec.inspect.StructType):
-        return "known keys are " + ", ".join(field.encode_name for field in kind.fields)
-    return ""
-
-
-def _among(kind: object, wanted: type) -> object:
-    """The one of a union's types that is of the wanted sort."""
-    if isinstance(kind, msgspec.inspect.UnionType):
-        return next((option for option in kind.types if isinstance(option, wanted)), None)
-    return kind
-
-
-def _inside(kind: object, step: str | int) -> object:
-    kind = _among(kind, msgspec.inspect.ListType if isinstance(step, int) else msgspec.inspect.StructType)
-    if isinstance(kind, msgspec.inspect.ListType):
-        return kind.item_type
-    if isinstance(kind, msgspec.inspect.StructType):
-        return next((field.type for field in kind.fields if field.encode_name == step), None)
-    if isinstance(kind, msgspec.inspect.DictType):
-        return kind.value_type
-    return None

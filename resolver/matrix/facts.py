@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import NormalizedName
 
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
-from resolver.matrix.needs import parse_env, parse_need, parse_requirement
+from resolver.matrix.needs import parse_env, parse_need, parse_project, parse_requirement
 from resolver.matrix.sources import compile_source
 from resolver.model import fact as model
 from resolver.model import text
@@ -66,7 +68,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
             where=document.place(kind, number),
             hint='add package = "…"',
         )
-    package = text.name(row.package or stem)
+    package = parse_project(document, row.package, kind, number, "package") if row.package else text.name(stem)
     if package != text.name(stem) and not own:
         raise InputError(
             f"a fact about `{package}` stands in the file of `{stem}`",
@@ -99,13 +101,16 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
     def requirements(lines: list[str], key: str) -> tuple[Requirement, ...]:
         return tuple(parse_requirement(document, line, kind, number, key, at) for at, line in enumerate(lines))
 
+    def projects(names: list[str], key: str) -> tuple[NormalizedName, ...]:
+        return tuple(parse_project(document, name, kind, number, key, at) for at, name in enumerate(names))
+
     match row:
         case schema.RequiresRow():
             return model.Requires(**common, needs=needs(row.needs, "needs"))
         case schema.ExcludesRow():
             return model.Excludes(**common)
         case schema.ReplacesRow():
-            return model.Replaces(**common, drop=tuple(map(text.name, row.drop)), add=needs(row.add, "add"))
+            return model.Replaces(**common, drop=projects(row.drop, "drop"), add=needs(row.add, "add"))
         case schema.MetadataRow():
             builds = row.build_requires
             return model.Metadata(
@@ -124,18 +129,21 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
                 label=row.label or "",
                 env=parse_env(document, row.env, kind, number, "env"),
                 isolation=row.isolation,
-                build_drop=tuple(map(text.name, row.build_drop)),
+                build_drop=projects(row.build_drop, "build-drop"),
                 build_add=requirements(row.build_add, "build-add"),
             )
         case schema.CollidesRow():
-            return model.Collides(**common, other=text.name(row.with_), module=row.module)
+            return model.Collides(
+                **common, other=parse_project(document, row.with_, kind, number, "with"), module=row.module
+            )
         case schema.AfterRow():
-            return model.After(**common, others=tuple(map(text.name, row.others)))
+            return model.After(**common, others=projects(row.others, "others"))
         case schema.WarnsRow():
             return model.Warns(
                 **common,
                 text=row.text,
                 text_zh=row.text_zh or "",
+                grave=row.grave,
                 extra=text.name(row.extra or ""),
                 unless=needs(row.unless, "unless"),
             )
@@ -148,7 +156,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
         case schema.SourcesRow():
             return compile_source(document, row, common, kind, number)
         case schema.AbsentRow():
-            other = text.name(row.without)
+            other = parse_project(document, row.without, kind, number, "without")
             if other == package:
                 raise InputError(
                     f"`{package}` cannot be absent where it is", where=document.place(kind, number, "without")
@@ -169,9 +177,16 @@ def _versions(document: _Facts, texts: str | list[str], *path: str | int) -> tup
                 f"`{one}` is not a set of versions",
                 where=document.place(*place),
                 why=str(error),
-                hint="write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+                hint=_versions_hint(one),
             ) from None
     return tuple(found)
+
+
+def _versions_hint(given: str) -> str:
+    repaired = re.sub(r"=([<>!~])", r"\1=", given.strip())
+    repaired = re.sub(r"^=?\s*v?(?=\d+\.\d)", "==", repaired)
+    meant = f"did you mean `{repaired}`? " if text.specifiers(repaired) else ""
+    return f"{meant}write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)"
 
 
 def _sentence(document: _Facts, words: str, *path: str | int) -> str:

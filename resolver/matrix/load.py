@@ -86,7 +86,8 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if stack.endswith(".toml") or os.sep in stack:
         path = Path(stack)
         if not path.is_file():
-            raise InputError(f"there is no stack file `{stack}`", where=stack, hint="give a path to a .toml file")
+            what = f"`{stack}` is a folder" if path.is_dir() else f"there is no stack file `{stack}`"
+            raise InputError(what, where=stack, hint="give a path to a .toml file")
         return path
     path = matrices / "stacks" / f"{stack}.toml"
     if path.is_file():

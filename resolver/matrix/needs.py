@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from packaging.requirements import InvalidRequirement
+from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 
 from resolver.errors import InputError
 from resolver.matrix.document import Document
+from resolver.matrix.repair import requirement_hint
 from resolver.model import text
 from resolver.model.component import COMPONENTS, ComponentRequirement
 from resolver.model.direct import Direct
@@ -51,8 +53,10 @@ def parse_requirement(document: Document[Any], line: str, *path: str | int, dire
         raise InputError(
             f"{'this' if secret else f'`{line}`'} is not a requirement",
             where=document.place(*path),
-            why="" if secret else str(error).partition("\n")[0].strip(),
-            hint="a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            why="" if secret else _why(error),
+            hint="write `NAME @ git+https://host/path@COMMIT`, without user and password"
+            if secret
+            else requirement_hint(line),
         ) from None
     if need.url and not direct:
         raise InputError(
@@ -69,3 +73,25 @@ def parse_requirement(document: Document[Any], line: str, *path: str | int, dire
                 f"the address of `{need.name}` is not followed", where=document.place(*path), why=str(error)
             ) from None
     return need
+
+
+def parse_project(document: Document[Any], name: str, *path: str | int) -> NormalizedName:
+    """A project's name alone: what says more would never match."""
+    try:
+        return canonicalize_name(name, validate=True)
+    except InvalidName:
+        raise InputError(
+            f"`{name}` is not the name of a project",
+            where=document.place(*path),
+            hint="write the name alone, without versions, extras or markers",
+        ) from None
+
+
+def _why(error: InvalidRequirement) -> str:
+    """What packaging expected, and where it stopped: it marks that place on a line of its own."""
+    what, *lines = str(error).split("\n")
+    if len(lines) < 2:
+        return what.strip()
+    source, mark = lines[-2], lines[-1]
+    rest = source[max(mark.find("^"), 0) :].strip()
+    return what.strip() + (f", at `{rest}`" if rest else ", at the end")

@@ -17,6 +17,20 @@ Prereleases = Literal["if-necessary", "allow", "never"]
 Strength = Literal["enforced", "vendor", "documented", "observed"]
 
 
+_NAME = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z",
+        description="a name: letters, digits, `.`, `_` and `-`, at most 80, the first a letter or digit",
+    ),
+]
+_GLIBC = Annotated[
+    str,
+    msgspec.Meta(pattern=r"^2\.\d{1,3}\Z", description="a version of glibc", examples=['"2.28"']),
+]
+Platform = Literal["linux-aarch64", "linux-x86_64"]
+
+
 class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only=True):
     pass
 
@@ -74,7 +88,17 @@ class BuildsRow(FactRow, kw_only=True):
     requires_from: Text
     env: dict[str, str] = {}
     isolation: bool = True
-    label: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(\.[a-z0-9]+)*\Z")] | None = None
+    label: (
+        Annotated[
+            str,
+            msgspec.Meta(
+                pattern=r"^[a-z0-9]+(\.[a-z0-9]+)*\Z",
+                description="a local version label: lower case letters, digits, and dots between them",
+                examples=['"empty"'],
+            ),
+        ]
+        | None
+    ) = None
     build_drop: list[Text] = []
     build_add: list[Text] = []
 
@@ -91,6 +115,7 @@ class AfterRow(FactRow, kw_only=True):
 class WarnsRow(FactRow, kw_only=True):
     text: Text
     text_zh: Text | None = None
+    grave: bool = False
     unless: list[Text] = []
     extra: Text | None = None
 
@@ -174,7 +199,7 @@ class BindingRow(_Table, kw_only=True):
     indexes: Texts
     take: Literal["first", "all"] = "first"
     unreachable: Literal["fail", "next"] = "fail"
-    platforms: list[Text] = []
+    platforms: list[Platform] = []
     reason: str = ""
 
 
@@ -204,11 +229,17 @@ class SystemsFile(_Table, kw_only=True):
 class ImageRow(_Table, kw_only=True):
     """A base image with CANN, and what is in it."""
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z")]
+    name: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z",
+            description="the name of an image, with its host and tag",
+        ),
+    ]
     cann: Text
     soc: Text
-    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}\Z")]
-    glibc: Annotated[str, msgspec.Meta(pattern=r"^2\.\d{1,3}\Z")]
+    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}\Z", description="a line of Python", examples=['"3.11"'])]
+    glibc: _GLIBC
     source: Text | None = None
 
 
@@ -221,7 +252,7 @@ class ImagesFile(_Table, kw_only=True):
 
 
 class StackTable(_Table, kw_only=True):
-    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")]
+    name: _NAME
     summary: Text
     source: str = ""
     requires: list[Text]
@@ -229,11 +260,18 @@ class StackTable(_Table, kw_only=True):
 
 
 class TargetTable(_Table, kw_only=True):
-    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")] | None = None
-    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}(\.\d{1,3})?\Z")]
-    platform: Literal["linux-aarch64", "linux-x86_64"]
-    glibc: Annotated[str, msgspec.Meta(pattern=r"^2\.\d{1,3}\Z")] = "2.28"
-    system: dict[str, str] = {}
+    name: _NAME | None = None
+    python: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^3\.\d{1,2}(\.\d{1,3})?\Z",
+            description="one version of Python",
+            examples=['"3.11"', '"3.11.4"'],
+        ),
+    ]
+    platform: Platform
+    glibc: _GLIBC = "2.28"
+    system: Annotated[dict[str, str], msgspec.Meta(examples=['system = { cann = "8.5.0", soc = "A2" }'])] = {}
 
 
 class PolicyTable(_Table, kw_only=True):
@@ -253,7 +291,16 @@ class DepartsRow(_Table, kw_only=True):
 
 
 class CheckTable(_Table, kw_only=True):
-    imports: list[Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*\Z")]] = []
+    imports: list[
+        Annotated[
+            str,
+            msgspec.Meta(
+                pattern=r"^[A-Za-z_][A-Za-z0-9_.]*\Z",
+                description="the name of a module",
+                examples=['"torch"', '"vllm.engine"'],
+            ),
+        ]
+    ] = []
     env: dict[str, str] = {}
 
 
@@ -277,7 +324,9 @@ class RecordedRow(_Table, kw_only=True):
 
     index: Text
     file: Text
-    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    sha256: Annotated[
+        str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z", description="a sha256: 64 hexadecimal digits, in lower case")
+    ]
     requires: list[Text]
     requires_python: Text | None = None
     source: Text

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
-from resolver.matrix.needs import parse_env, parse_requirement
-from resolver.model import direct, text
+from resolver.matrix.needs import parse_env, parse_project, parse_requirement
+from resolver.model import direct
 from resolver.model.fact import Sources
 from resolver.model.recipe import Comment, Move, Recipe, Run, Step
 
@@ -28,6 +29,9 @@ def compile_source(
     def lines(rows: list[str], key: str) -> tuple[str, ...]:
         return tuple(str(parse_requirement(document, line, *path, key, at)) for at, line in enumerate(rows))
 
+    def projects(names: list[str], key: str) -> tuple[NormalizedName, ...]:
+        return tuple(parse_project(document, name, *path, key, at) for at, name in enumerate(names))
+
     def checked(read: Callable[[str], str], value: str, key: str, *more: str | int) -> str:
         try:
             return read(value)
@@ -39,9 +43,11 @@ def compile_source(
     if not row.ref.isprintable():
         raise InputError("`ref` has characters that do not print", where=document.place(*path, "ref"))
     recipe = Recipe(
-        version=document.parse(Version, row.version, *path, "version"),
+        version=document.parse(
+            Version, row.version, *path, "version", hint="write the version that its build has, such as 0.8.0.dev0"
+        ),
         requires=lines(row.requires, "requires"),
-        drop=tuple(map(text.name, row.drop)),
+        drop=projects(row.drop, "drop"),
         requires_python=str(document.parse(SpecifierSet, row.requires_python, *path, "requires-python"))
         if row.requires_python
         else "",
@@ -50,7 +56,7 @@ def compile_source(
         editable=row.editable,
         env=parse_env(document, row.env, *path, "env"),
         steps=tuple(_steps(document, row, *path)),
-        rewrites=tuple(map(text.name, row.rewrites)),
+        rewrites=projects(row.rewrites, "rewrites"),
     )
     if recipe.script is not None and row.editable:
         raise InputError(

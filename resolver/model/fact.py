@@ -120,11 +120,12 @@ class After(_Common):
 class Warns(_Common):
     """Something to know when `package` is in the lock and none of `unless` holds.
 
-    With `extra`, only when that extra is in use.
+    With `extra`, only when that extra is in use. A `grave` one says that what the project is wanted for fails.
     """
 
     text: str
     text_zh: str = ""
+    grave: bool = False
     extra: str
     unless: tuple[Need, ...]
 

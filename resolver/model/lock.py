@@ -195,6 +195,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departed, ...] = ()
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     exclude_newer: str = ""
     imports: tuple[str, ...] = ()
     import_env: dict[str, str] = {}

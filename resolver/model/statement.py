@@ -120,7 +120,9 @@ class Lacks:
     `count`. `newest` is the newest release on the indexes, empty where there is none.
     `where` names the indexes that were asked, or the file. `unreachable` are indexes
     that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
-    says so. `meant` is a known project of a similar name, where no index has this one.
+    says so. `meant` is a known project of a similar name, where no index has this one. With Lack.FILE `machine` is what
+    the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the cut-off: a day that
+    counts to its end, or a moment.
     """
 
     subject: str
@@ -132,6 +134,8 @@ class Lacks:
     refusals: tuple[Refusal, ...] = ()
     unreachable: tuple[str, ...] = ()
     meant: str = ""
+    machine: tuple[tuple[str, str], ...] = ()
+    cutoff: str = ""
 
 
 Statement = Asks | Has | Needs | Forbids | Shares | Lacks

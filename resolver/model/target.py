@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from packaging import tags as packaging_tags
 from packaging.version import Version
@@ -83,16 +83,7 @@ class Target:
     @cached_property
     def tags(self) -> Mapping[str, int]:
         """Each PEP 425 tag that the target accepts, with its rank (0 is best)."""
-        platforms = list(self._platforms())
-        interpreter = f"cp{self.python_line[0]}{self.python_line[1]}"
-        ranks: dict[str, int] = {}
-        for group in (
-            packaging_tags.cpython_tags(self.python_line, [interpreter], platforms),
-            packaging_tags.compatible_tags(self.python_line, interpreter, platforms),
-        ):
-            for tag in group:
-                ranks.setdefault(str(tag), len(ranks))
-        return ranks
+        return _ranks(self.python_line, tuple(self._platforms()))
 
     def _platforms(self) -> Iterator[str]:
         major, minor = self.glibc
@@ -112,6 +103,20 @@ class Target:
             if key not in ("python", "glibc")
         ]
         return ", ".join(parts)
+
+
+@lru_cache
+def _ranks(python_line: tuple[int, int], platforms: tuple[str, ...]) -> Mapping[str, int]:
+    """The tags of a machine, made once for all targets and problems that have them."""
+    interpreter = f"cp{python_line[0]}{python_line[1]}"
+    ranks: dict[str, int] = {}
+    for group in (
+        packaging_tags.cpython_tags(python_line, [interpreter], platforms),
+        packaging_tags.compatible_tags(python_line, interpreter, platforms),
+    ):
+        for tag in group:
+            ranks.setdefault(str(tag), len(ranks))
+    return ranks
 
 
 def default_name(python: str, platform: str, system: Mapping[str, Value]) -> str:

@@ -37,6 +37,7 @@ def _lines(lock: Lock) -> Iterator[str]:
     )
     yield ""
     yield from _warnings(lock)
+    yield from _notes(lock)
     yield from _sources(lock)
     yield from _absent(lock)
     yield from _changes(lock)
@@ -68,6 +69,15 @@ def _warnings(lock: Lock) -> Iterator[str]:
         yield ""
         for warning in lock.cautions:
             yield f"- {markdown(warning)}"
+        yield ""
+
+
+def _notes(lock: Lock) -> Iterator[str]:
+    if lock.notes:
+        yield "## Lines of the stack that are not for this target"
+        yield ""
+        for note in lock.notes:
+            yield f"- {markdown(note)}"
         yield ""
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from resolver.errors import shown
+from resolver.lock.cautions import in_chinese
+from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.render.text import count, one_line
+from resolver.render import words
+from resolver.render.text import one_line, padded, width, wrapped
 
-_WIDTH = 100
 _CHANGES = 10
 
 
-def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
-    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml."""
+def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
+    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml.
+
+    `moved` tells whether a pin changed since the lock before: the lock itself keeps what changed when it last did.
+    """
     return {
         "status": "locked",
         "stack": lock.stack,
@@ -25,51 +29,70 @@ def lock_json(lock: Lock, folder: Path) -> dict[str, Any]:
         "folder": str(folder),
         "pins": {pin.name: pin.version for pin in lock.pin},
         "warnings": list(lock.cautions),
-        "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change],
+        "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
     }
 
 
 def summary(
-    lock: Lock, problem: Problem, folder: Path, *, written: bool, moved: bool, told: Collection[str] = ()
+    lock: Lock,
+    problem: Problem,
+    folder: Path,
+    language: Language,
+    *,
+    written: bool,
+    moved: bool,
+    told: Collection[str] = (),
 ) -> str:
     """The closing words on a terminal: what was locked, what changed, what to do next.
 
     `moved` tells whether a pin changed since the lock before; `told` are warnings that the reader has seen already,
     with another target.
     """
-    built = [pin for pin in lock.pin if pin.mode != "wheels"]
-    size = f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}"
-    sources = f", {len(built)} of them built from source ({', '.join(pin.name for pin in built)})" if built else ""
-    lines = [f"Locked {lock.stack} for {problem.target}: {size}{sources}"]
+    built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
+    size = words.DISTRIBUTIONS(language, len(lock.pin), stages=words.STAGES(language, len(lock.stage)))
+    sources = words.BUILT(language, count=len(built), names=", ".join(built)) if built else ""
+    lines = [words.LOCKED(language, stack=lock.stack, target=problem.target, size=size, sources=sources)]
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
-    shown = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
-    lines += textwrap.wrap(shown, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    lines += wrapped(", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked), "  ", "  ")
+    lines += _changed(lock, folder, language, written=written, moved=moved)
+    lines += _cautions(lock, problem, language, told)
+    if lock.notes:
+        lines.append(words.NOTES(language))
+    for note in lock.notes:
+        lines += _item(note, problem, language)
+    lines += [line(language, folder=folder) for line in (words.NEXT, words.READ, words.TRY, words.INSTALL, words.USE)]
+    return "\n".join(lines) + "\n"
+
+
+def _changed(lock: Lock, folder: Path, language: Language, *, written: bool, moved: bool) -> list[str]:
     if not written:
-        lines.append(f"Nothing changed: {folder} is as it was.")
-    elif not moved or (not lock.first and not lock.change):
-        lines.append(f"Written to {folder}; no pin changed.")
-    elif lock.first:
-        lines.append(f"Written to {folder}, which had no lock before.")
-    else:
-        moves = [f"{row.name} {row.old or '(new)'} -> {row.new or '(gone)'}" for row in lock.change[:_CHANGES]]
-        more = f", and {len(lock.change) - _CHANGES} more" if len(lock.change) > _CHANGES else ""
-        text = f"Written to {folder}; {count(len(lock.change), 'pin')} changed: {', '.join(moves)}{more}"
-        lines += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        return [words.UNCHANGED(language, folder=folder)]
+    if not moved or (not lock.first and not lock.change):
+        return [words.NO_PIN_CHANGED(language, folder=folder)]
+    if lock.first:
+        return [words.FIRST(language, folder=folder)]
+    came, gone = words.CAME(language), words.GONE(language)
+    moves = ", ".join(f"{row.name} {row.old or came} -> {row.new or gone}" for row in lock.change[:_CHANGES])
+    if len(lock.change) > _CHANGES:
+        moves += words.MORE_MOVES(language, count=len(lock.change) - _CHANGES)
+    return wrapped(words.MOVED(language, len(lock.change), folder=folder, moves=moves), "", "  ")
+
+
+def _cautions(lock: Lock, problem: Problem, language: Language, told: Collection[str]) -> Iterator[str]:
     new = [warning for warning in lock.cautions if warning not in told]
     if lock.cautions:
         known = len(lock.cautions) - len(new)
-        above = f", {known} of them told above" if known and new else ", all told above" if known else ""
-        lines.append(f"{count(len(lock.cautions), 'warning')}{above}{':' if new else '.'}")
+        some = words.SOME_TOLD(language, count=known) if known and new else ""
+        above = some or (words.ALL_TOLD(language) if known else "")
+        end = words.COLON(language) if new else words.STOP(language)
+        yield f"{words.WARNINGS(language, len(lock.cautions))}{above}{end}"
     for warning in new:
-        lines += textwrap.wrap(one_line(warning), _WIDTH, initial_indent="  - ", subsequent_indent="    ")
-    lines += [
-        "Next:",
-        f"  read     {folder}/report.md",
-        f"  try      {folder}/install.sh --dry-run   on the target, in a fresh environment",
-        f"  install  {folder}/install.sh",
-        f"  use      . {folder}/activate.sh   in bash, with the environment active",
-    ]
-    return "\n".join(lines) + "\n"
+        yield from _item(warning, problem, language)
+
+
+def _item(sentence: str, problem: Problem, language: Language) -> list[str]:
+    text = in_chinese(sentence, problem) if language == "zh" else sentence
+    return wrapped(one_line(text), "  - ", "    ")
 
 
 class Row(NamedTuple):
@@ -83,23 +106,25 @@ class Row(NamedTuple):
     kind: str
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], language: Language) -> str:
     """A line for each target, the outcome last as it may be long."""
-    cells = [("stack", "target", "seconds", "changes", "outcome")]
+    cells = [tuple(heading(language) for heading in words.HEADINGS)]
     cells += [
         (shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome))
         for row in rows
     ]
-    widths = [max(len(row[column]) for row in cells) for column in range(4)]
+    widths = [max(width(row[column]) for row in cells) for column in range(4)]
     return "".join(
-        f"{stack:<{widths[0]}}  {target:<{widths[1]}}  {seconds:>{widths[2]}}  {changes:<{widths[3]}}  {outcome}\n"
+        f"{padded(stack, widths[0])}  {padded(target, widths[1])}  {' ' * (widths[2] - width(seconds))}{seconds}  "
+        f"{padded(changes, widths[3])}  {outcome}\n"
         for stack, target, seconds, changes, outcome in cells
     )
 
 
-def closing_line(rows: Sequence[Row]) -> str:
+def closing_line(rows: Sequence[Row], language: Language) -> str:
     """How many of each kind."""
-    kinds = {kind: sum(row.kind == kind for row in rows) for kind in ("locked", "without a solution", "failed")}
-    told = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
-    stacks, targets = len({row.stack for row in rows}), sum(bool(row.target) for row in rows)
-    return f"{count(stacks, 'stack')}, {count(targets, 'target')}: {told}\n"
+    kinds = {kind: sum(row.kind == kind for row in rows) for kind in words.KINDS}
+    counted = [words.KINDS[kind](language, count=number) for kind, number in kinds.items() if number]
+    stacks = words.STACKS(language, len({row.stack for row in rows}))
+    targets = words.TARGETS(language, sum(bool(row.target) for row in rows))
+    return words.TOTAL(language, stacks=stacks, targets=targets, told=words.COMMA(language).join(counted)) + "\n"

@@ -10,6 +10,11 @@ import unicodedata
 # `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 
+# What a line is not broken inside of: a Chinese character with the marks that hang on it, a run of others, spaces.
+_WORDS = re.compile(
+    r"[（「]*(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
+)
+
 
 def one_line(text: str) -> str:
     """The text on one line, without control characters and marks that turn the direction of writing."""
@@ -30,6 +35,28 @@ def json_text(value: object) -> str:
     # JSON itself lets C1 pass, marks that turn the writing, and separators of lines
     acts = {char for char in set(written) - {"\n"} if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     return written.translate({ord(char): json.dumps(char)[1:-1] for char in acts})
+
+
+def width(text: str) -> int:
+    """The columns that a text takes on a terminal: Chinese characters take two."""
+    return len(text) if text.isascii() else sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
+
+
+def padded(text: str, columns: int) -> str:
+    """The text with spaces to so many columns."""
+    return text + " " * max(columns - width(text), 0)
+
+
+def wrapped(text: str, first: str, rest: str, columns: int = 100) -> list[str]:
+    """The text in lines, broken at spaces, and between Chinese characters where a line has no space to break at."""
+    lines, line = [], first
+    for word in _WORDS.findall(text):
+        if width(line + word.rstrip()) > columns and line.strip() and line not in (first, rest):
+            lines.append(line.rstrip())
+            line = rest + word.lstrip()
+        else:
+            line += word
+    return [*lines, line.rstrip()] if line.strip() else lines
 
 
 def count(number: int, noun: str) -> str:

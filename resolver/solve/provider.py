@@ -20,7 +20,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
 _PROMOTE_AFTER = 5
-# At which try of a package how many further releases are asked for at once.
+# At which release of a package how many further ones are asked for at once.
 _BATCHES = {2: 4, 5: 8}
 _LARGE = 16  # from the twelfth try on, when all but one of those before were tried
 
@@ -37,7 +37,7 @@ class Provider:
         self.asked: Callable[[Package], Sequence[Edge]] = lambda _: ()
         self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
         self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
-        self._tries: Counter[Package] = Counter()
+        self._tried: dict[Package, set[Candidate]] = {}
         self._wanted: dict[Package, tuple[list[Edge], Collection[Candidate]]] = {}
         self.conflicts: Counter[Package] = Counter()
 
@@ -106,10 +106,16 @@ class Provider:
         self.conflicts.update(package for package in packages if package.kind is Kind.PROJECT)
 
     def _look_back(self, candidate: Candidate) -> None:
-        """After a package's second try: tell the catalog of the releases that the search will try next."""
+        """After a package's second release: tell the catalog of those that the search will try next.
+
+        Who steps back pins most packages again to what they were: that is no sign that older releases are needed.
+        """
         package = candidate.package
-        self._tries[package] += 1
-        tries = self._tries[package]
+        tried = self._tried.setdefault(package, set())
+        if candidate in tried:
+            return
+        tried.add(candidate)
+        tries = len(tried)
         ahead = _LARGE if tries >= 12 and (tries - 12) % (_LARGE - 1) == 0 else _BATCHES.get(tries, 0)
         if ahead and package.kind is Kind.PROJECT and package in self._wanted:
             following = self._universe.candidates(package, *self._wanted[package])

@@ -7,6 +7,7 @@ needed for the conflict.
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 from collections.abc import Collection, Iterable, Sequence
 
@@ -29,6 +30,7 @@ from resolver.model.statement import (
     Span,
     Statement,
 )
+from resolver.model.tags import machine_of
 from resolver.model.target import Target
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
@@ -195,6 +197,8 @@ class _Teller:
             refusals=tuple(refusals),
             unreachable=tuple(project.unreachable),
             meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
+            machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE else (),
+            cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
 
 
@@ -226,6 +230,14 @@ def _asked(origin: StackLine | BuildLine) -> Statement:
         where=origin.filename if origin.fact is None else origin.where,
         fact=origin.fact,
     )
+
+
+def _shown(cutoff: dt.datetime | None) -> str:
+    """The day to whose end a cut-off goes, or the moment."""
+    if cutoff is None:
+        return ""
+    last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
+    return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
 
 
 def _unusable(filename: str, why: str) -> SetAside:

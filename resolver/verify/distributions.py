@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Container, Iterator, Mapping
+import sys
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from resolver.verify.finding import Finding, Group, some
 from resolver.verify.installed import Installed
-from resolver.verify.locked import Asked, LockedDistribution
+from resolver.verify.locked import Asked, LockedDistribution, is_shared
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
 _NAMED = 8
+_MANY = 10  # that are missing are told one by one; more of them are another matter
 
 
 def check_distributions(
@@ -30,17 +33,40 @@ def check_distributions(
         values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
         if finding.code == "metadata-broken":
             values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
-        if name in locked or finding.code == "distribution-leftover":
-            findings.append(Finding(finding.code, values))
+        if name in locked or (finding.code == "distribution-leftover" and not is_shared()):
+            findings.append(Finding(finding.code, values, asked.fresh if is_shared() else ""))
     for name, reason in sorted(asked.lock.absent.items()):
         if name in found and name not in colliding:
             command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
+            command = command if _is_ours(found[name]) else asked.fresh
             findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
-    extra = sorted(set(found) - set(locked) - set(_TOOLS) - set(asked.lock.absent))
+    extra = extra_distributions(asked, found)
     if extra:
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
+        command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
     return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+
+
+def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
+    """What the lock does not have, and no environment is made with."""
+    return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
+
+
+def check_environment(asked: Asked, found: Mapping[str, Installed]) -> tuple[Finding, ...]:
+    """Whether this is the lock's environment at all: where most of it is not there, all else would follow from that."""
+    there = [name for name in asked.lock.pins if name in found]
+    gone = len(asked.lock.pins) - len(there)
+    if gone < _MANY or gone < len(there):
+        return ()
+    strange = is_shared() or bool(extra_distributions(asked, found))
+    values = {"python": sys.executable, "found": str(len(there)), "count": str(len(asked.lock.pins))}
+    return (Finding("environment-other", {**values, "install": asked.fresh if strange else asked.install}),)
+
+
+def _is_ours(one: Installed) -> bool:
+    """Whether a distribution is this environment's, and no other program's."""
+    return not is_shared() and one.root.startswith(os.path.realpath(sys.prefix) + "/")
 
 
 def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:

@@ -95,11 +95,19 @@ class Asked:
             words += ["--wheelhouse", self.wheelhouse]
         return " ".join(map(shlex.quote, words))
 
+    @property
+    def fresh(self) -> str:
+        """The command that makes an environment of its own for the lock."""
+        return f"python{self.line} -m venv env && . env/bin/activate && bash {shlex.quote(self.folder)}/install.sh"
+
     def again(self, *names: str) -> str:
         """The command that takes distributions away and installs what the lock has of them.
 
-        Without pip nothing can be installed, so Python's own takes the place of one that goes.
+        Without pip nothing can be installed, so Python's own takes the place of one that goes. From a Python that
+        other programs share nothing is taken away.
         """
+        if is_shared():
+            return self.fresh
         commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
         if "pip" in names:
             commands.append(f"{self.python} -m ensurepip")

@@ -6,8 +6,11 @@ import os
 import platform
 import sys
 import sysconfig
+from collections.abc import Mapping
 
+from resolver.verify.distributions import check_environment
 from resolver.verify.finding import Finding, Group
+from resolver.verify.installed import Installed
 from resolver.verify.locked import Asked, is_shared
 
 
@@ -28,10 +31,10 @@ def check_machine(asked: Asked) -> Group:
     return Group("machine", tuple(findings), "machine", found)
 
 
-def check_python(asked: Asked) -> Group:
-    """Whether this interpreter takes the lock's wheels, and is an environment of its own."""
+def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
     line = asked.line
-    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "install": asked.install}
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
     findings: list[Finding] = []
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -40,7 +43,8 @@ def check_python(asked: Asked) -> Group:
         findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
     elif ".".join(map(str, sys.version_info[:2])) != line:
         findings.append(Finding("python-differs", values))
-    if is_shared():
+    findings += () if findings else check_environment(asked, found)
+    if not findings and is_shared():
         findings.append(Finding("python-shared", values))
     return Group("python", tuple(findings), "python", values)
 

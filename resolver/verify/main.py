@@ -48,6 +48,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         report.begin()
         for group in checks(asked):
             report.add(group)
+            if report.is_hopeless:
+                break
         return report.end()
     except BrokenPipeError:  # `verify.py | head`: what is left to say has no reader
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -61,7 +63,9 @@ def checks(asked: Asked) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
     system = asked.lock.system
     yield check_machine(asked)
-    yield check_python(asked)
+    paths = [path for path in sys.path if os.path.isdir(path)]
+    found, trouble = installed_distributions(paths)
+    yield check_python(asked, found)
     if "cann" in system:
         yield check_cann(asked)
     on_npu = "torch-npu" in asked.lock.pins
@@ -70,8 +74,6 @@ def checks(asked: Asked) -> Iterator[Group]:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
-    paths = [path for path in sys.path if os.path.isdir(path)]
-    found, trouble = installed_distributions(paths)
     records, broken = read_records(found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}

@@ -94,8 +94,7 @@ def check_files(
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
     findings: list[Finding] = []
     compared = files = 0
-    # what a system's own packages left there is not to be taken away by hand
-    fresh = f"python{asked.line} -m venv env && . env/bin/activate && bash install.sh" if is_shared() else ""
+    fresh = asked.fresh if is_shared() else ""  # a system's own packages are not to be taken away by hand
     kept = sorted(name for name in asked.lock.rewritten if name in found)
     for name in sorted(asked.lock.pins):
         one = found.get(name)

@@ -12,6 +12,7 @@ from resolver.verify.finding import Finding, Group
 from resolver.verify.locked import Asked
 from resolver.verify.words import CASES, LABELS, NOTES, STATES, TITLES
 
+_ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 
 
@@ -38,6 +39,12 @@ class Report:
         cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
         self._say("  " + "  ".join(cells).rstrip())
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether all that is still to be looked at would follow from what was found."""
+        group = self._groups[-1]
+        return any(finding.code in _ENDS and not self._is_warning(group, finding) for finding in group.findings)
+
     def end(self) -> int:
         """Everything that differs, and the exit status."""
         found = [(group, finding) for group in self._groups for finding in group.findings]
@@ -53,6 +60,8 @@ class Report:
             self._say(self._fill(LABELS["why"], {"why": why}))
             self._say(self._fill(LABELS["mend"], {"mend": mend}))
         self._say("")
+        if self.is_hopeless:
+            self._say(self._fill(LABELS["ended"], {}))
         self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
         return 1 if wrong else 0
 
@@ -67,6 +76,7 @@ class Report:
             "python": sys.executable,
             "wrong": int(counts["wrong"]),
             "warnings": int(counts["warnings"]),
+            "ended": self.is_hopeless,
             "groups": [
                 {
                     "name": group.name,

@@ -22,7 +22,7 @@ def _both(text: str) -> tuple[str, str]:
     return (text, text)
 
 
-_FRESH = _both("python{wanted} -m venv env && . env/bin/activate && bash install.sh")
+_FRESH = _both("{fresh}")
 _WHOSE = (
     "of {count} files that differ, {theirs} are {other}'s now and {ours} are {owner}'s",
     "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
@@ -39,8 +39,8 @@ CASES: dict[str, Case] = {
         ("this machine is {found}, the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
         ("compiled files of the lock run on {wanted} only", "锁文件中编译好的文件只能在 {wanted} 上运行"),
         (
-            'add a target with platform = "linux-{found}" to the stack and lock it again',
-            '在软件栈中增加 platform = "linux-{found}" 的目标，然后重新锁定',
+            'run it where the lock belongs, or lock for this one: platform = "linux-{found}" in the stack\'s target',
+            '请在锁文件面向的机器上运行；或为本机锁定：在软件栈的目标中设置 platform = "linux-{found}"',
         ),
     ),
     "glibc-missing": Case(
@@ -70,6 +70,20 @@ CASES: dict[str, Case] = {
         ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
         _FRESH,
         warning=True,
+    ),
+    "environment-other": Case(
+        (
+            "{python} has {found} of the lock's {count} distributions",
+            "{python} 中只有锁文件 {count} 个软件包中的 {found} 个",
+        ),
+        (
+            "it is not the environment that install.sh made, or the installation did not end",
+            "它不是 install.sh 建立的环境，或者安装没有完成",
+        ),
+        (
+            "activate that environment, or name it with --python PATH; to install it: {install}",
+            "激活该环境，或用 --python PATH 指明；若要安装：{install}",
+        ),
     ),
     # --- CANN
     "cann-inactive": Case(
@@ -466,6 +480,10 @@ LABELS: dict[str, tuple[str, str]] = {
     "warning": ("warning: {what}", "警告：{what}"),
     "why": ("   why: {why}", "  原因：{why}"),
     "mend": ("  mend: {mend}", "  修复：{mend}"),
+    "ended": (
+        "Nothing else was looked at: it would only follow from this.",
+        "其余未检查：它们只会是由此引起的后果。",
+    ),
     "as-locked": ("as locked (wrong: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
     "differs": (
         "not as locked (wrong: {wrong}, warnings: {warnings})",

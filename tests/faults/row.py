@@ -56,7 +56,7 @@ def lock_often(root: Path, number: int, every: int) -> list[Held]:
                         index.add_wheel("demo", f"1.{at // 4 % 10}", requires=["base"])
                         _lock("demo", "--upgrade")
                     case 2:
-                        _lock("demo", "--offline")
+                        _lock("demo", "--offline", "--anew")
                     case 3:  # an archive is downloaded again
                         workspace.forget()
                         _lock("demo")

@@ -12,20 +12,40 @@ from pathlib import Path
 
 from tests.functional.workspace import PYTHON_LINE, Run, Workspace
 
+_OURS = Path(sysconfig.get_path("purelib"))
+_PIP = [str(path) for path in (_OURS / "pip", *_OURS.glob("pip-*.dist-info"))]
 
-def make_environment(folder: Path) -> Path:
+# The environments that an environment makes get their pip by links, too.
+_SITECUSTOMIZE = f"""
+import sys
+
+if sys.orig_argv[1:3] == ["-m", "venv"]:
+    import os, venv
+
+    def link(self, context):
+        theirs = os.path.join(context.env_dir, "lib", "python{PYTHON_LINE}", "site-packages")
+        for path in {_PIP}:
+            os.symlink(path, os.path.join(theirs, os.path.basename(path)))
+
+    venv.EnvBuilder._setup_pip = link
+"""
+
+
+def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
     """The Python of a virtual environment that holds pip and nothing else.
 
-    pip is a link to that of the tests: ensurepip would take several seconds for the same.
+    pip is a link to that of the tests, as in each environment that this Python makes: ensurepip would take several
+    seconds for the same. With `ensurepip` it makes environments as any other Python.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / "bin" / "python"
-    ours = Path(sysconfig.get_path("purelib"))
     theirs = folder / "lib" / f"python{PYTHON_LINE}" / "site-packages"
-    for path in (ours / "pip", *ours.glob("pip-*.dist-info")):
+    for path in map(Path, _PIP):
         (theirs / path.name).symlink_to(path)
     # Where a folder holds no file beside those of a distribution, pip removes the folder with it, links and all.
     (theirs / "stays.txt").touch()
+    if not ensurepip:
+        (theirs / "sitecustomize.py").write_text(_SITECUSTOMIZE)
     return python
 
 

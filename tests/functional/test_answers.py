@@ -193,7 +193,7 @@ def test_json_of_a_lock(clash: Workspace) -> None:
     clash.stack("vllm-ascend==0.13.0", target=ASCEND)
     run = clash.lock("--json")
     assert (run.status, run.stderr) == (0, "")
-    assert run.json == {
+    only = {
         "status": "locked",
         "stack": "demo",
         "target": NAME,
@@ -202,20 +202,26 @@ def test_json_of_a_lock(clash: Workspace) -> None:
         "warnings": [],
         "changes": [],
     }
+    assert run.json == {**only, "targets": [only]}
+    assert clash.lock("--json") == run, "of a lock that did not change it is the same"
 
 
-def test_json_of_a_lock_that_did_not_change_is_the_same(clash: Workspace) -> None:
+def test_json_tells_what_this_run_changed(clash: Workspace) -> None:
     clash.stack("vllm-ascend==0.13.0", target=ASCEND)
-    first = clash.lock("--json")
-    assert clash.lock("--json") == first
+    clash.locked()
+    clash.stack("numpy", target=ASCEND)
+    (told,) = clash.locked("--json").json["targets"]
+    assert [row["name"] for row in told["changes"]] == ["numpy", "vllm", "vllm-ascend"]
+    assert clash.locked("--json").json["changes"] == [], "the lock still says what changed when it last did"
+    assert "| vllm |" in clash.read("report.md")
 
 
 def test_json_of_a_conflict(clash: Workspace) -> None:
     clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
     run = clash.lock("--json")
     assert (run.status, run.stderr) == (1, "")
-    assert run.json == json.loads(clash.read("conflict.json"))
-    told = run.json
+    told = json.loads(clash.read("conflict.json"))
+    assert run.json == {**told, "targets": [told]}
     assert documented("The object") == set(told)
     system = {"cann": "8.5.0", "glibc": "2.28", "python": "3.11", "soc": "A2"}
     stated = ("schema", "status", "language", "stack", "target", "system", "limited")
@@ -304,13 +310,16 @@ def test_each_of_several_targets_is_named(workspace: Workspace, index: LoopbackI
 def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     run = workspace.lock("--json", stack="nothing")
     assert run.status == 2
-    assert run.json == {
+    told = {
         "status": "error",
+        "stack": "nothing",
+        "target": "",
         "message": "there is no stack `nothing`",
         "where": "matrices/stacks",
         "why": "",
         "hint": "known stacks are none",
     }
+    assert run.json == {**told, "targets": [told]}
     assert run.stderr == "error: there is no stack `nothing`\n  at matrices/stacks\nhint: known stacks are none\n"
 
 

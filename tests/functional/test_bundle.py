@@ -204,7 +204,7 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     assert bundle(workspace).status == 0
     moved = workspace.root / "a usb stick"
     (workspace.root / "out").rename(moved)
-    python = make_environment(workspace.root / "env")
+    python = make_environment(workspace.root / "env", ensurepip=True)
     index.clear()
     command = [str(moved / "install.sh"), "--python", str(python)]
     cut = ["unshare", "--net", "--map-root-user"]

@@ -169,11 +169,11 @@ def test_files_of_pages_with_flipped_bits_are_read_anew(
         for at in range(40, len(content), 60):  # in every release
             content[at] ^= 4
         path.write_bytes(content)
-    run = workspace.lock(*["--offline"][: int(offline)])
+    run = workspace.lock("--anew", *["--offline"][: int(offline)])
     if offline:
         assert run.status == 3
         assert run.stderr.startswith(DAMAGED + "error: b is not in the cache, and --offline asks no network.\n"), run
-        run = workspace.lock()
+        run = workspace.lock("--anew")
         assert run.stderr.count("warning: ") == run.stderr.count("\n"), run
     assert run.status == 0
     require_the_same()

@@ -26,7 +26,7 @@ def profiled(run: Run) -> dict[str, Any]:
 
 
 def test_the_counts_are_those_of_the_index_and_of_the_cache(demo: Workspace, index: LoopbackIndex) -> None:
-    first = profiled(demo.run("lock", "demo", "--json", "--profile"))
+    first = profiled(demo.run_alone("lock", "demo", "--json", "--profile"))
     assert first["requests"] == len(index.requests)
     assert first["revalidated"] == 0
     assert first["bytes"] > 0
@@ -34,18 +34,18 @@ def test_the_counts_are_those_of_the_index_and_of_the_cache(demo: Workspace, ind
     assert sum(part["wall"] for part in first["parts"].values()) == pytest.approx(first["wall"])
     assert all(first["parts"][part]["wall"] > 0 for part in ("imports", "inputs", "pages", "solving", "writing"))
     asked = len(index.requests)
-    again = profiled(demo.run("lock", "demo", "--json", "--profile"))
+    again = profiled(demo.run_alone("lock", "demo", "--json", "--profile"))
     assert again["requests"] == len(index.requests) - asked
     assert again["revalidated"] == 2
     assert again["hits"] >= 2
-    offline = profiled(demo.run("lock", "demo", "--json", "--profile", "--offline"))
+    offline = profiled(demo.run_alone("lock", "demo", "--json", "--profile", "--offline"))
     assert (offline["requests"], offline["bytes"]) == (0, 0)
 
 
 def test_the_lock_is_the_same_and_the_profile_is_on_stderr_only(demo: Workspace) -> None:
-    plain = demo.run("lock", "demo")
+    plain = demo.run_alone("lock", "demo")
     before = tree(demo.locks)
-    run = demo.run("lock", "demo", "--profile")
+    run = demo.run_alone("lock", "demo", "--profile")
     assert tree(demo.locks) == before
     assert run.status == plain.status == 0
     assert plain.stderr == ""
@@ -59,6 +59,6 @@ def test_a_conflict_is_profiled_too(workspace: Workspace, index: LoopbackIndex) 
     index.add_wheel("demo", "1.0", requires=["demo-data==2"])
     index.add_wheel("demo-data", "1.0")
     workspace.stack("demo")
-    run = workspace.run("lock", "demo", "--profile")
+    run = workspace.run_alone("lock", "demo", "--profile")
     assert run.status == 1
     assert "profile: " in run.stderr

@@ -122,7 +122,7 @@ def test_nothing_changed_but_facts_are_old(workspace: Workspace, index: Loopback
     assert sorted(request.path for request in index.requests) == sorted(f"/simple/pypi/{name}/" for name in NAMES)
     index.clear()
     offline = workspace.run("check", "--facts-days", "30", "--lang", "zh")
-    assert offline.stdout == "demo for there: current\n  其中 1 条事实已超过 30 天未核对：kept-is-last\n"
+    assert offline.stdout == "demo，目标 there：是最新的\n  其中 1 条事实已超过 30 天未核对：kept-is-last\n"
     assert (offline.status, index.requests) == (0, [])
     assert workspace.run("check", "--json").json["locks"] == [
         {"stack": "demo", "target": "there", "stale": "", "state": "current"}

@@ -240,6 +240,7 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
         "python": "<root>/env/bin/python",
         "wrong": 2,
         "warnings": 0,
+        "ended": False,
     }
     states = {group["name"]: group["state"] for group in answer["groups"]}
     assert states == {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import platform
@@ -18,6 +20,8 @@ from typing import Any
 
 import tomli
 
+from tests.functional.warm import WarmCommand
+
 COMMAND = Path(sys.executable).with_name("ascend-lock")
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -27,6 +31,9 @@ PLATFORM = f"linux-{platform.machine()}"
 # A target that needs no particular machine, and one that is this machine.
 ANYWHERE = '[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\n'
 HERE = f'[target]\nname = "here"\npython = "{PYTHON_LINE}"\nplatform = "{PLATFORM}"\nglibc = "2.17"\n'
+
+# What every run's interpreter is told as it starts.
+INTERPRETER = {"LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
 
 Tree = Mapping[str, bytes | None]
 
@@ -87,11 +94,10 @@ class Workspace:
             "PATH": os.environ["PATH"],
             "HOME": str(self.root / "home"),
             "TMPDIR": str(self.temporary),
-            "LANG": "C.UTF-8",
             "ASCEND_LOCK_CACHE": str(self.cache),
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_INDEX_URL": self.index_url,
-            "PYTHONWARNINGS": "error",
+            **INTERPRETER,
             **changes,
         }
 
@@ -119,7 +125,15 @@ class Workspace:
         return Run(process.returncode, self.plain(stdout), self.plain(stderr))
 
     def run(self, *arguments: str, **environment: str) -> Run:
-        """The command's answer."""
+        """The command's answer, of a fork where that is the same (tests/functional/warm.py)."""
+        variables = self.environment(**environment)
+        if not _warm().takes(variables):
+            return self.run_alone(*arguments, **environment)
+        status, stdout, stderr = _warm().run(arguments, self.root, variables)
+        return Run(status, self.plain(stdout), self.plain(stderr))
+
+    def run_alone(self, *arguments: str, **environment: str) -> Run:
+        """The command's answer, as a user starts it."""
         return self.finish(self.start(*arguments, **environment))
 
     def lock(self, *arguments: str, stack: str = "demo", **environment: str) -> Run:
@@ -134,6 +148,7 @@ class Workspace:
 
     def plain(self, text: str) -> str:
         """The text without what differs from run to run."""
+        text = text.replace(str(COMMAND), COMMAND.name)  # hints name the command as it was called
         return re.sub(r"http://127\.0\.0\.1:\d+", "<server>", text.replace(str(self.root), "<root>"))
 
     # --- what came of it
@@ -158,6 +173,13 @@ class Workspace:
     def forget(self) -> None:
         """Empty the cache."""
         shutil.rmtree(self.cache, ignore_errors=True)
+
+
+@functools.cache
+def _warm() -> WarmCommand:
+    warm = WarmCommand(COMMAND, {"PATH": os.environ["PATH"], **INTERPRETER})
+    atexit.register(warm.close)
+    return warm
 
 
 def tree(folder: Path) -> Tree:

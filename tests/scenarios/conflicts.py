@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,12 @@ class Scenario:
     core: list[str]
     fixes: list[dict[str, Any]]
 
-    @property
+    @cached_property
     def problem(self) -> Problem:
         (problem,) = compile_problems(self.inputs)
         return problem
 
-    @property
+    @cached_property
     def recording(self) -> Path:
         """The snapshot that answers it: stacks with an index list of their own see other pages."""
         return RECORDED / f"conflicts-{'own' if self.problem.indexes.own else 'default'}.snapshot"

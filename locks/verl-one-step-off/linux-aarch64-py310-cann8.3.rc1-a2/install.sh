@@ -414,7 +414,7 @@ if stage 1 torch stages/1.txt; then
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:301)
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
 if stage 2 torch-npu stages/2.txt; then
     run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
@@ -465,7 +465,7 @@ if stage 6 'verl, from git' stages/6.txt; then
     run record verl 0.7.0.dev0 fa18e716d8e1d05b152d96212e13377e '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "ccd7d934f91be98bb3732c78bd1870fa39c399ad", "requested_revision": "v0.5.0-716-gccd7d934", "vcs": "git"}}'
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:98)
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
 if stage 7 'vllm, from git' stages/7.txt; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

@@ -306,7 +306,7 @@ if stage 1 torch stages/1.txt; then
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:301)
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
 if stage 2 torch-npu stages/2.txt; then
     run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
@@ -346,7 +346,7 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
     fi
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:98)
+# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
 if stage 6 'vllm, built from source in this environment' stages/6.txt; then
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
         "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \

@@ -196,7 +196,7 @@ def _both(text: str) -> tuple[str, str]:
     return (text, text)
 
 
-_FRESH = _both("python{wanted} -m venv env && . env/bin/activate && bash install.sh")
+_FRESH = _both("{fresh}")
 _WHOSE = (
     "of {count} files that differ, {theirs} are {other}'s now and {ours} are {owner}'s",
     "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
@@ -213,8 +213,8 @@ CASES: dict[str, Case] = {
         ("this machine is {found}, the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
         ("compiled files of the lock run on {wanted} only", "锁文件中编译好的文件只能在 {wanted} 上运行"),
         (
-            'add a target with platform = "linux-{found}" to the stack and lock it again',
-            '在软件栈中增加 platform = "linux-{found}" 的目标，然后重新锁定',
+            'run it where the lock belongs, or lock for this one: platform = "linux-{found}" in the stack\'s target',
+            '请在锁文件面向的机器上运行；或为本机锁定：在软件栈的目标中设置 platform = "linux-{found}"',
         ),
     ),
     "glibc-missing": Case(
@@ -244,6 +244,20 @@ CASES: dict[str, Case] = {
         ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
         _FRESH,
         warning=True,
+    ),
+    "environment-other": Case(
+        (
+            "{python} has {found} of the lock's {count} distributions",
+            "{python} 中只有锁文件 {count} 个软件包中的 {found} 个",
+        ),
+        (
+            "it is not the environment that install.sh made, or the installation did not end",
+            "它不是 install.sh 建立的环境，或者安装没有完成",
+        ),
+        (
+            "activate that environment, or name it with --python PATH; to install it: {install}",
+            "激活该环境，或用 --python PATH 指明；若要安装：{install}",
+        ),
     ),
     # --- CANN
     "cann-inactive": Case(
@@ -640,6 +654,10 @@ LABELS: dict[str, tuple[str, str]] = {
     "warning": ("warning: {what}", "警告：{what}"),
     "why": ("   why: {why}", "  原因：{why}"),
     "mend": ("  mend: {mend}", "  修复：{mend}"),
+    "ended": (
+        "Nothing else was looked at: it would only follow from this.",
+        "其余未检查：它们只会是由此引起的后果。",
+    ),
     "as-locked": ("as locked (wrong: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
     "differs": (
         "not as locked (wrong: {wrong}, warnings: {warnings})",
@@ -736,11 +754,19 @@ class Asked:
             words += ["--wheelhouse", self.wheelhouse]
         return " ".join(map(shlex.quote, words))
 
+    @property
+    def fresh(self) -> str:
+        """The command that makes an environment of its own for the lock."""
+        return f"python{self.line} -m venv env && . env/bin/activate && bash {shlex.quote(self.folder)}/install.sh"
+
     def again(self, *names: str) -> str:
         """The command that takes distributions away and installs what the lock has of them.
 
-        Without pip nothing can be installed, so Python's own takes the place of one that goes.
+        Without pip nothing can be installed, so Python's own takes the place of one that goes. From a Python that
+        other programs share nothing is taken away.
         """
+        if is_shared():
+            return self.fresh
         commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
         if "pip" in names:
             commands.append(f"{self.python} -m ensurepip")
@@ -851,6 +877,200 @@ def _counted(text: str, mark: str) -> str:
     return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
 
 
+# --- installed
+#
+# What is installed in this environment, from the folders that pip and conda leave beside the modules.
+
+_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+
+
+class Installed(NamedTuple):
+    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+
+    name: str
+    version: str
+    root: str
+    info: str
+    installer: str = ""
+    direct: dict[str, Any] | None = None
+
+    @property
+    def source(self) -> str:
+        """The folder that an editable installation points to; nothing for any other."""
+        about = self.direct or {}
+        folder = about.get("dir_info")
+        if isinstance(folder, dict) and folder.get("editable") is True:
+            return re.sub("^file://", "", str(about.get("url", "")))
+        if not self.info.endswith(".dist-info") and not read_names(self.info):
+            return self.root  # setup.py develop, without a list of what it installed
+        return ""
+
+
+def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name; of several in the search path the first, as Python takes it."""
+    found: dict[str, Installed] = {}
+    findings: list[Finding] = []
+    for root in dict.fromkeys(map(os.path.realpath, paths)):
+        here: dict[str, str] = {}
+        for entry in _entries(root):
+            path = os.path.join(root, entry)
+            if entry.startswith("~"):
+                findings.append(Finding("distribution-leftover", {"path": path}))
+                continue
+            one, trouble = _read(root, path)
+            if one.name in here:
+                values = {"name": one.name, "one": here[one.name], "other": entry}
+                findings.append(Finding("distribution-twice", values))
+                continue
+            here[one.name] = entry
+            if one.name not in found:
+                found[one.name] = one
+                findings += trouble
+    return found, findings
+
+
+def _entries(root: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
+    except OSError:  # a search path may name what is not there
+        return []
+
+
+def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
+    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+    findings: list[Finding] = []
+    metadata = path
+    if os.path.isdir(path):
+        metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
+    try:
+        with open(metadata, "rb") as handle:
+            head = re.split(rb"\r?\n\r?\n", handle.read())[0]
+        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
+        if not fields.get(b"Name") or not fields.get(b"Version"):
+            raise UnreadableError(metadata, "it has no Name or no Version")
+        name, version = fields[b"Name"], fields[b"Version"]
+    except (OSError, UnicodeDecodeError, UnreadableError) as error:
+        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
+        version = ""
+    installer, direct = "", None
+    try:
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
+        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
+        direct = json.loads(text) if text is not None else None
+        if direct is not None and not isinstance(direct, dict):
+            raise ValueError("it is not a JSON object")
+    except UnreadableError as error:
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+    except (ValueError, RecursionError) as error:
+        direct = None
+        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
+        findings.append(Finding("metadata-broken", values))
+    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
+
+
+def read_names(info: str) -> bool:
+    """Whether an .egg-info knows its files."""
+    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+
+
+# --- distributions
+#
+# What is installed against what is locked.
+
+_TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
+_NAMED = 8
+_MANY = 10  # that are missing are told one by one; more of them are another matter
+
+
+def check_distributions(
+    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+) -> Group:
+    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
+    locked = asked.lock.pins
+    findings: list[Finding] = []
+    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
+    if gone:
+        findings.append(Finding("distribution-missing", {**some(sorted(gone), _NAMED), "install": asked.install}))
+    for name, pin in sorted(locked.items()):
+        if name in found:
+            findings += _one(asked, pin, found[name])
+    for finding in trouble:
+        name = finding.values.get("name", "")
+        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
+        if finding.code == "metadata-broken":
+            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
+        if name in locked or (finding.code == "distribution-leftover" and not is_shared()):
+            findings.append(Finding(finding.code, values, asked.fresh if is_shared() else ""))
+    for name, reason in sorted(asked.lock.absent.items()):
+        if name in found and name not in colliding:
+            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
+            command = command if _is_ours(found[name]) else asked.fresh
+            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
+    extra = extra_distributions(asked, found)
+    if extra:
+        command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
+        command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
+        findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
+    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+
+
+def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
+    """What the lock does not have, and no environment is made with."""
+    return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
+
+
+def check_environment(asked: Asked, found: Mapping[str, Installed]) -> tuple[Finding, ...]:
+    """Whether this is the lock's environment at all: where most of it is not there, all else would follow from that."""
+    there = [name for name in asked.lock.pins if name in found]
+    gone = len(asked.lock.pins) - len(there)
+    if gone < _MANY or gone < len(there):
+        return ()
+    strange = is_shared() or bool(extra_distributions(asked, found))
+    values = {"python": sys.executable, "found": str(len(there)), "count": str(len(asked.lock.pins))}
+    return (Finding("environment-other", {**values, "install": asked.fresh if strange else asked.install}),)
+
+
+def _is_ours(one: Installed) -> bool:
+    """Whether a distribution is this environment's, and no other program's."""
+    return not is_shared() and one.root.startswith(os.path.realpath(sys.prefix) + "/")
+
+
+def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
+    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
+    if there.version and there.version != pin.version:
+        yield Finding("distribution-differs", {**values, "found": there.version})
+        return
+    code, where = _source(pin, there)
+    if code:
+        yield Finding(code, {**values, "found": where})
+
+
+def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
+    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
+    if there.installer == "conda":
+        return "distribution-conda", ""
+    if there.source:
+        return ("", "") if pin.editable else ("distribution-editable", there.source)
+    about = there.direct or {}
+    vcs, archive = about.get("vcs_info"), about.get("archive_info")
+    commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
+    if commit and commit != pin.commit:
+        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
+    if isinstance(archive, dict) and pin.sha256 and not pin.built:
+        hashes = archive.get("hashes")
+        told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
+        told = told or str(archive.get("hash", "")).partition("sha256=")[2]
+        if told and told not in pin.sha256:
+            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
+    return "", ""
+
+
+def _folder(finding: Finding) -> str:
+    """The .dist-info folder of a file in it."""
+    return finding.values["path"].rpartition("/")[0]
+
+
 # --- machine
 #
 # Processor, C library and Python.
@@ -872,10 +1092,10 @@ def check_machine(asked: Asked) -> Group:
     return Group("machine", tuple(findings), "machine", found)
 
 
-def check_python(asked: Asked) -> Group:
-    """Whether this interpreter takes the lock's wheels, and is an environment of its own."""
+def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
     line = asked.line
-    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "install": asked.install}
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
     findings: list[Finding] = []
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -884,7 +1104,8 @@ def check_python(asked: Asked) -> Group:
         findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
     elif ".".join(map(str, sys.version_info[:2])) != line:
         findings.append(Finding("python-differs", values))
-    if is_shared():
+    findings += () if findings else check_environment(asked, found)
+    if not findings and is_shared():
         findings.append(Finding("python-shared", values))
     return Group("python", tuple(findings), "python", values)
 
@@ -1297,176 +1518,6 @@ def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
     return None
 
 
-# --- installed
-#
-# What is installed in this environment, from the folders that pip and conda leave beside the modules.
-
-_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
-
-
-class Installed(NamedTuple):
-    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
-
-    name: str
-    version: str
-    root: str
-    info: str
-    installer: str = ""
-    direct: dict[str, Any] | None = None
-
-    @property
-    def source(self) -> str:
-        """The folder that an editable installation points to; nothing for any other."""
-        about = self.direct or {}
-        folder = about.get("dir_info")
-        if isinstance(folder, dict) and folder.get("editable") is True:
-            return re.sub("^file://", "", str(about.get("url", "")))
-        if not self.info.endswith(".dist-info") and not read_names(self.info):
-            return self.root  # setup.py develop, without a list of what it installed
-        return ""
-
-
-def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
-    """By name; of several in the search path the first, as Python takes it."""
-    found: dict[str, Installed] = {}
-    findings: list[Finding] = []
-    for root in dict.fromkeys(map(os.path.realpath, paths)):
-        here: dict[str, str] = {}
-        for entry in _entries(root):
-            path = os.path.join(root, entry)
-            if entry.startswith("~"):
-                findings.append(Finding("distribution-leftover", {"path": path}))
-                continue
-            one, trouble = _read(root, path)
-            if one.name in here:
-                values = {"name": one.name, "one": here[one.name], "other": entry}
-                findings.append(Finding("distribution-twice", values))
-                continue
-            here[one.name] = entry
-            if one.name not in found:
-                found[one.name] = one
-                findings += trouble
-    return found, findings
-
-
-def _entries(root: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
-    except OSError:  # a search path may name what is not there
-        return []
-
-
-def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
-    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
-    findings: list[Finding] = []
-    metadata = path
-    if os.path.isdir(path):
-        metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
-    try:
-        with open(metadata, "rb") as handle:
-            head = re.split(rb"\r?\n\r?\n", handle.read())[0]
-        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
-        if not fields.get(b"Name") or not fields.get(b"Version"):
-            raise UnreadableError(metadata, "it has no Name or no Version")
-        name, version = fields[b"Name"], fields[b"Version"]
-    except (OSError, UnicodeDecodeError, UnreadableError) as error:
-        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
-        version = ""
-    installer, direct = "", None
-    try:
-        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
-        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
-        direct = json.loads(text) if text is not None else None
-        if direct is not None and not isinstance(direct, dict):
-            raise ValueError("it is not a JSON object")
-    except UnreadableError as error:
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
-    except (ValueError, RecursionError) as error:
-        direct = None
-        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
-        findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
-
-
-def read_names(info: str) -> bool:
-    """Whether an .egg-info knows its files."""
-    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
-
-
-# --- distributions
-#
-# What is installed against what is locked.
-
-_TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
-_NAMED = 8
-
-
-def check_distributions(
-    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
-) -> Group:
-    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
-    locked = asked.lock.pins
-    findings: list[Finding] = []
-    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
-    if gone:
-        findings.append(Finding("distribution-missing", {**some(sorted(gone), _NAMED), "install": asked.install}))
-    for name, pin in sorted(locked.items()):
-        if name in found:
-            findings += _one(asked, pin, found[name])
-    for finding in trouble:
-        name = finding.values.get("name", "")
-        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
-        if finding.code == "metadata-broken":
-            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
-        if name in locked or finding.code == "distribution-leftover":
-            findings.append(Finding(finding.code, values))
-    for name, reason in sorted(asked.lock.absent.items()):
-        if name in found and name not in colliding:
-            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
-            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
-    extra = sorted(set(found) - set(locked) - set(_TOOLS) - set(asked.lock.absent))
-    if extra:
-        command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
-        findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
-    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
-
-
-def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
-    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
-    if there.version and there.version != pin.version:
-        yield Finding("distribution-differs", {**values, "found": there.version})
-        return
-    code, where = _source(pin, there)
-    if code:
-        yield Finding(code, {**values, "found": where})
-
-
-def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
-    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
-    if there.installer == "conda":
-        return "distribution-conda", ""
-    if there.source:
-        return ("", "") if pin.editable else ("distribution-editable", there.source)
-    about = there.direct or {}
-    vcs, archive = about.get("vcs_info"), about.get("archive_info")
-    commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
-    if commit and commit != pin.commit:
-        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
-    if isinstance(archive, dict) and pin.sha256 and not pin.built:
-        hashes = archive.get("hashes")
-        told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
-        told = told or str(archive.get("hash", "")).partition("sha256=")[2]
-        if told and told not in pin.sha256:
-            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
-    return "", ""
-
-
-def _folder(finding: Finding) -> str:
-    """The .dist-info folder of a file in it."""
-    return finding.values["path"].rpartition("/")[0]
-
-
 # --- record
 #
 # RECORD: every file that an installer put there, with hash and size, against what is on disk now.
@@ -1550,8 +1601,7 @@ def check_files(
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
     findings: list[Finding] = []
     compared = files = 0
-    # what a system's own packages left there is not to be taken away by hand
-    fresh = f"python{asked.line} -m venv env && . env/bin/activate && bash install.sh" if is_shared() else ""
+    fresh = asked.fresh if is_shared() else ""  # a system's own packages are not to be taken away by hand
     kept = sorted(name for name in asked.lock.rewritten if name in found)
     for name in sorted(asked.lock.pins):
         one = found.get(name)
@@ -1776,6 +1826,7 @@ def _expected(asked: Asked, line: str) -> bool:
 #
 # What is printed: a line for each group while the checks run, then what differs; or one JSON object.
 
+_ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 
 
@@ -1802,6 +1853,12 @@ class Report:
         cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
         self._say("  " + "  ".join(cells).rstrip())
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether all that is still to be looked at would follow from what was found."""
+        group = self._groups[-1]
+        return any(finding.code in _ENDS and not self._is_warning(group, finding) for finding in group.findings)
+
     def end(self) -> int:
         """Everything that differs, and the exit status."""
         found = [(group, finding) for group in self._groups for finding in group.findings]
@@ -1817,6 +1874,8 @@ class Report:
             self._say(self._fill(LABELS["why"], {"why": why}))
             self._say(self._fill(LABELS["mend"], {"mend": mend}))
         self._say("")
+        if self.is_hopeless:
+            self._say(self._fill(LABELS["ended"], {}))
         self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
         return 1 if wrong else 0
 
@@ -1831,6 +1890,7 @@ class Report:
             "python": sys.executable,
             "wrong": int(counts["wrong"]),
             "warnings": int(counts["warnings"]),
+            "ended": self.is_hopeless,
             "groups": [
                 {
                     "name": group.name,
@@ -1932,6 +1992,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         report.begin()
         for group in checks(asked):
             report.add(group)
+            if report.is_hopeless:
+                break
         return report.end()
     except BrokenPipeError:  # `verify.py | head`: what is left to say has no reader
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -1945,7 +2007,9 @@ def checks(asked: Asked) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
     system = asked.lock.system
     yield check_machine(asked)
-    yield check_python(asked)
+    paths = [path for path in sys.path if os.path.isdir(path)]
+    found, trouble = installed_distributions(paths)
+    yield check_python(asked, found)
     if "cann" in system:
         yield check_cann(asked)
     on_npu = "torch-npu" in asked.lock.pins
@@ -1954,8 +2018,6 @@ def checks(asked: Asked) -> Iterator[Group]:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
-    paths = [path for path in sys.path if os.path.isdir(path)]
-    found, trouble = installed_distributions(paths)
     records, broken = read_records(found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}

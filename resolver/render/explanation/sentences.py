@@ -11,6 +11,8 @@ from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, SetAside
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span, Statement
+from resolver.model.tags import lacking
+from resolver.render.bilingual import Counted
 from resolver.render.explanation import words
 from resolver.render.explanation.words import listed
 
@@ -45,8 +47,8 @@ def statement_details(statement: Statement, language: Language) -> tuple[str, ..
         return ()
     refusals = [refusal for refusal in statement.refusals if refusal.files]
     if len(statement.refusals) == 1:
-        return tuple(row for refusal in refusals for row in _files(refusal, language))
-    return tuple(_refused(refusal, language) for refusal in refusals)
+        return tuple(row for refusal in refusals for row in _files(refusal, statement.machine, language))
+    return tuple(_refused(refusal, statement.machine, language) for refusal in refusals)
 
 
 def claim(contradiction: Contradiction, language: Language) -> str:
@@ -161,28 +163,36 @@ def _lacks(statement: Lacks, language: Language) -> str:
         case Lack.YANKED:
             return _said(words.YANKED, statement, language)
         case Lack.CUTOFF:
-            return _said(words.CUTOFF, statement, language)
+            return _said(words.CUTOFF_OF if statement.cutoff else words.CUTOFF, statement, language)
         case Lack.FILE:
             return _with_reasons(words.NO_FILE, statement, language)
         case Lack.UNUSABLE:
             return _with_reasons(words.UNUSABLE, statement, language)
 
 
-def _said(template: words.Counted, statement: Lacks, language: Language) -> str:
+def _said(template: Counted, statement: Lacks, language: Language) -> str:
     """What is said of all releases that are concerned, which are named."""
-    versions = [refusal.version for refusal in statement.refusals]
+    versions = [_dated(refusal, statement, language) for refusal in statement.refusals]
     older = statement.count - len(versions)
     if not versions:
         named = words.WITHIN(language, subject=statement.subject, wanted=statement.wanted)
         subject = named if statement.wanted else statement.subject
-        return template(language, 1, releases=words.EVERY(language, subject=subject))
+        return template(language, 1, releases=words.EVERY(language, subject=subject), cutoff=statement.cutoff)
     if older > 0:
         versions.append(words.OLDER_RELEASES(language, older))
     told = words.RELEASE(language, subject=statement.subject, versions=listed(versions, language))
-    return template(language, max(statement.count, len(versions)), releases=told)
+    return template(language, max(statement.count, len(versions)), releases=told, cutoff=statement.cutoff)
 
 
-def _with_reasons(template: words.Counted, statement: Lacks, language: Language) -> str:
+def _dated(refusal: Refusal, statement: Lacks, language: Language) -> str:
+    """The release; with a cut-off also the day of the first of its files that were uploaded after it."""
+    moments = sorted(row.detail for row in refusal.files if row.reason is Reason.NEWER and row.detail)
+    if not statement.cutoff or not moments:
+        return refusal.version
+    return words.UPLOADED(language, version=refusal.version, day=moments[0].partition("T")[0])
+
+
+def _with_reasons(template: Counted, statement: Lacks, language: Language) -> str:
     """The same, with the reasons where it is one release."""
     told = _said(template, statement, language)
     if max(statement.count, len(statement.refusals)) != 1 or not statement.refusals[0].files:
@@ -190,7 +200,7 @@ def _with_reasons(template: words.Counted, statement: Lacks, language: Language)
     only = statement.refusals[0].files[0]
     if statement.lack is Lack.UNUSABLE and only.detail:  # which says it better than the sort of reason
         return words.LABELLED(language, label=told, text=only.detail)
-    return words.LABELLED(language, label=told, text=_reasons(statement.refusals[0], language))
+    return words.LABELLED(language, label=told, text=_reasons(statement.refusals[0], statement.machine, language))
 
 
 def _no_release(statement: Lacks, language: Language) -> str:
@@ -206,40 +216,68 @@ def _told_whole(statement: Lacks) -> bool:
     return one and statement.lack in (Lack.FILE, Lack.UNUSABLE) and statement.count <= 1
 
 
-def _reasons(refusal: Refusal, language: Language) -> str:
+_Machine = tuple[tuple[str, str], ...]
+
+
+def _reasons(refusal: Refusal, machine: _Machine, language: Language) -> str:
     """Why the files of a release were set aside, each reason once."""
     counts: Counter[Reason] = Counter(row.reason for row in refusal.files)
     if len(refusal.files) == 1:
-        return _file(refusal.files[0], language)
+        return _file(refusal.files[0], machine, language)
     if len(counts) == 1:
-        return words.EACH_FILE(language, predicate=words.predicate(refusal.files[0].reason, language))
-    told = [
-        words.SOME_FILES(language, count, predicate=words.predicate(reason, language, count))
-        for reason, count in counts.items()
-    ]
-    return words.CLAUSE(language).join(told)
+        told = _needs_of_machine(refusal.files, machine, language, 1)
+        return words.EACH_FILE(language, predicate=told or words.predicate(refusal.files[0].reason, language))
+    told_each = []
+    for reason, count in counts.items():
+        rows = [row for row in refusal.files if row.reason is reason]
+        told = _needs_of_machine(rows, machine, language, count) or words.predicate(reason, language, count)
+        told_each.append(words.SOME_FILES(language, count, predicate=told))
+    return words.CLAUSE(language).join(told_each)
 
 
-def _files(refusal: Refusal, language: Language) -> Iterator[str]:
+def _needs_of_machine(rows: Sequence[SetAside], machine: _Machine, language: Language, count: int) -> str:
+    """What wheels need and the target has instead, the nearest to it first; empty where a name does not tell."""
+    has = dict(machine)
+    missing = [lacking(row.filename, has) if row.reason is Reason.TAGS and has else {} for row in rows]
+    if not missing or not all(missing):
+        return ""
+    needs = list(dict.fromkeys(listed([_part(*pair) for pair in one.items()], language) for one in missing))
+    more = len(needs) - _FILES
+    shown = needs[:_FILES] + (["…"] if more > 0 else [])
+    concerned = {key for one in missing for key in one}
+    ours = [_part(key, value) for key, value in machine if key in concerned]
+    if "system" in concerned:
+        ours.insert(0, words.LINUX(language))
+    told = words.OR(language).join(shown)
+    return words.NEEDS_OF_MACHINE(language, count, needs=told, has=listed(ours, language))
+
+
+def _part(key: str, value: str) -> str:
+    names = {"python": "Python ", "glibc": "glibc "}
+    return names.get(key, "") + value
+
+
+def _files(refusal: Refusal, machine: _Machine, language: Language) -> Iterator[str]:
     """The files of the only release, one by one."""
     for row in refusal.files[:_FILES]:
-        yield _file(row, language)
+        yield _file(row, machine, language)
     rest = len(refusal.files) - _FILES
     if rest > 0:
         yield words.MORE_FILES(language, rest, files="").strip()
 
 
-def _refused(refusal: Refusal, language: Language) -> str:
+def _refused(refusal: Refusal, machine: _Machine, language: Language) -> str:
     """One of several releases in one line."""
     names = words.COMMA(language).join(row.filename for row in refusal.files[:_FILES])
     rest = len(refusal.files) - _FILES
     if rest > 0:
         names = words.MORE_FILES(language, rest, files=names)
     if len(refusal.files) == 1:
-        return _file(refusal.files[0], language)
-    told = words.IN_BRACKETS(language, text=_reasons(refusal, language), extra=names)
+        return _file(refusal.files[0], machine, language)
+    told = words.IN_BRACKETS(language, text=_reasons(refusal, machine, language), extra=names)
     return words.LABELLED(language, label=refusal.version, text=told)
 
 
-def _file(row: SetAside, language: Language) -> str:
-    return words.FILE_SET_ASIDE(language, filename=row.filename, predicate=predicate(row, language))
+def _file(row: SetAside, machine: _Machine, language: Language) -> str:
+    told = _needs_of_machine([row], machine, language, 1) or predicate(row, language)
+    return words.FILE_SET_ASIDE(language, filename=row.filename, predicate=told)

@@ -6,44 +6,14 @@ other modules hold no words of their own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from resolver.model.fact import Strength
 from resolver.model.language import Language
 from resolver.model.release import Reason
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
-
-# Chinese has no space after a full-width mark or between two characters, whatever the values begin and end with.
-_NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """One text in both languages. Called with a language and the values of its placeholders, it is that text."""
-
-    en: str
-    zh: str
-
-    def __call__(self, language: Language, **values: object) -> str:
-        """The text; a placeholder without a value is an error."""
-        if language == "en":
-            return self.en.format(**values)
-        return _NO_SPACE.sub("", self.zh.format(**values))
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A text whose English differs for one and for several. `count` is a placeholder of it."""
-
-    one: Words
-    many: Words
-
-    def __call__(self, language: Language, count: int, **values: object) -> str:
-        """The text for so many."""
-        return (self.one if count == 1 else self.many)(language, count=count, **values)
+from resolver.render.bilingual import Counted, Words
 
 
 def listed(items: Sequence[str], language: Language) -> str:
@@ -157,6 +127,17 @@ YANKED = Counted(
         "{releases} 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",
     ),
 )
+CUTOFF_OF = Counted(
+    Words(
+        "{releases} was not, as far as the index tells, uploaded before the cut-off ({cutoff})",
+        "根据软件源的记录，{releases} 不是在截止时间（{cutoff}）之前上传的",
+    ),
+    Words(
+        "{releases} were not, as far as the index tells, uploaded before the cut-off ({cutoff})",
+        "根据软件源的记录，{releases} 都不是在截止时间（{cutoff}）之前上传的",
+    ),
+)
+UPLOADED = Words("{version} (uploaded {day})", "{version}（{day} 上传）")
 CUTOFF = Counted(
     Words(
         "{releases} was not, as far as the index tells, uploaded before the cut-off",
@@ -210,6 +191,12 @@ SET_ASIDE_TAGS = Counted(
     Words("is built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
     Words("are built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
 )
+NEEDS_OF_MACHINE = Counted(
+    Words("needs {needs} (the target has {has})", "需要 {needs}（目标机器是 {has}）"),
+    Words("need {needs} (the target has {has})", "需要 {needs}（目标机器是 {has}）"),
+)
+LINUX = Words("Linux with glibc", "带 glibc 的 Linux")
+OR = Words(" or ", " 或 ")
 SET_ASIDE_PYTHON = Counted(
     Words("needs another Python", "要求其他 Python 版本"), Words("need another Python", "要求其他 Python 版本")
 )

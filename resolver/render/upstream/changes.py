@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from resolver.errors import shown
 from resolver.model.language import Language
-from resolver.render.explanation.words import COMMA, Words
+from resolver.render.bilingual import Words
+from resolver.render.explanation.words import COMMA
 from resolver.render.upstream import words
 from resolver.upstream.age import Old
 from resolver.upstream.change import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resolver.render.explanation.words import Counted, Words
+from resolver.render.bilingual import Counted, Words
 from resolver.upstream.verdict import Saying, Verdict
 
 # --- what indexes say of facts

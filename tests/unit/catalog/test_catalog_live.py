@@ -768,3 +768,35 @@ def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> N
     wait_until(lambda: catalog.traffic.requests > 0)
     catalog.close()
     catalog.close()
+
+
+def test_marks_are_equal_only_where_answers_are(opened: Opener, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    first = opened()
+    first.lookup(DEMO)
+    first.lookup(NormalizedName("absent"))
+    seen = first.seen()
+    assert seen is not None
+    assert opened().marks(list(seen)) == seen
+    assert opened(offline=True).marks(list(seen)) == seen
+    index.add_wheel("demo", "2.0")
+    assert opened().marks(list(seen))[DEMO] != seen[DEMO]
+    assert len({*seen.values()}) == 2  # a page is told from none
+
+
+def test_without_any_hash_no_mark_covers_what_is_read(opened: Opener, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
+    catalog = opened()
+    (file,) = files(catalog.lookup(DEMO))
+    catalog.metadata(file)
+    assert catalog.seen() is None
+
+
+def test_a_failure_is_covered_once_it_is_kept(opened: Opener, index: LoopbackIndex) -> None:
+    index.add_file("demo", "demo-2.0-py3-none-any.whl", b"no wheel")
+    for covered in (False, True):
+        catalog = opened()
+        (file,) = files(catalog.lookup(DEMO))
+        with pytest.raises(UnusableFile):
+            catalog.metadata(file)
+        assert (catalog.seen() is not None) == covered

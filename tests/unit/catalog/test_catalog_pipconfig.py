@@ -6,30 +6,46 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from resolver.catalog.pipconfig import PipConfig, config_files, read_pip_config
 from resolver.errors import InputError
+from tests.functional.warm import WarmCommand
 
 A, B, C, D = (f"https://{one}.example/simple" for one in "abcd")
 
 
-def read_as_child(environ: dict[str, str]) -> tuple[dict[str, str], PipConfig]:
+SCRIPT = """
+import json
+from pip._internal.commands import create_command
+options, _ = create_command('install').parse_args([])
+from resolver.catalog.pipconfig import read_pip_config
+keys = ('index_url', 'cert', 'client_cert', 'proxy', 'timeout')
+mine = read_pip_config()
+print(json.dumps([{k: getattr(options, k) for k in keys}, {k: getattr(mine, k) for k in keys}]))
+"""
+Read = Callable[[dict[str, str]], tuple[dict[str, str], PipConfig]]
+
+
+@pytest.fixture(scope="module")
+def read_as_child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
     """What pip's own option parser makes of an environment, and what `read_pip_config` does, both in one child."""
-    script = (
-        "import json, dataclasses\n"
-        "from pip._internal.commands import create_command\n"
-        "options, _ = create_command('install').parse_args([])\n"
-        "from resolver.catalog.pipconfig import read_pip_config\n"
-        "keys = ('index_url', 'cert', 'client_cert', 'proxy', 'timeout')\n"
-        "mine = read_pip_config()\n"
-        "print(json.dumps([{k: getattr(options, k) for k in keys}, {k: getattr(mine, k) for k in keys}]))\n"
-    )
-    answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
-    pip, mine = json.loads(answer.stdout)
-    return {key: value or "" for key, value in pip.items()}, PipConfig(**mine)
+    folder = tmp_path_factory.mktemp("pip")
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+
+    def read(environ: dict[str, str]) -> tuple[dict[str, str], PipConfig]:
+        assert warm.takes(environ)
+        status, stdout, stderr = warm.run([], folder, environ)
+        assert status == 0, stderr
+        pip, mine = json.loads(stdout)
+        return {key: value or "" for key, value in pip.items()}, PipConfig(**mine)
+
+    with WarmCommand(script, {"PATH": os.environ["PATH"]}, ["pip._internal.commands.install"]) as warm:
+        yield read
 
 
 @pytest.mark.parametrize(
@@ -56,7 +72,9 @@ def read_as_child(environ: dict[str, str]) -> tuple[dict[str, str], PipConfig]:
         ({}, {"user": f"[global]\nindex-url = {A}%%2F%(x)s\n"}),
     ],
 )
-def test_it_is_what_pip_sees(tmp_path: Path, variables: dict[str, str], files: dict[str, str]) -> None:
+def test_it_is_what_pip_sees(
+    tmp_path: Path, read_as_child: Read, variables: dict[str, str], files: dict[str, str]
+) -> None:
     places = {
         "user": tmp_path / ".config" / "pip" / "pip.conf",
         "legacy": tmp_path / ".pip" / "pip.conf",

@@ -88,7 +88,10 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
         pytest.param(
             'name = "s"',
             "name = s",
-            "the file is not valid TOML\n  at matrices/stacks/s.toml:2\n  Invalid value (at line 2, column 8)",
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:2\n"
+            "  Invalid value; column 8 of: name = s\n"
+            'hint: strings stand in quotes: key = "value"',
             id="syntax",
         ),
         pytest.param(
@@ -96,7 +99,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             'summery = "a test"',
             "unknown key `summery`\n"
             "  at matrices/stacks/s.toml:3: stack.summery\n"
-            "hint: known keys are name, summary, source, requires, facts",
+            "hint: did you mean `summary`? known keys are name, summary, source, requires, facts",
             id="unknown key",
         ),
         pytest.param(
@@ -104,7 +107,8 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "[tarket]\n[target.system]",
             "unknown key `tarket`\n"
             "  at matrices/stacks/s.toml:13: tarket\n"
-            "hint: known keys are stack, target, index, binding, policy, departs, relax, absent, recorded, fact, check",
+            "hint: did you mean `target`? known keys are stack, target, index, binding, policy, departs, "
+            "relax, absent, recorded, fact, check",
             id="unknown table",
         ),
         pytest.param(
@@ -120,26 +124,30 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "",
             "the key `summary` is missing\n"
             "  at matrices/stacks/s.toml:1: stack\n"
-            "hint: known keys are name, summary, source, requires, facts",
+            "hint: it must have name, summary, requires; it may have source, facts",
             id="missing key",
         ),
         pytest.param(
             'name = "s"',
             'name = "a/b"',
-            "Expected `str` matching regex '^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\\\\Z'\n"
+            "`a/b` is not a name: letters, digits, `.`, `_` and `-`, at most 80, the first a letter or digit\n"
             "  at matrices/stacks/s.toml:2: stack.name",
             id="stack name",
         ),
         pytest.param(
             'python = "3.11"',
             "python = 3.11",
-            "Expected `str`, got `float`\n  at matrices/stacks/s.toml:10: target.python",
+            "`python` is a number (3.11); it must be a string\n"
+            "  at matrices/stacks/s.toml:10: target.python\n"
+            'hint: put it in quotes: python = "3.11"',
             id="wrong type",
         ),
         pytest.param(
             'platform = "linux-aarch64"',
             'platform = "darwin-arm64"',
-            "Invalid enum value 'darwin-arm64'\n  at matrices/stacks/s.toml:11: target.platform",
+            "`darwin-arm64` is not a value of `platform`\n"
+            "  at matrices/stacks/s.toml:11: target.platform\n"
+            "hint: did you mean `linux-aarch64`? it may be linux-aarch64, linux-x86_64",
             id="platform",
         ),
         pytest.param(
@@ -147,7 +155,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             '    "verl>>1",',
             "`verl>>1` is not a requirement\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
-            "  Expected semicolon (after name with no version specifier) or end\n"
+            "  Expected semicolon (after name with no version specifier) or end, at `>>1`\n"
             "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
             id="requirement",
         ),
@@ -204,7 +212,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             'soc = "910b"',
             "`910B` is not a known SoC family\n"
             "  at matrices/stacks/s.toml:15: target.system.soc\n"
-            "hint: known are 310P, A2, A3 (matrices/systems.toml)",
+            "hint: did you mean `A2`? known are 310P, A2, A3 (matrices/systems.toml)",
             id="unknown soc",
         ),
         pytest.param(
@@ -332,8 +340,9 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
         load(path, tmp_path)
     assert str(caught.value) == (
         "`matrices/s.toml` is not UTF-8\n"
-        "  at matrices/s.toml\n"
-        "  'utf-8' codec can't decode byte 0xff in position 5: invalid start byte"
+        "  at matrices/s.toml:1\n"
+        "  it has the byte 0xff\n"
+        "hint: save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 OLD > NEW"
     )
 
 
@@ -352,15 +361,16 @@ def fact(row: str) -> str:
             '[[requires]]\nneeds = ["numpy"]\nreasn = "it says so"\n',
             "unknown key `reasn`\n"
             "  at matrices/facts/verl.toml:8: requires[0].reasn\n"
-            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions, needs",
+            "hint: did you mean `reason`? known keys are id, package, reason, reason-zh, strength, "
+            "source, checked, versions, needs",
             id="unknown key",
         ),
         pytest.param(
             '[[needs]]\nreason = "it says so"\n',
             "unknown key `needs`\n"
             "  at matrices/facts/verl.toml:6: needs\n"
-            "hint: known keys are defaults, requires, excludes, replaces, metadata, builds, collides, after, warns,"
-            " names, exports, sources, absent",
+            "hint: `needs` stands in [[requires]]; known keys here are defaults, requires, excludes, "
+            "replaces, metadata, builds, collides, after, warns, names, exports, sources, absent",
             id="unknown kind",
         ),
         pytest.param(
@@ -368,7 +378,7 @@ def fact(row: str) -> str:
             "`0.13.0` is not a set of versions\n"
             "  at matrices/facts/verl.toml:7: excludes[0].versions\n"
             "  Invalid specifier: '0.13.0'\n"
-            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            "hint: did you mean `==0.13.0`? write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             id="versions",
         ),
         pytest.param(
@@ -376,7 +386,7 @@ def fact(row: str) -> str:
             "`=>2` is not a set of versions\n"
             "  at matrices/facts/verl.toml:9: excludes[0].versions[1]\n"
             "  Invalid specifier: '=>2'\n"
-            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            "hint: did you mean `>=2`? write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             id="one of several versions",
         ),
         pytest.param(
@@ -397,19 +407,20 @@ def fact(row: str) -> str:
             '[[excludes]]\nreason = "broken"\ntext-zh = "有问题"\n',
             "unknown key `text-zh`\n"
             "  at matrices/facts/verl.toml:8: excludes[0].text-zh\n"
-            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions",
+            "hint: `text-zh` stands in [[warns]]; known keys here are id, package, reason, reason-zh, "
+            "strength, source, checked, versions",
             id="a Chinese text where there is none in English",
         ),
         pytest.param(
             '[[excludes]]\nreason = ""\n',
-            "Expected `str` of length >= 1\n  at matrices/facts/verl.toml:7: excludes[0].reason",
+            "`reason` is empty\n  at matrices/facts/verl.toml:7: excludes[0].reason",
             id="empty reason",
         ),
         pytest.param(
             "[[excludes]]\n",
             "the key `reason` is missing\n"
             "  at matrices/facts/verl.toml:6: excludes[0]\n"
-            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions",
+            "hint: it must have reason; it may have id, package, reason-zh, strength, source, checked, versions",
             id="no reason",
         ),
         pytest.param(
@@ -443,12 +454,16 @@ def fact(row: str) -> str:
         ),
         pytest.param(
             '[[excludes]]\nreason = "broken"\nstrength = "strong"\n',
-            "Invalid enum value 'strong'\n  at matrices/facts/verl.toml:8: excludes[0].strength",
+            "`strong` is not a value of `strength`\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].strength\n"
+            "hint: it may be documented, enforced, observed, vendor",
             id="strength",
         ),
         pytest.param(
             '[[excludes]]\nreason = "broken"\nchecked = "yesterday"\n',
-            "Invalid RFC3339 encoded date\n  at matrices/facts/verl.toml:8: excludes[0].checked",
+            "`yesterday` is not a date\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].checked\n"
+            "hint: write checked = 2026-01-31, without quotes",
             id="checked",
         ),
         pytest.param(
@@ -467,8 +482,8 @@ def fact(row: str) -> str:
             '[[builds]]\nrequires-from = "c.txt"\nreason = "empty"\nbuild-add = ["ninja", "cmake=3"]\n',
             "`cmake=3` is not a requirement\n"
             "  at matrices/facts/verl.toml:9: builds[0].build-add[1]\n"
-            "  Expected semicolon (after name with no version specifier) or end\n"
-            "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            "  Expected semicolon (after name with no version specifier) or end, at `=3`\n"
+            "hint: did you mean `cmake==3`?",
             id="build requirement",
         ),
         pytest.param(
@@ -543,12 +558,12 @@ def test_an_id_that_two_files_use(tmp_path: Path) -> None:
         ),
         pytest.param(
             '[[binding]]\npackages = ["a"]\nindexes = ["pypi"]\ntake = "any"\n',
-            "Invalid enum value 'any'\n  at {}:4: binding[0].take",
+            "`any` is not a value of `take`\n  at {}:4: binding[0].take\nhint: it may be all, first",
             id="take",
         ),
         pytest.param(
             '[[binding]]\npackages = []\nindexes = ["pypi"]\n',
-            "Expected `array` of length >= 1\n  at {}:2: binding[0].packages",
+            "`packages` is an empty list\n  at {}:2: binding[0].packages\nhint: name at least one",
             id="no packages",
         ),
     ],

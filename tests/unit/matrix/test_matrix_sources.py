@@ -167,7 +167,7 @@ def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) ->
 def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None:
     assert message(tmp_path, "verl @@ git+https://me:s3cret@h/verl.git@v1") == (
         f"this is not a requirement\n{_PLACE}"
-        "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)"
+        "hint: write `NAME @ git+https://host/path@COMMIT`, without user and password"
     )
 
 
@@ -194,7 +194,10 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
         pytest.param(
             "0.6.0.dev0",
             "g1",
-            "`g1` cannot be read\n  at matrices/facts/verl.toml:9: sources[0].version\n  Invalid version: 'g1'",
+            "`g1` cannot be read\n"
+            "  at matrices/facts/verl.toml:9: sources[0].version\n"
+            "  Invalid version: 'g1'\n"
+            "hint: write the version that its build has, such as 0.8.0.dev0",
             id="version",
         ),
         pytest.param(
@@ -208,10 +211,11 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
         pytest.param(
             'build-requires = ["setuptools>=64"]\n',
             "",
-            "the key `build-requires` is missing\n  at matrices/facts/verl.toml:6: sources[0]\n"
-            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, git, commit, ref,"
-            " subdirectory, version, requires, requires-from, drop, requires-python, build-requires, isolation,"
-            " editable, env, steps, rewrites",
+            "the key `build-requires` is missing\n"
+            "  at matrices/facts/verl.toml:6: sources[0]\n"
+            "hint: it must have reason, git, commit, version, requires, build-requires; it may have id, "
+            "package, reason-zh, strength, source, checked, ref, subdirectory, requires-from, drop, "
+            "requires-python, isolation, editable, env, steps, rewrites",
             id="build-requires",
         ),
         pytest.param(

@@ -11,8 +11,9 @@ import pytest
 
 from resolver.model.fact import Strength
 from resolver.model.release import Reason
+from resolver.render import words as lock_words
+from resolver.render.bilingual import Counted, Words
 from resolver.render.explanation import words
-from resolver.render.explanation.words import Counted, Words
 from resolver.render.upstream import words as upstream_words
 from resolver.upstream.verdict import Saying, Verdict
 
@@ -27,6 +28,14 @@ def entries() -> Iterator[tuple[str, Words]]:
         elif isinstance(entry, Counted):
             yield f"{name}, one", entry.one
             yield f"{name}, many", entry.many
+    for name, value in vars(lock_words).items():
+        every = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
+        for entry in every:
+            yield from (
+                (name, one)
+                for one in (entry, getattr(entry, "one", None), getattr(entry, "many", None))
+                if isinstance(one, Words)
+            )
     yield from ((verdict.name, entry) for verdict, entry in upstream_words.VERDICTS.items())
     yield from ((saying.name, entry) for saying, entry in upstream_words.SAYINGS.items())
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import replace
+
+from resolver.model.problem import Policy
 from resolver.model.release import Reason, SetAside
 from tests.datacatalog import DataCatalog
 from tests.problems import collides, excludes, problem, requires, target, told
@@ -40,13 +44,50 @@ def test_no_file_for_the_target_with_the_reasons() -> None:
     assert told(problem("torch-npu==2.8.0"), catalog) == [
         "the stack asks for torch-npu==2.8.0 @ stack.toml:5",
         (
-            "torch-npu 2.8.0 has no file for the target: 2 files are built for another platform or Python, "
+            "torch-npu 2.8.0 has no file for the target: "
+            "2 files need Python 3.12 or x86_64 (the target has aarch64 and Python 3.11), "
             "1 file needs another Python @ looked up on pypi"
         ),
-        "  torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl is built for another platform or Python",
-        "  torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl is built for another platform or Python",
+        "  torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl needs Python 3.12 (the target has Python 3.11)",
+        "  torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl needs x86_64 (the target has aarch64)",
         "  torch_npu-2.8.0.tar.gz needs another Python (Requires-Python >=3.12)",
     ]
+
+
+def test_what_the_files_need_and_the_target_has() -> None:
+    catalog = DataCatalog()
+    for tags in (
+        "cp311-cp311-manylinux_2_31_aarch64",
+        "cp39-abi3-manylinux_2_31_aarch64",
+        "cp312-cp312-linux_x86_64",
+        "cp311-cp311-macosx_11_0_arm64",
+    ):
+        catalog.add_wheel("a", "1", tags=tags)
+    assert told(problem("a"), catalog)[1:] == [
+        (
+            "a 1 has no file for the target: each needs glibc 2.31 or macOS or x86_64 and Python 3.12 "
+            "(the target has Linux with glibc, aarch64, glibc 2.28 and Python 3.11) @ looked up on pypi"
+        ),
+        "  a-1-cp311-cp311-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
+        "  a-1-cp39-abi3-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
+        "  a-1-cp311-cp311-macosx_11_0_arm64.whl needs macOS (the target has Linux with glibc)",
+        "  a-1-cp312-cp312-linux_x86_64.whl needs x86_64 and Python 3.12 (the target has aarch64 and Python 3.11)",
+    ]
+
+
+def test_a_cut_off_names_its_day_and_that_of_the_release() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "1", uploaded="2026-03-02T08:15:00Z")
+    catalog.add_archive("a", "1", uploaded="2026-03-04T08:15:00Z")
+    day = Policy(exclude_newer=dt.datetime(2026, 3, 1, tzinfo=dt.timezone.utc))
+    assert told(replace(problem("a"), policy=day), catalog)[1] == (
+        "a 1 (uploaded 2026-03-02) was not, as far as the index tells, uploaded before the cut-off "
+        "(2026-02-28) @ looked up on pypi"
+    )
+    moment = Policy(exclude_newer=dt.datetime(2026, 3, 1, 12, tzinfo=dt.timezone.utc))
+    assert told(replace(problem("a"), policy=moment), catalog)[1].endswith(
+        "before the cut-off (2026-03-01T12:00:00+00:00) @ looked up on pypi"
+    )
 
 
 def test_many_releases_without_a_file_are_told_in_short() -> None:
@@ -56,10 +97,10 @@ def test_many_releases_without_a_file_are_told_in_short() -> None:
     assert told(problem("a"), catalog) == [
         "the stack asks for a @ stack.toml:5",
         "a 6, 5, 4, 3 and 3 older releases have no file for the target @ looked up on pypi",
-        "  a-6-cp27-none-any.whl is built for another platform or Python",
-        "  a-5-cp27-none-any.whl is built for another platform or Python",
-        "  a-4-cp27-none-any.whl is built for another platform or Python",
-        "  a-3-cp27-none-any.whl is built for another platform or Python",
+        "  a-6-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)",
+        "  a-5-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)",
+        "  a-4-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)",
+        "  a-3-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)",
     ]
 
 

@@ -1,0 +1,33 @@
+"""The files of a lock, rendered once for each lock: templates are not even loaded where its files are known."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.packed import reader
+from resolver.model.lock import Lock
+from resolver.program import program
+
+_KIND: Final = "rendered"
+
+_encode = msgspec.msgpack.Encoder().encode
+_read = reader(msgspec.msgpack.Decoder(dict[str, str]).decode)
+
+
+def rendered(lock: Lock, store: Cache) -> dict[str, str]:
+    """What `render` gives for a lock."""
+    digest = blake2b(program().encode("utf-8", "surrogatepass"), digest_size=20)
+    digest.update(_encode(lock))
+    key = digest.hexdigest()
+    content = store.get(_KIND, key)
+    files = _read(content) if content is not None else None
+    if files is None:
+        from resolver.render.files import render
+
+        files = render(lock)
+        store.put(_KIND, key, _encode(files))
+    return files

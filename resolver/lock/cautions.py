@@ -1,0 +1,115 @@
+"""What a lock warns of, the gravest first, and what it notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from resolver.catalog.protocol import Catalog
+from resolver.lock import phrases
+from resolver.model import fact as facts
+from resolver.model.component import ComponentRequirement
+from resolver.model.index import Indexes
+from resolver.model.lock import LockedPin
+from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import Pin, Resolution
+
+
+def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
+    """The warnings of a resolution on which the facts `about` bear.
+
+    First what a grave fact says; then what the stack sets aside; then the other facts, those about projects that the
+    stack's own lines name before those about what these bring in.
+    """
+    told = [fact for fact in about if isinstance(fact, facts.Warns)]
+    yield from (_warning(fact) for fact in told if fact.grave)
+    for row in resolution.problem.stack.relaxed:
+        needs = f" ({', '.join(row.needs)})" if row.needs else ""
+        yield phrases.RELAXED(
+            strength=row.fact.strength, fact=row.fact.id, needs=needs, reason=row.reason, where=row.where
+        )
+    named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
+    for fact in sorted(about, key=lambda fact: fact.package not in named):
+        yield from _of_fact(fact, resolution)
+    for ask in resolution.problem.stack.asks:
+        if isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
+            yield phrases.UNCHECKED_LINE(line=ask.origin.text)
+    passed: dict[str, list[str]] = {}
+    for pin in resolution.pins:
+        for extra in pin.unknown_extras:
+            yield phrases.NO_EXTRA(package=f"{pin.name} {pin.version}", extra=extra)
+        if pin.release.yanked:
+            reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
+            yield phrases.YANKED(package=f"{pin.name} {pin.version}", reason=reason)
+        for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
+            if name != pin.release.index:
+                passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
+        yield from on_trust(pin, resolution, catalog)
+    if elsewhere := list(_elsewhere(resolution)):
+        yield phrases.ELSEWHERE(projects=", ".join(elsewhere))
+    for name, projects in sorted(passed.items()):
+        yield phrases.UNREACHABLE(index=name, projects=", ".join(projects))
+
+
+def notes(problem: Problem) -> Iterator[str]:
+    """What the stack's own lines say that is not for this target."""
+    for ask in problem.stack.asks:
+        marker = ask.need.marker if isinstance(ask.need, Requirement) else None
+        if marker is not None and not marker.evaluate(problem.target.markers):
+            yield phrases.NOT_HERE(line=ask.origin.text, where=ask.origin.where)
+
+
+def _warning(fact: facts.Warns) -> str:
+    return f"{fact.package}: {fact.text} ({fact.where})"
+
+
+def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
+    if isinstance(fact, facts.Warns) and not fact.grave:
+        yield _warning(fact)
+    needs = fact.needs if isinstance(fact, facts.Requires) else fact.add if isinstance(fact, facts.Replaces) else ()
+    for need in needs:
+        if isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
+            yield phrases.UNCHECKED_FACT(package=fact.package, need=need, where=fact.where)
+
+
+def _elsewhere(resolution: Resolution) -> Iterator[str]:
+    """What the list of indexes that the stack's own replaces would have taken from another index."""
+    indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
+    if not indexes.replaced:
+        return
+    usual = Indexes(indexes=indexes.indexes, bindings=indexes.replaced)
+    bound = {name for binding in indexes.replaced for name in binding.packages}
+    for pin in resolution.pins:
+        names = usual.binding(pin.name, platform).indexes
+        if pin.name in bound and pin.release.source is None and pin.release.index not in names:
+            yield f"{pin.name} on {' and '.join(names)} (it is from {pin.release.index} now)"
+
+
+def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str]:
+    """What a pin rests on whose index did not answer: a row of the stack, and not the file."""
+    for row in resolution.problem.stack.recorded:
+        if row.filename == pin.release.file.filename and row.index in catalog.lookup(pin.name).unreachable:
+            yield phrases.ON_TRUST(
+                package=f"{pin.name} {pin.version}",
+                index=row.index,
+                where=row.where,
+                source=row.source,
+                checked=row.checked.isoformat(),
+            )
+
+
+def unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | str]]) -> Iterator[str]:
+    """The builds whose tools have no solution."""
+    for archives, why in builds:
+        if isinstance(why, str):
+            apart = [pin.name for pin in pins if pin.mode == "built-apart"]
+            names = ", ".join(name for name in apart if not archives or name in archives)
+            yield phrases.UNBUILT(names=names, why=why)
+
+
+def in_chinese(sentence: str, problem: Problem) -> str:
+    """A sentence of a lock of the problem in Chinese; as it is where nobody wrote it in Chinese."""
+    for fact in problem.facts:
+        if isinstance(fact, facts.Warns) and fact.text_zh and sentence == _warning(fact):
+            return f"{fact.package}：{fact.text_zh}（{fact.where}）"
+    return phrases.chinese(sentence) or sentence

@@ -1,0 +1,96 @@
+"""What a lock warns of and notes, in both languages: the lock holds the English, a terminal may ask for Chinese."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One sentence in both languages, with the same placeholders."""
+
+    en: str
+    zh: str
+
+    def __call__(self, **values: object) -> str:
+        """The English sentence."""
+        return self.en.format(**values)
+
+    def chinese_of(self, sentence: str) -> str | None:
+        """The Chinese for an English sentence that this phrase made; None for any other."""
+        found = self._form.fullmatch(sentence)
+        return None if found is None else self.zh.format(**found.groupdict())
+
+    @cached_property
+    def _form(self) -> re.Pattern[str]:
+        parts = re.split(r"\{(\w+)\}", self.en)
+        held = [
+            re.escape(part) if number % 2 == 0 else f"(?P<{part}>{'[^()]*' if part == 'where' else '.*?'})"
+            for number, part in enumerate(parts)
+        ]
+        return re.compile("".join(held), re.DOTALL)
+
+
+RELAXED: Final = Phrase(
+    "the stack sets the {strength} fact `{fact}`{needs} aside: {reason} ({where})",
+    "软件栈不采用事实 `{fact}`{needs}（{strength}）：{reason}（{where}）",
+)
+UNCHECKED_FACT: Final = Phrase(
+    "{package} needs {need}; the target does not say, so it was not checked ({where})",
+    "{package} 需要 {need}；目标中没有说明，因此未检查（{where}）",
+)
+UNCHECKED_LINE: Final = Phrase(
+    "the stack asks for {line}; the target does not say, so it was not checked",
+    "软件栈要求 {line}；目标中没有说明，因此未检查",
+)
+NO_EXTRA: Final = Phrase(
+    "{package} has no extra `{extra}`, which is asked for; nothing was added for it",
+    "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容",
+)
+YANKED: Final = Phrase("{package} was yanked by its maintainers{reason}", "{package} 已被维护者撤回（yanked）{reason}")
+ELSEWHERE: Final = Phrase(
+    "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up {projects}",
+    "软件栈自己的软件源列表取代了 matrices/indexes.toml，后者的查询位置是：{projects}",
+)
+UNREACHABLE: Final = Phrase(
+    "index `{index}` could not be reached; without it were locked: {projects}",
+    "无法访问软件源 `{index}`；未经它锁定的有：{projects}",
+)
+ON_TRUST: Final = Phrase(
+    "{package} was taken on trust: index `{index}` could not be reached, so its sha256 "
+    "and its requirements are what the stack tells ({where}) and the file was not seen. Source: "
+    "{source} (checked {checked}). pip refuses a file with another sha256; "
+    "lock again where the index answers, and this is held against the index",
+    "{package} 未经核实：无法访问软件源 `{index}`，其 sha256 和依赖取自软件栈的说明（{where}），没有见到文件本身。"
+    "来源：{source}（{checked} 查看）。pip 会拒绝 sha256 不同的文件；在能访问该软件源的地方重新锁定，即可与软件源核对",
+)
+UNBUILT: Final = Phrase(
+    "the tools that build {names} could not be locked ({why}); "
+    "install.sh builds with those that the environment has and downloads none",
+    "构建 {names} 的工具无法锁定（{why}）；install.sh 使用环境中已有的工具构建，不下载任何工具",
+)
+NOT_HERE: Final = Phrase(
+    "`{line}` was not asked for: its marker is false for this target ({where})",
+    "未采用 `{line}`：其标记（marker）对此目标不成立（{where}）",
+)
+
+PHRASES: Final = (
+    RELAXED,
+    UNCHECKED_FACT,
+    UNCHECKED_LINE,
+    NO_EXTRA,
+    YANKED,
+    ELSEWHERE,
+    UNREACHABLE,
+    ON_TRUST,
+    UNBUILT,
+    NOT_HERE,
+)
+
+
+def chinese(sentence: str) -> str | None:
+    """The Chinese for a sentence of a lock; None where it has none."""
+    return next((told for phrase in PHRASES if (told := phrase.chinese_of(sentence)) is not None), None)

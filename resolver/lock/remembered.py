@@ -1,0 +1,91 @@
+"""Locks that were made before from the very same: a hit stands for solving, checking and building once more.
+
+What a lock follows from is in the key: the input files, what was wished, the program itself. What indexes answered
+is in the entry, as the mark of each look-up: it counts only where every page is byte for byte as it was, which is
+asked of the indexes (or offline of the cache) each time. Metadata and archives of files with a hash need no marks, as
+they are read once and never again. A lock that rests on anything else is not remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.packed import reader
+from resolver.catalog.protocol import Marked
+from resolver.errors import IndexFailure
+from resolver.model.lock import Lock
+from resolver.model.problem import Problem
+from resolver.profile import counts
+from resolver.program import program
+
+_KIND: Final = "lock"
+
+Pins = Mapping[NormalizedName, Version]
+Kept = Mapping[tuple[NormalizedName, ...], Pins]
+
+
+class _Entry(msgspec.Struct, array_like=True, gc=False):
+    """A lock without what changed against the one before, and the marks that it rests on."""
+
+    marks: dict[NormalizedName, str]
+    lock: Lock
+
+
+_read = reader(msgspec.msgpack.Decoder(_Entry).decode)
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Remembered:
+    """Locks of one problem in the cache; `keep` and `builds` are the pins to prefer, of each environment of builds."""
+
+    def __init__(self, store: Cache, problem: Problem) -> None:
+        self._store = store
+        self._problem = problem
+
+    @counts("inputs")
+    def recall(self, catalog: object, keep: Pins, builds: Kept) -> Lock | None:
+        """The lock that solving would give; None where that is not certain."""
+        if not isinstance(catalog, Marked):
+            return None
+        content = self._store.get(_KIND, self._key(keep, builds))
+        entry = _read(content) if content is not None else None
+        if entry is None:
+            return None
+        try:
+            marks = catalog.marks(list(entry.marks))
+        except IndexFailure:
+            return None  # met again by who solves, where it matters
+        return entry.lock if marks == entry.marks else None
+
+    def keep(self, catalog: object, lock: Lock, keep: Pins, builds: Kept) -> None:
+        """Remember what solving gave, as it came from these wishes."""
+        marks = catalog.seen() if isinstance(catalog, Marked) else None
+        if marks:
+            self._store.put(_KIND, self._key(keep, builds), _encode(_Entry(dict(marks), lock)))
+
+    def _key(self, keep: Pins, builds: Kept) -> str:
+        problem = self._problem
+        parts = (
+            program(),
+            problem.digest,
+            problem.stack.where,
+            problem.facts[0].where if problem.facts else "",
+            problem.target.name,
+            problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+            repr(problem.indexes),
+            repr(sorted(problem.sources.items())),
+            _text(keep),
+            *(f"{' '.join(archives)}: {_text(pins)}" for archives, pins in sorted(builds.items())),
+        )
+        return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
+def _text(pins: Pins) -> str:
+    return " ".join(f"{name}=={version}" for name, version in sorted(pins.items()))

@@ -1,0 +1,71 @@
+"""What a requirement that cannot be read was probably meant to be, and what helps where nothing is near."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Final
+
+from packaging.requirements import InvalidRequirement
+
+from resolver.model import text
+from resolver.model.component import COMPONENTS
+
+_FORM: Final = "a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)"
+_VARIABLES: Final = (
+    "python_version",
+    "python_full_version",
+    "os_name",
+    "sys_platform",
+    "platform_release",
+    "platform_system",
+    "platform_version",
+    "platform_machine",
+    "platform_python_implementation",
+    "implementation_name",
+    "implementation_version",
+    "extra",
+)
+# Characters of a Chinese keyboard, which look like those that are meant.
+_WIDE: Final = str.maketrans("，；＝＜＞（）‘’“”！～", ",;=<>()''\"\"!~")
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?"
+
+
+def requirement_hint(line: str) -> str:
+    """The hint for a line that is no requirement."""
+    stripped = line.strip()
+    if stripped.startswith("-"):
+        return f"options of pip have no place here; matrices/indexes.toml says where projects come from; {_FORM}"
+    if re.match(r"(git\+)?(https?|ssh|file)://|git@", stripped):
+        return "write the name first: `verl @ git+https://host/path@COMMIT`"
+    if stripped.startswith((".", "/", "~")):
+        return "folders are not followed; name a release, or a commit: `verl @ git+https://host/path@COMMIT`"
+    if component := re.match(r"(\w+) in ", stripped):
+        near = difflib.get_close_matches(component[1].lower(), COMPONENTS, n=1)
+        meant = f"did you mean `{near[0]}{stripped[component.end(1) :]}`? " if near else ""
+        return f"{meant}components are {', '.join(sorted(COMPONENTS))}"
+    meant = _repaired(stripped)
+    return f"did you mean `{meant}`?" if meant else _FORM
+
+
+def _repaired(line: str) -> str:
+    """The line with what is often written wrongly put right; empty where that is no requirement either."""
+    head, semicolon, marker = line.translate(_WIDE).partition(";")
+    head = re.sub(r"\s*=([<>!~])\s*", r"\1=", head)
+    head = re.sub(r"(?<![=<>!~])=(?!=)", "==", head)
+    head = re.sub(rf"^({_NAME})\s+v?(\d[\w.*+]*)$", r"\1==\2", head.strip())
+    head = re.sub(r"(?<=\d\.)[xX]$", "*", head)
+    marker = re.sub(r"(?<![=<>!~])=(?!=)", "==", marker)
+    marker = re.sub(r"([=<>!~]=?)\s*(\d[\w.]*)", r"\1 '\2'", marker)
+    marker = re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", _variable, marker)
+    told = head + semicolon + marker
+    try:
+        text.requirement(told)
+    except InvalidRequirement:
+        return ""
+    return told
+
+
+def _variable(match: re.Match[str]) -> str:
+    near = difflib.get_close_matches(match[0], _VARIABLES, n=1)
+    return near[0] if near else match[0]

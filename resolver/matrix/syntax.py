@@ -1,0 +1,65 @@
+"""What tomli says of a text that is not TOML, with the line that it speaks of and what usually mends it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import tomli
+
+from resolver.errors import InputError
+
+_CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
+_LONGEST = 80
+_STATEMENT: Final = "a line is `key = value`, a `[table]`, or a `# comment`"
+_TWICE: Final = "a key or table stands once: join the two, or remove one"
+# By how the message of tomli begins.
+_HINTS: Final = {
+    "Cannot declare": _TWICE,
+    "Cannot overwrite": _TWICE,
+    "Cannot mutate": _TWICE,
+    "Duplicate inline": _TWICE,
+    "Expected '='": _STATEMENT,
+    'Expected "\'"': "a string lacks its closing quote",
+    "Expected ']'": "a table is `[name]`, one of several `[[name]]`",
+    "Expected newline": "after a value the line ends; strings stand in quotes",
+    "Illegal character '\\n'": "a string lacks its closing quote",
+    "Invalid date": "a date is written 2026-01-31, without quotes",
+    "Invalid initial character": _STATEMENT,
+    "Invalid statement": _STATEMENT,
+    "Invalid value": 'strings stand in quotes: key = "value"',
+    "Unclosed array": "a comma or `]` is missing before this",
+    "Unclosed inline": "a comma or `}` is missing before this",
+    "Unescaped": "write \\\\ for a backslash, or the string in single quotes",
+    "Unterminated": "a string lacks its closing quote",
+}
+_TYPOGRAPHIC = re.compile("[\u2018\u2019\u201c\u201d\uff02\uff07]")
+_ODD = re.compile("[\uff0c\uff1d\u3001\uff1b\u3010\u3011\uff3b\uff3d\xa0\u3000]")
+
+
+def syntax_error(error: tomli.TOMLDecodeError, name: str) -> InputError:
+    """The error for people. tomli counts lines and columns from 1."""
+    line, column = error.lineno, error.colno
+    text = (error.doc.split("\n")[line - 1 : line] or [""])[0]
+    shown = _CREDENTIALS.sub("://", text).strip()
+    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    what = re.sub(r"Cannot declare (\(.*\)) twice", _declared, error.msg)
+    place = f"column {column}" + (f" of: {shown}" if shown else "")
+    return InputError(
+        "the file is not valid TOML", where=f"{name}:{line}", why=f"{what}; {place}", hint=_hint(error.msg, text)
+    )
+
+
+def _hint(message: str, line: str) -> str:
+    if found := _TYPOGRAPHIC.search(line):
+        return f'write the plain quote " instead of {found[0]}'
+    if "\r" in line:
+        return "save the file with the line ends of Unix or of Windows"
+    if message.startswith(("Invalid", "Expected", "Unclosed")) and (odd := _ODD.search(line)):
+        return f"the line has the character U+{ord(odd[0]):04X}, which TOML does not know outside of strings"
+    return next((hint for begin, hint in _HINTS.items() if message.startswith(begin)), "")
+
+
+def _declared(match: re.Match[str]) -> str:
+    keys = re.findall("'([^']*)'", match[1])
+    return f"[{'.'.join(keys)}] is there already"

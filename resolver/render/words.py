@@ -1,0 +1,82 @@
+"""Every word of what `lock` and `check` tell on a terminal, in both languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from resolver.render.bilingual import Counted, Words
+
+COMMA: Final = Words(", ", "、")
+
+LOCKED: Final = Words("Locked {stack} for {target}: {size}{sources}", "已锁定 {stack}，目标 {target}：{size}{sources}")
+DISTRIBUTIONS: Final = Counted(
+    Words("{count} distribution in {stages}", "{count} 个软件包，{stages}"),
+    Words("{count} distributions in {stages}", "{count} 个软件包，{stages}"),
+)
+STAGES: Final = Counted(Words("{count} stage", "{count} 个阶段"), Words("{count} stages", "{count} 个阶段"))
+BUILT: Final = Words(", {count} of them built from source ({names})", "，其中 {count} 个从源码构建（{names}）")
+UNCHANGED: Final = Words("Nothing changed: {folder} is as it was.", "没有变化：{folder} 保持原样。")
+NO_PIN_CHANGED: Final = Words("Written to {folder}; no pin changed.", "已写入 {folder}；没有版本变化。")
+FIRST: Final = Words("Written to {folder}, which had no lock before.", "已写入 {folder}，此前没有锁文件。")
+MOVED: Final = Counted(
+    Words("Written to {folder}; {count} pin changed: {moves}", "已写入 {folder}；{count} 个版本有变化：{moves}"),
+    Words("Written to {folder}; {count} pins changed: {moves}", "已写入 {folder}；{count} 个版本有变化：{moves}"),
+)
+MORE_MOVES: Final = Words(", and {count} more", "，另有 {count} 个")
+CAME: Final = Words("(new)", "（新增）")
+GONE: Final = Words("(gone)", "（移除）")
+WARNINGS: Final = Counted(Words("{count} warning", "{count} 条警告"), Words("{count} warnings", "{count} 条警告"))
+SOME_TOLD: Final = Words(", {count} of them told above", "，其中 {count} 条见上文")
+ALL_TOLD: Final = Words(", all told above", "，均见上文")
+NOTES: Final = Words("Not for this target:", "不适用于此目标：")
+COLON: Final = Words(":", "：")
+STOP: Final = Words(".", "。")
+
+NEXT: Final = Words("Next:", "下一步：")
+READ: Final = Words("  read     {folder}/report.md", "  阅读  {folder}/report.md")
+TRY: Final = Words(
+    "  try      {folder}/install.sh --dry-run   on the target, in a fresh environment",
+    "  试行  {folder}/install.sh --dry-run   在目标机器上，在新的环境中",
+)
+INSTALL: Final = Words("  install  {folder}/install.sh", "  安装  {folder}/install.sh")
+USE: Final = Words(
+    "  use      . {folder}/activate.sh   in bash, with the environment active",
+    "  使用  . {folder}/activate.sh   在 bash 中，环境已激活",
+)
+
+HEADINGS: Final = (
+    Words("stack", "软件栈"),
+    Words("target", "目标"),
+    Words("seconds", "秒"),
+    Words("changes", "变化"),
+    Words("outcome", "结果"),
+)
+PINS: Final = Counted(Words("{count} pin", "{count} 个版本"), Words("{count} pins", "{count} 个版本"))
+NO_CHANGE: Final = Words("none", "无")
+FIRST_LOCK: Final = Words("first lock", "首次锁定")
+ROW_LOCKED: Final = Words("locked, {pins}", "已锁定，{pins}")
+ROW_WARNED: Final = Words(", {warnings}", "，{warnings}")
+ROW_CONFLICT: Final = Words("no solution; report written", "无解；已写报告")
+ROW_CONFLICT_BEFORE: Final = Words("no solution, as before; report written", "仍然无解；已写报告")
+ROW_FAILED: Final = Words("failed: {message}", "失败：{message}")
+KINDS: Final = {
+    "locked": Words("{count} locked", "{count} 个已锁定"),
+    "without a solution": Words("{count} without a solution", "{count} 个无解"),
+    "failed": Words("{count} failed", "{count} 个失败"),
+}
+STACKS: Final = Counted(Words("{count} stack", "{count} 个软件栈"), Words("{count} stacks", "{count} 个软件栈"))
+TARGETS: Final = Counted(Words("{count} target", "{count} 个目标"), Words("{count} targets", "{count} 个目标"))
+TOTAL: Final = Words("{stacks}, {targets}: {told}", "{stacks}，{targets}：{told}")
+FAILURE_OF: Final = Words("{stack} for {target}", "{stack}，目标 {target}")
+
+CHECKED: Final = Words("{stack} for {target}: {state}", "{stack}，目标 {target}：{state}")
+HINT: Final = Words("hint: {command}", "提示：{command}")
+# What `check` finds; the English is what its JSON has.
+STATES: Final = (
+    Words("current", "是最新的"),
+    Words("no solution, as its report says", "无解，与其报告一致"),
+    Words("the stack or the facts changed since its conflict was told", "自报告冲突以来，软件栈或事实有变化"),
+    Words("there is no lock", "没有锁文件"),
+    Words("the stack or the facts changed since", "自锁定以来，软件栈或事实有变化"),
+    Words("files beside lock.toml are not what it says", "lock.toml 旁的文件与其内容不符"),
+)

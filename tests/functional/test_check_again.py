@@ -1,0 +1,78 @@
+"""`check` remembers what was current: whatever changes since is seen as if it looked for the first time."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.functional.workspace import Run, Workspace
+from tests.loopback import LoopbackIndex
+
+
+@pytest.fixture
+def current(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """A lock that `check` found current, twice."""
+    index.add_wheel("a", "1.0")
+    workspace.stack("a")
+    workspace.facts("c", '[[requires]]\nid = "c-a"\nneeds = ["a"]\nreason = "so it is"\n')
+    workspace.indexes('[[index]]\nname = "spare"\nurl = "https://index.example/simple/"\n')
+    workspace.locked()
+    first, second = workspace.run("check"), workspace.run("check")
+    assert (first.status, first.stdout) == (0, "demo for there: current\n")
+    assert second == first
+    assert any((workspace.cache / "v1" / "current").rglob("*/*"))
+    return workspace
+
+
+def a_comment(path: Path) -> None:
+    path.write_text(path.read_text() + "# changed\n")
+
+
+CHANGES: list[Callable[[Workspace], None]] = [
+    lambda workspace: a_comment(workspace.matrices / "stacks/demo.toml"),
+    lambda workspace: a_comment(workspace.matrices / "facts/c.toml"),
+    lambda workspace: a_comment(workspace.matrices / "indexes.toml"),
+    lambda workspace: workspace.facts("b", '[[requires]]\nid = "b-a"\nneeds = ["a"]\nreason = "so it is"\n'),
+    lambda workspace: (workspace.matrices / "facts/c.toml").unlink(),
+    lambda workspace: a_comment(workspace.folder() / "install.sh"),
+    lambda workspace: a_comment(workspace.folder() / "lock.toml"),
+    lambda workspace: (workspace.folder() / "lock.toml").unlink(),
+    lambda workspace: (workspace.folder() / "report.md").unlink(),
+    lambda workspace: (workspace.folder() / "lock.toml").write_bytes(b"\xff"),
+    lambda workspace: (workspace.matrices / "stacks/demo.toml").write_text("["),
+]
+
+
+def test_whatever_changes_is_seen(current: Workspace, tmp_path: Path) -> None:
+    work = {"matrices": current.matrices, "locks": current.locks}
+    for name, folder in work.items():
+        shutil.copytree(folder, tmp_path / name)
+    for change in CHANGES:
+        change(current)
+        seen = current.run("check")
+        current.cache.rename(tmp_path / "aside")
+        assert seen == current.run("check")
+        current.forget()
+        (tmp_path / "aside").rename(current.cache)
+        for name, folder in work.items():
+            shutil.rmtree(folder)
+            shutil.copytree(tmp_path / name, folder)
+        assert seen.status != 0
+    assert current.run("check").status == 0
+
+
+def test_the_same_is_told_in_every_form(current: Workspace) -> None:
+    def told(*arguments: str) -> Run:
+        known = current.run("check", *arguments)
+        current.forget()
+        fresh = current.run("check", *arguments)
+        assert known == fresh
+        return fresh
+
+    assert told("--json").json["status"] == "current"
+    assert told("demo", "--target", "there").status == 0
+    assert told("demo", "--target", "nowhere").status == 2
+    assert told("dem").status == 2

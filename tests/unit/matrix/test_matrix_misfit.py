@@ -1,0 +1,732 @@
+"""What a file with a mistake in it is told: the whole message, for the mistakes that people make."""
+
+from __future__ import annotations
+
+import datetime as dt
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import tomli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resolver.errors import InputError
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load
+from resolver.matrix.misfit import misfit
+from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "[stack]",
+            "[[stack]]",
+            "`stack` is a list; it must be a table\n"
+            "  at matrices/stacks/s.toml:1: stack\n"
+            "hint: write [stack] instead of [[stack]]",
+            id="stack list",
+        ),
+        pytest.param(
+            """requires = [
+    "numpy<2",
+    "verl",
+]""",
+            'requires = "numpy"',
+            '`requires` is a string ("numpy"); it must be a list of strings\n'
+            "  at matrices/stacks/s.toml:4: stack.requires\n"
+            'hint: put it in brackets: requires = ["numpy"]',
+            id="requires str",
+        ),
+        pytest.param(
+            '"verl",',
+            "5,",
+            "`requires[1]` is a number (5); it must be a string\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            'hint: put it in quotes: "5"',
+            id="requires num",
+        ),
+        pytest.param(
+            '"verl",',
+            '["verl"],',
+            "`requires[1]` is a list; it must be a string\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "hint: write it without brackets",
+            id="requires nested",
+        ),
+        pytest.param(
+            '"verl",',
+            '{name="verl"},',
+            "`requires[1]` is a table; it must be a string\n  at matrices/stacks/s.toml:6: stack.requires[1]",
+            id="requires table",
+        ),
+        pytest.param(
+            '"verl",',
+            '"",',
+            "`requires[1]` is empty\n  at matrices/stacks/s.toml:6: stack.requires[1]",
+            id="requires empty item",
+        ),
+        pytest.param(
+            'python = "3.11"',
+            "python = 3.10",
+            "`python` is a number (3.10); it must be a string\n"
+            "  at matrices/stacks/s.toml:10: target.python\n"
+            'hint: put it in quotes: python = "3.10"',
+            id="python float",
+        ),
+        pytest.param(
+            '"3.11"',
+            '">=3.11"',
+            "`>=3.11` is not one version of Python\n"
+            "  at matrices/stacks/s.toml:10: target.python\n"
+            'hint: write for instance "3.11" or "3.11.4"',
+            id="python bad",
+        ),
+        pytest.param(
+            "linux-aarch64",
+            "linux-amd64",
+            "`linux-amd64` is not a value of `platform`\n"
+            "  at matrices/stacks/s.toml:11: target.platform\n"
+            "hint: did you mean `linux-x86_64`? it may be linux-aarch64, linux-x86_64",
+            id="platform amd",
+        ),
+        pytest.param(
+            "linux-aarch64",
+            "manylinux_2_28_aarch64",
+            "`manylinux_2_28_aarch64` is not a value of `platform`\n"
+            "  at matrices/stacks/s.toml:11: target.platform\n"
+            "hint: did you mean `linux-aarch64`? it may be linux-aarch64, linux-x86_64",
+            id="platform manylinux",
+        ),
+        pytest.param(
+            'platform = "linux-aarch64"',
+            'platform = "linux-aarch64"\ncann = "8.5.0"',
+            "unknown key `cann`\n"
+            "  at matrices/stacks/s.toml:12: target.cann\n"
+            "hint: components stand in [target.system]",
+            id="cann in target",
+        ),
+        pytest.param(
+            "[target.system]",
+            "[system]",
+            "unknown key `system`\n"
+            "  at matrices/stacks/s.toml:13: system\n"
+            "hint: `system` stands in [target.system]; known keys here are stack, target, index, binding, "
+            "policy, departs, relax, absent, recorded, fact, check",
+            id="system top",
+        ),
+        pytest.param(
+            '[target.system]\ncann = "8.5.0"\nsoc = "A2"',
+            'system = "8.5.0"',
+            '`system` is a string ("8.5.0"); it must be a table of strings\n'
+            "  at matrices/stacks/s.toml:13: target.system\n"
+            'hint: write for instance system = { cann = "8.5.0", soc = "A2" }',
+            id="system str",
+        ),
+        pytest.param(
+            'cann = "8.5.0"',
+            "cann = 8.5",
+            "`cann` is a number (8.5); it must be a string\n"
+            "  at matrices/stacks/s.toml:14: target.system.cann\n"
+            'hint: put it in quotes: cann = "8.5"',
+            id="cann float",
+        ),
+        pytest.param(
+            '"8.5.0"',
+            '"CANN 8.5.0"',
+            "`CANN 8.5.0` cannot be read\n"
+            "  at matrices/stacks/s.toml:14: target.system.cann\n"
+            "  `CANN 8.5.0` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
+            id="cann v",
+        ),
+        pytest.param(
+            "cann =",
+            "CANN =",
+            "`CANN` is not a component of a system table\n"
+            "  at matrices/stacks/s.toml:14: target.system.CANN\n"
+            "hint: did you mean `cann`? components are cann, hdk and soc; python and glibc are keys of the "
+            "target itself",
+            id="cann case",
+        ),
+        pytest.param(
+            '"A2"',
+            '"910B3"',
+            "`910B3` is not a known SoC family\n"
+            "  at matrices/stacks/s.toml:15: target.system.soc\n"
+            "hint: did you mean `A2`? known are 310P, A2, A3 (matrices/systems.toml)",
+            id="soc 910B3",
+        ),
+        pytest.param(
+            '"8.5.0"',
+            '""',
+            "`` cannot be read\n"
+            "  at matrices/stacks/s.toml:14: target.system.cann\n"
+            "  `` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
+            id="cann empty",
+        ),
+        pytest.param(
+            'name = "s"',
+            'name = "s"\nname = "t"',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:3\n"
+            '  Cannot overwrite a value; column 11 of: name = "t"\n'
+            "hint: a key or table stands once: join the two, or remove one",
+            id="dup key",
+        ),
+        pytest.param(
+            "[target.system]",
+            "[target]\n[target.system]",
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:13\n"
+            "  [target] is there already; column 8 of: [target]\n"
+            "hint: a key or table stands once: join the two, or remove one",
+            id="dup table",
+        ),
+        pytest.param(
+            "[target.system]",
+            '[[target]]\npython="3.11"\n[target.system]',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:13\n"
+            "  Cannot overwrite a value; column 9 of: [[target]]\n"
+            "hint: a key or table stands once: join the two, or remove one",
+            id="both target kinds",
+        ),
+        pytest.param(
+            'summary = "a test"',
+            'summary = "a test"\nexclude-newer = 2026-01-01',
+            "unknown key `exclude-newer`\n"
+            "  at matrices/stacks/s.toml:4: stack.exclude-newer\n"
+            "hint: `exclude-newer` stands in [policy]; known keys here are name, summary, source, requires, facts",
+            id="exclude in stack",
+        ),
+        pytest.param(
+            "[target]",
+            '[policy]\nprereleases = "allowed"\n[target]',
+            "`allowed` is not a value of `prereleases`\n"
+            "  at matrices/stacks/s.toml:10: policy.prereleases\n"
+            "hint: did you mean `allow`? it may be allow, if-necessary, never",
+            id="policy pre",
+        ),
+        pytest.param(
+            "[target]",
+            "[policy]\nprereleases = true\n[target]",
+            "`prereleases` is a boolean (true); it must be a string\n"
+            "  at matrices/stacks/s.toml:10: policy.prereleases\n"
+            "hint: it may be allow, if-necessary, never",
+            id="policy pre bool",
+        ),
+        pytest.param(
+            "[target]",
+            '[policy.prereleases-of]\ntorch = "yes"\n[target]',
+            "`yes` is not a value of `torch`\n"
+            "  at matrices/stacks/s.toml:10: policy.prereleases-of.torch\n"
+            "hint: it may be allow, if-necessary, never",
+            id="policy of",
+        ),
+        pytest.param(
+            "[target]",
+            "[policy]\nexclude_newer = 2026-01-01\n[target]",
+            "unknown key `exclude_newer`\n"
+            "  at matrices/stacks/s.toml:10: policy.exclude_newer\n"
+            "hint: did you mean `exclude-newer`? known keys are prereleases, prereleases-of, exclude-newer",
+            id="policy underscore",
+        ),
+        pytest.param(
+            "[target]",
+            "[policy]\nexclude-newer = 2026-02-31\n[target]",
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:10\n"
+            "  Invalid date or datetime; column 17 of: exclude-newer = 2026-02-31\n"
+            "hint: a date is written 2026-01-31, without quotes",
+            id="policy bad date",
+        ),
+        pytest.param(
+            '"verl"',
+            "\"verl; python_version = '3.11'\"",
+            "`verl; python_version = '3.11'` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected marker operator, one of <=, <, !=, ==, >=, >, ~=, ===, in, not in, at `= '3.11'`\n"
+            "hint: did you mean `verl; python_version == '3.11'`?",
+            id="marker =",
+        ),
+        pytest.param(
+            '"verl"',
+            "\"verl; pyton_version >= '3.11'\"",
+            "`verl; pyton_version >= '3.11'` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected a marker variable or quoted string, at `pyton_version >= '3.11'`\n"
+            "hint: did you mean `verl; python_version >= '3.11'`?",
+            id="marker var",
+        ),
+        pytest.param(
+            '"verl"',
+            '"verl; python_version >= 3.11"',
+            "`verl; python_version >= 3.11` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected a marker variable or quoted string, at `3.11`\n"
+            "hint: did you mean `verl; python_version >= '3.11'`?",
+            id="marker unq",
+        ),
+        pytest.param(
+            '"verl"',
+            '"verl 0.7.1"',
+            "`verl 0.7.1` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected semicolon (after name with no version specifier) or end, at `0.7.1`\n"
+            "hint: did you mean `verl==0.7.1`?",
+            id="version sp",
+        ),
+        pytest.param(
+            '"verl"',
+            '"verl=0.7.1"',
+            "`verl=0.7.1` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected semicolon (after name with no version specifier) or end, at `=0.7.1`\n"
+            "hint: did you mean `verl==0.7.1`?",
+            id="version =",
+        ),
+        pytest.param(
+            '"verl"',
+            '"verl==v0.7.x"',
+            "`verl==v0.7.x` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected comma (within version specifier), semicolon (after version specifier) or end, at `.x`\n"
+            "hint: did you mean `verl==v0.7.*`?",
+            id="v v",
+        ),
+        pytest.param(
+            '"verl"',
+            '"verl[gpu"',
+            "`verl[gpu` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected matching RIGHT_BRACKET for LEFT_BRACKET, after extras, at the end\n"
+            "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            id="extra unclosed",
+        ),
+        pytest.param(
+            '"verl"',
+            '"git+https://github.com/volcengine/verl"',
+            "`git+https://github.com/volcengine/verl` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected semicolon (after name with no version specifier) or end, at "
+            "`+https://github.com/volcengine/verl`\n"
+            "hint: write the name first: `verl @ git+https://host/path@COMMIT`",
+            id="url",
+        ),
+        pytest.param(
+            '"verl"',
+            '"-r requirements.txt"',
+            "`-r requirements.txt` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected package name at the start of dependency specifier, at `-r requirements.txt`\n"
+            "hint: options of pip have no place here; matrices/indexes.toml says where projects come from; "
+            "a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            id="pip opt",
+        ),
+        pytest.param(
+            '"verl"',
+            '"./verl"',
+            "`./verl` is not a requirement\n"
+            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+            "  Expected package name at the start of dependency specifier, at `./verl`\n"
+            "hint: folders are not followed; name a release, or a commit: `verl @ git+https://host/path@COMMIT`",
+            id="just path",
+        ),
+        pytest.param(
+            '"verl"',
+            "“verl”",
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:6\n"
+            "  Invalid value; column 5 of: “verl”,\n"
+            'hint: write the plain quote " instead of “',
+            id="chinese quote",
+        ),
+        pytest.param(
+            '"numpy<2",',
+            '"numpy<2"',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:6\n"
+            '  Unclosed array; column 5 of: "verl",\n'
+            "hint: a comma or `]` is missing before this",
+            id="comma missing",
+        ),
+        pytest.param(
+            'name = "s"',
+            'name = "my stack"',
+            "`my stack` is not a name: letters, digits, `.`, `_` and `-`, at most 80, the first a letter or "
+            "digit\n"
+            "  at matrices/stacks/s.toml:2: stack.name",
+            id="name sp",
+        ),
+        pytest.param(
+            "[target]",
+            '[check]\nimports = ["import torch"]\n[target]',
+            "`import torch` is not the name of a module\n"
+            "  at matrices/stacks/s.toml:10: check.imports[0]\n"
+            'hint: write for instance "torch" or "vllm.engine"',
+            id="check import",
+        ),
+        pytest.param(
+            "[target]",
+            "[check]\nenv = {A = 1}\n[target]",
+            "`A` is a number (1); it must be a string\n"
+            "  at matrices/stacks/s.toml:10: check.env.A\n"
+            'hint: put it in quotes: A = "1"',
+            id="check env num",
+        ),
+        pytest.param(
+            "[target]",
+            '[relax]\nfact = "verl-requires-1"\nreason="x"\n[target]',
+            "`relax` is a table; it must be a list of tables\n"
+            "  at matrices/stacks/s.toml:9: relax\n"
+            "hint: write [[relax]] instead of [relax]",
+            id="relax single",
+        ),
+        pytest.param(
+            "[target]",
+            '[fact.requires]\nneeds = ["x"]\n[target]',
+            "`requires` is a table; it must be a list of tables\n"
+            "  at matrices/stacks/s.toml:9: fact.requires\n"
+            "hint: write [[fact.requires]] instead of [fact.requires]",
+            id="fact single",
+        ),
+        pytest.param(
+            'summary = "a test"',
+            'summary = "a test"\nfacts = "verl"',
+            '`facts` is a string ("verl"); it must be a list of strings\n'
+            "  at matrices/stacks/s.toml:4: stack.facts\n"
+            'hint: put it in brackets: facts = ["verl"]',
+            id="facts str",
+        ),
+        pytest.param(
+            "[target.system]",
+            'glibc = "2.28.1"\n[target.system]',
+            "`2.28.1` is not a version of glibc\n"
+            "  at matrices/stacks/s.toml:13: target.glibc\n"
+            'hint: write for instance "2.28"',
+            id="glibc bad",
+        ),
+        pytest.param(
+            "[target]",
+            '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\nplatforms = ["linux-arm64"]\n[target]',
+            "`linux-arm64` is not a value of `platforms[0]`\n"
+            "  at matrices/stacks/s.toml:12: binding[0].platforms[0]\n"
+            "hint: did you mean `linux-aarch64`? it may be linux-aarch64, linux-x86_64",
+            id="platforms",
+        ),
+        pytest.param(
+            "[target]",
+            '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\ntake = "frist"\n[target]',
+            "`frist` is not a value of `take`\n"
+            "  at matrices/stacks/s.toml:12: binding[0].take\n"
+            "hint: did you mean `first`? it may be all, first",
+            id="take",
+        ),
+        pytest.param(
+            "[target]",
+            '[[recorded]]\nindex = "pypi"\nfile = "x-1-py3-none-any.whl"\nsha256 = "abc"\n'
+            'requires = []\nsource = "x"\nchecked = 2026-01-01\n[target]',
+            "`abc` is not a sha256: 64 hexadecimal digits, in lower case\n"
+            "  at matrices/stacks/s.toml:12: recorded[0].sha256",
+            id="recorded sha",
+        ),
+        pytest.param(
+            "[target]",
+            'absent = ["triton"]\n[target]',
+            "unknown key `absent`\n"
+            "  at matrices/stacks/s.toml:9: stack.absent\n"
+            "hint: `absent` stands in [[absent]] or [[fact.absent]]; known keys here are name, summary, "
+            "source, requires, facts",
+            id="absent str",
+        ),
+    ],
+)
+def test_a_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    assert old in STACK
+    assert message(tmp_path, STACK.replace(old, new)) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(
+            "",
+            "the table [stack] is missing\n"
+            "  at matrices/stacks/s.toml:1\n"
+            "hint: it must have stack, target; it may have index, binding, policy, departs, relax, absent, "
+            "recorded, fact, check",
+            id="empty",
+        ),
+        pytest.param(
+            "stack:\n  name: x\n",
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:1\n"
+            "  Expected '=' after a key in a key/value pair; column 6 of: stack:\n"
+            "hint: a line is `key = value`, a `[table]`, or a `# comment`",
+            id="yaml",
+        ),
+        pytest.param(
+            'stack = "x"\n' + STACK[STACK.index("[target]") :],
+            '`stack` is a string ("x"); it must be a table\n'
+            "  at matrices/stacks/s.toml:1: stack\n"
+            "hint: write a table [stack]",
+            id="stack string",
+        ),
+        pytest.param(
+            STACK.replace("\n", "\r"),
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:1\n"
+            "  Expected newline or end of document after a statement; column 8 of: [stack]\\rname = "
+            '"s"\\rsummary = "a test"\\rrequires = [\\r    "numpy<2",\\r    "verl",\\r]…\n'
+            "hint: save the file with the line ends of Unix or of Windows",
+            id="cr",
+        ),
+        pytest.param(
+            STACK.encode("utf-16"),
+            "`matrices/stacks/s.toml` is not UTF-8\n"
+            "  at matrices/stacks/s.toml:1\n"
+            "  it is UTF-16\n"
+            "hint: save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 "
+            "OLD > NEW",
+            id="utf16",
+        ),
+        pytest.param(
+            STACK.replace("a test", "测试").encode("gbk"),
+            "`matrices/stacks/s.toml` is not UTF-8\n"
+            "  at matrices/stacks/s.toml:3\n"
+            "  it has the byte 0xb2\n"
+            "hint: save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 "
+            "OLD > NEW",
+            id="gbk",
+        ),
+        pytest.param(
+            "a=" + "9" * 5000,
+            "the file cannot be read\n  at matrices/stacks/s.toml\n  it has a number of thousands of digits",
+            id="digits",
+        ),
+        pytest.param("a=" + "[" * 3000, "the file is nested too deeply\n  at matrices/stacks/s.toml", id="deep"),
+        pytest.param(
+            '"a\\u001b[31m" = 2\n' + STACK,
+            "unknown key `a\\x1b[31m`\n"
+            "  at matrices/stacks/s.toml:1: a\\x1b[31m\n"
+            "hint: known keys are stack, target, index, binding, policy, departs, relax, absent, recorded, "
+            "fact, check",
+            id="ctrl key",
+        ),
+    ],
+)
+def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> None:
+    body = content if isinstance(content, bytes) else content.encode()
+    assert whole(tmp_path, body) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        pytest.param(
+            '[requires]\nneeds = ["x"]\nreason = "r"\n',
+            "`requires` is a table; it must be a list of tables\n"
+            "  at matrices/facts/verl.toml:6: requires\n"
+            "hint: write [[requires]] instead of [requires]",
+            id="req table",
+        ),
+        pytest.param(
+            '[[requires]]\nneeds = "x"\nreason = "r"\n',
+            '`needs` is a string ("x"); it must be a list of strings\n'
+            "  at matrices/facts/verl.toml:7: requires[0].needs\n"
+            'hint: put it in brackets: needs = ["x"]',
+            id="needs str",
+        ),
+        pytest.param(
+            '[[require]]\nneeds = ["x"]\nreason = "r"\n',
+            "unknown key `require`\n"
+            "  at matrices/facts/verl.toml:6: require\n"
+            "hint: did you mean `requires`? known keys are defaults, requires, excludes, replaces, "
+            "metadata, builds, collides, after, warns, names, exports, sources, absent",
+            id="kind typo",
+        ),
+        pytest.param(
+            '[[requires]]\nneed = ["x"]\nreason = "r"\n',
+            "unknown key `need`\n"
+            "  at matrices/facts/verl.toml:7: requires[0].need\n"
+            "hint: did you mean `needs`? known keys are id, package, reason, reason-zh, strength, source, "
+            "checked, versions, needs",
+            id="key typo",
+        ),
+        pytest.param(
+            '[[requires]]\nneeds = ["x"]\nreason = "r"\nstrength = "Vendor"\n',
+            "`Vendor` is not a value of `strength`\n"
+            "  at matrices/facts/verl.toml:9: requires[0].strength\n"
+            "hint: did you mean `vendor`? it may be documented, enforced, observed, vendor",
+            id="strength",
+        ),
+        pytest.param(
+            '[[requires]]\nneeds = ["x"]\nreason = "r"\nchecked = 2026-11-20T10:00:00\n',
+            "`checked` is a date with a time (2026-11-20 10:00:00); it must be a date\n"
+            "  at matrices/facts/verl.toml:9: requires[0].checked\n"
+            "hint: write the day alone: checked = 2026-01-31",
+            id="checked dt",
+        ),
+        pytest.param(
+            '[[excludes]]\nversions = 1.0\nreason = "r"\n',
+            "`versions` is a number (1.0); it must be a string or a list of strings\n"
+            "  at matrices/facts/verl.toml:7: excludes[0].versions\n"
+            'hint: put it in quotes: versions = "1.0"',
+            id="versions num",
+        ),
+        pytest.param(
+            '[[excludes]]\nversions = []\nreason = "r"\n',
+            "`versions` is an empty list\n"
+            "  at matrices/facts/verl.toml:7: excludes[0].versions\n"
+            "hint: name at least one",
+            id="versions elist",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = ["r"]\n',
+            "`reason` is a list; it must be a string\n"
+            "  at matrices/facts/verl.toml:7: excludes[0].reason\n"
+            "hint: write it without brackets",
+            id="reason list",
+        ),
+        pytest.param(
+            '[[builds]]\nisolation = "no"\nrequires-from = "c.txt"\nreason = "r"\n',
+            '`isolation` is a string ("no"); it must be true or false\n'
+            "  at matrices/facts/verl.toml:7: builds[0].isolation\n"
+            "hint: write true or false, without quotes",
+            id="isolation",
+        ),
+        pytest.param(
+            '[[builds]]\nlabel = "+Empty"\nrequires-from = "c.txt"\nreason = "r"\n',
+            "`+Empty` is not allowed here\n  at matrices/facts/verl.toml:7: builds[0].label",
+            id="label",
+        ),
+        pytest.param(
+            '[[requires]]\nneeds = ["can in 8.5.0"]\nreason = "r"\n',
+            "`can in 8.5.0` is not a requirement\n"
+            "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
+            "  Expected semicolon (after name with no version specifier) or end, at `in 8.5.0`\n"
+            "hint: did you mean `cann in 8.5.0`? components are cann, glibc, hdk, python, soc",
+            id="comp",
+        ),
+        pytest.param(
+            '[[replaces]]\ndrop = ["torch==2.8"]\nreason = "r"\n',
+            "`torch==2.8` is not the name of a project\n"
+            "  at matrices/facts/verl.toml:7: replaces[0].drop[0]\n"
+            "hint: write the name alone, without versions, extras or markers",
+            id="drop spec",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason_zh = "x"\nreason="r"\n',
+            "unknown key `reason_zh`\n"
+            "  at matrices/facts/verl.toml:7: excludes[0].reason_zh\n"
+            "hint: did you mean `reason-zh`? known keys are id, package, reason, reason-zh, strength, "
+            "source, checked, versions",
+            id="reason-en",
+        ),
+        pytest.param(
+            '[[exports]]\nreason = "r"\nenv = {}\n',
+            "`env` is an empty table\n  at matrices/facts/verl.toml:8: exports[0].env\nhint: name at least one",
+            id="exports",
+        ),
+    ],
+)
+def test_a_fact(row: str, expected: str, tmp_path: Path) -> None:
+    assert message(tmp_path, facts=fact(row)) == expected
+
+
+def whole(folder: Path, stack: bytes) -> str:
+    """What comes of a stack of these bytes; empty where it is right."""
+    (folder / "stacks").mkdir()
+    (folder / "facts").mkdir()
+    (folder / "stacks" / "s.toml").write_bytes(stack)
+    (folder / "facts" / "verl.toml").write_text(FACTS)
+    (folder / "systems.toml").write_text(SYSTEMS)
+    try:
+        compile_problems(load("s", folder))
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
+    assert whole(tmp_path, b"\xef\xbb\xbf" + STACK.replace("\n", "\r\n").encode()) == ""
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "facts" / "verl.toml").mkdir(parents=True)
+    (tmp_path / "stacks" / "s.toml").write_text(STACK)
+    with pytest.raises(InputError) as caught:
+        load("s", tmp_path)
+    assert str(caught.value) == (
+        "`matrices/facts/verl.toml` is a folder\n  at matrices/facts/verl.toml\nhint: a file of TOML is expected here"
+    )
+    with pytest.raises(InputError) as caught:
+        load(f"{tmp_path}/stacks", tmp_path)
+    assert str(caught.value) == (
+        f"`{tmp_path}/stacks` is a folder\n  at {tmp_path}/stacks\nhint: give a path to a .toml file"
+    )
+
+
+def test_a_file_that_leads_to_itself_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "facts" / "verl.toml").symlink_to("verl.toml")
+    (tmp_path / "stacks" / "s.toml").write_text(STACK)
+    with pytest.raises(InputError) as caught:
+        load("s", tmp_path)
+    assert str(caught.value) == (
+        "`matrices/facts/verl.toml` cannot be read\n  at matrices/facts/verl.toml\n  Too many levels of symbolic links"
+    )
+
+
+def test_an_address_is_shown_without_its_password(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    row = '[[index]]\nname = "mine"\nurl = ["https://me:s3cret@h/simple"]\n'
+    assert "s3cret" not in message(tmp_path / "a", STACK + row)
+    (tmp_path / "b").mkdir()
+    assert message(tmp_path / "b", STACK + row.replace('["', "").replace('"]', "")) == (
+        "the file is not valid TOML\n"
+        "  at matrices/stacks/s.toml:18\n"
+        "  Invalid value; column 7 of: url = https://h/simple\n"
+        'hint: strings stand in quotes: key = "value"'
+    )
+
+
+# --- msgspec decides, and the words follow it
+
+_RIGHT = tomli.loads(STACK + '[policy]\nprereleases-of = { torch = "allow" }\n[[relax]]\nfact = "f"\nreason = "r"\n')
+_VALUES = (1, 1.5, True, "", "x", "3.11", [], ["x"], [1], {}, {"x": "y"}, [{}], dt.date(2026, 1, 1), dt.time(1))
+
+
+def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(inner for key, item in rows for inner in _paths(item, (*path, key)))]
+
+
+@given(st.sampled_from(_paths(_RIGHT)[1:]), st.sampled_from(_VALUES), st.sampled_from(["change", "remove", "rename"]))
+def test_the_words_are_for_just_what_is_refused(path: tuple[str | int, ...], value: Any, what: str) -> None:
+    """Law: a misfit is found where, and only where, msgspec refuses; it says where and what."""
+    content: Any = deepcopy(_RIGHT)
+    inner = content
+    for step in path[:-1]:
+        inner = inner[step]
+    if what == "change" or isinstance(inner, list):
+        inner[path[-1]] = value
+    else:
+        was = inner.pop(path[-1])
+        if what == "rename":
+            inner[f"{path[-1]}x"] = was
+    try:
+        msgspec.convert(content, schema.StackFile, strict=True)
+    except msgspec.ValidationError:
+        found = misfit(content, schema.StackFile)
+        assert found is not None
+        assert found.path[: len(path) - 1] == path[:-1]
+    else:
+        assert misfit(content, schema.StackFile) is None

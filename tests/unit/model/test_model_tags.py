@@ -1,0 +1,69 @@
+"""What a wheel needs that a target has not, by its name alone; held against the tags that the target accepts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from resolver.catalog.screen import Screen
+from resolver.model.release import File
+from resolver.model.tags import lacking, machine_of
+from resolver.model.target import Target
+
+TARGET = Target(name="t", python="3.11", platform="linux-aarch64", glibc=(2, 28))
+MACHINE = machine_of(TARGET)
+
+
+@pytest.mark.parametrize(
+    ("tags", "needs"),
+    [
+        ("cp312-cp312-manylinux_2_17_aarch64.manylinux2014_aarch64", {"python": "3.12"}),
+        ("cp311-cp311-manylinux_2_31_aarch64", {"glibc": "2.31"}),
+        ("cp311-cp311-manylinux_2_31_x86_64", {"processor": "x86_64"}),
+        ("cp39-cp39-linux_ppc64le", {"processor": "ppc64le", "python": "3.9"}),
+        ("cp39-abi3-manylinux_2_31_aarch64", {"glibc": "2.31"}),
+        ("cp312-abi3-manylinux2014_aarch64", {"python": "3.12"}),
+        ("cp311-cp311t-linux_aarch64", {"python": "3.11 (free-threaded)"}),
+        ("pp310-pypy310_pp73-manylinux2014_aarch64", {"python": "PyPy 3.10"}),
+        ("py2-none-any", {"python": "2"}),
+        ("cp311-cp311-macosx_11_0_arm64", {"system": "macOS"}),
+        ("cp311-cp311-win_amd64", {"system": "Windows"}),
+        ("cp311-cp311-musllinux_1_1_aarch64", {"system": "musl"}),
+        ("cp311-cp311-manylinux_2_28_aarch64-910b", {}),
+    ],
+)
+def test_what_is_needed(tags: str, needs: dict[str, str]) -> None:
+    assert lacking(f"a-1-{tags}.whl", MACHINE) == needs
+
+
+def test_other_files_tell_nothing() -> None:
+    assert (
+        lacking("a-1.tar.gz", MACHINE)
+        == lacking("a.whl", MACHINE)
+        == lacking("a-1-cp312-cp312-\u2603.whl", MACHINE)
+        == {}
+    )
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(["cp311", "cp312", "cp39", "cp310.cp311", "py3", "py2.py3", "py2", "pp310", "cp313"]),
+    st.sampled_from(["none", "abi3", "cp311", "cp312", "cp311t", "pypy310_pp73"]),
+    st.sampled_from(
+        [
+            "any",
+            "linux_aarch64",
+            "manylinux2014_x86_64",
+            "manylinux_2_17_aarch64.manylinux2014_aarch64",
+            "manylinux_2_31_aarch64",
+            "win_amd64",
+            "macosx_11_0_arm64.macosx_12_0_arm64",
+        ]
+    ),
+)
+def test_nothing_is_said_to_lack_of_a_wheel_that_can_be_used(python: str, abi: str, platform: str) -> None:
+    """Law: only of a wheel that the target does not take something is told."""
+    name = f"a-1-{python}-{abi}-{platform}.whl"
+    if Screen(TARGET, None)((File(filename=name),)).wheels:
+        assert lacking(name, MACHINE) == {}
