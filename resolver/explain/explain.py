@@ -115,13 +115,14 @@ def _named(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
 
     The files of each bear its letter.
     """
-    ranked = sorted(fixes, key=lambda fix: (fix.risky, _is_doubtful(fix)))
+    ranked = sorted(fixes, key=lambda fix: (fix.risky, _doubt(fix)))
     return tuple(_lettered(fix, letter) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
 
 
-def _is_doubtful(fix: Fix) -> bool:
-    """Whether a fix brings a warning about the machine, though it locks."""
-    return any(fact.of_machine for where in fix.environments for fact in where.warnings)
+def _doubt(fix: Fix) -> int:
+    """How doubtful it is that what locks works on the machine: 2 by a warning about the SoC, 1 by another."""
+    about = {component for where in fix.environments for fact in where.warnings for component in fact.components}
+    return 2 if "soc" in about else int(bool(about))
 
 
 def _lettered(fix: Fix, letter: str) -> Fix:

@@ -28,7 +28,7 @@ from resolver.explain.prices import Prices, risky
 from resolver.explain.proposals import Proposals
 from resolver.explain.trial import Failure, Trials
 from resolver.model.candidate import Candidate
-from resolver.model.explanation import Attempt, ChangeKind, Outcome
+from resolver.model.explanation import Attempt, Change, ChangeKind, Outcome
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Statement
 from resolver.solve.clauses import Clauses
@@ -233,19 +233,18 @@ class Repairs:
         """Whether a part of what changed before and now is enough."""
         if self._before is None:
             return False
-        what = {(change.kind, change.subject) for change in changed.changes}
-        if any({(change.kind, change.subject) for change in fix.changes} <= what for fix, _ in self._found.fixes):
+        what = _subjects(changed)
+        if any(_subjects(fix) <= what for fix, _ in self._found.fixes):
             return True
-        for change in self._before.changes:
-            if change.kind is ChangeKind.COMPONENT:
-                _, stack = self._changes.component(StackText(changed.text), change.subject, change.before)
-                if isinstance(self._trials.lock(stack.text), Resolution):
-                    return True
-            elif change not in changed.changes and change.kind is ChangeKind.VERSION:  # its line is gone
-                return not any(
-                    other.subject == change.subject and other.kind is ChangeKind.VERSION for other in changed.changes
-                )
-        return False
+        return any(self._holds_without(change, changed) for change in self._before.changes)
+
+    def _holds_without(self, change: Change, changed: Changed) -> bool:
+        """Whether what changed holds as well without one of the changes before."""
+        if change.kind is ChangeKind.COMPONENT:
+            _, stack = self._changes.component(StackText(changed.text), change.subject, change.before)
+            return isinstance(self._trials.lock(stack.text), Resolution)
+        # another name of a project is needed as long as its line is there
+        return change.kind is ChangeKind.VERSION and (change.kind, change.subject) not in _subjects(changed)
 
     def _choices(self, wanted: Sequence[Ground], *, newest: bool) -> Iterator[dict[Ground, Candidate]]:
         """Releases and values for what may change, in the order of preference, that what is known does not rule out.
@@ -256,6 +255,10 @@ class Repairs:
         options = {ground: list(self._offers.candidates(ground, newest=newest)) for ground in _free(wanted)}
         free = sorted(options, key=lambda ground: len(options[ground]))
         yield from _complete(self._clauses, options, free, {}, iter(range(_LOOKS)))
+
+
+def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
+    return {(change.kind, change.subject) for change in changed.changes}
 
 
 def _is_proposed(ground: Ground) -> bool:

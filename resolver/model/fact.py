@@ -130,9 +130,9 @@ class Warns(_Common):
     unless: tuple[Need, ...]
 
     @property
-    def of_machine(self) -> bool:
-        """Whether it depends on the target's components: on another machine it would be needless."""
-        return any(isinstance(need, ComponentRequirement) for need in self.unless)
+    def components(self) -> frozenset[str]:
+        """The components of a target that it depends on: with others it would be needless."""
+        return frozenset(need.component for need in self.unless if isinstance(need, ComponentRequirement))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
