@@ -1,9 +1,12 @@
-"""The search: resolvelib's algorithm with its provider, at a cost that grows with what changes in a round.
+"""The search: resolvelib's algorithm, with one rule more, at a cost that grows with what changes in a round.
 
 resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
 notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
 a state is left again, and a heap of what is undecided. Which decisions are taken, in which order, and what is gone back
 to after a conflict is as it is there (tests/property/test_search_laws.py holds one against the other).
+
+The rule: a decision is not taken back by what it led to. There it is, and what took it back stays, though nothing needs
+it any more, and asks for things still: a release is then given up for one that is older, or for a pre-release.
 """
 
 from __future__ import annotations
@@ -222,9 +225,28 @@ class Search:
         rows = [*(known.rows if known else ()), _Row(edge, parent)]
         banned = known.banned if known else ()
         criterion = _Criterion(self._matches(package, rows, banned), rows, banned)
-        if not criterion.candidates:
+        pin = self._pins.get(package)
+        taken_back = pin is not None and not self._provider.is_satisfied_by(edge, pin)
+        by_itself = taken_back and parent is not None and not self._stands(parent.package, without=package)
+        if not criterion.candidates or by_itself:
             raise _Clash(criterion)
         added[package] = criterion
+
+    def _stands(self, package: Package, without: Package) -> bool:
+        """Whether a package would be asked for if another one had not been decided.
+
+        What a decision led to must not take it back, or it stays, and what it asks for, though nothing needs it.
+        """
+        seen = {package, without}
+        waiting = [package]
+        while waiting:
+            for row in self._criteria[waiting.pop()].rows:
+                if row.parent is None:
+                    return True
+                if row.parent.package not in seen:
+                    seen.add(row.parent.package)
+                    waiting.append(row.parent.package)
+        return False
 
     def _matches(self, package: Package, rows: Sequence[_Row], banned: Collection[Candidate]) -> Matches:
         return self._provider.matches(package, [row.edge for row in rows], banned)

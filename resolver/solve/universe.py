@@ -148,8 +148,8 @@ class Universe:
 
         The preferred release first, then newest first. Pre-releases by the
         policy: with "if-necessary" where a requirement names one, or nothing
-        else fits and `stable` does not say that something will. Yanked releases only where the stack or a fact pins them:
-        PEP 592 leaves a pin in metadata open, and uv refuses it, too.
+        else fits and `stable` does not say that something will. Yanked releases
+        only where the stack or a fact pins them: PEP 592 leaves a pin in metadata open, and uv refuses it, too.
         """
         banned = set(excluded)
         match package.kind:

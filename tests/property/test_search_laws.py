@@ -1,4 +1,4 @@
-"""The search decides as resolvelib does with the same provider: same choices, same number of rounds, same dead ends."""
+"""The search decides as resolvelib does with the same provider and rule: same choices, rounds and dead ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Any
 
 from hypothesis import event, given
 from resolvelib import AbstractProvider, BaseReporter
-from resolvelib.resolvers import RequirementInformation, ResolutionImpossible, ResolutionTooDeep
+from resolvelib.resolvers import (
+    RequirementInformation,
+    RequirementsConflicted,
+    ResolutionImpossible,
+    ResolutionTooDeep,
+)
+from resolvelib.resolvers.criterion import Criterion
 from resolvelib.resolvers.resolution import Resolution
 
 from resolver.model.candidate import Candidate
@@ -111,12 +117,36 @@ class Watched(BaseReporter[Edge, Candidate, Package]):
 
 
 class Told(Resolution[Edge, Candidate, Package]):
-    """resolvelib's algorithm, with the provider told what is asked of a package in the round that is on."""
+    """resolvelib's algorithm, with the provider told what is going on, and the rule that the search has more.
+
+    A decision is not taken back by what it led to.
+    """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
         super().__init__(provider, reporter)
         provider.provider.asked = self.asked
         provider.provider.pinned = lambda package: self.state.mapping.get(package) if self._states else None
+
+    def _add_to_criteria(
+        self,
+        criteria: dict[Package, Criterion[Edge, Candidate]],
+        requirement: Edge,
+        parent: Candidate | None,
+    ) -> None:
+        super()._add_to_criteria(criteria, requirement, parent)
+        pin = self.state.mapping.get(requirement.package) if self._states else None
+        if parent is None or pin is None or self._p.is_satisfied_by(requirement, pin):
+            return
+        if not self._reaches(parent.package, frozenset((requirement.package,))):
+            raise RequirementsConflicted(criteria[requirement.package])
+
+    def _reaches(self, package: Package, without: frozenset[Package]) -> bool:
+        """Whether the stack leads to a package without passing through others."""
+        rows = self.state.criteria[package].information
+        if any(row.parent is None for row in rows):
+            return True
+        parents = {row.parent.package for row in rows if row.parent is not None}
+        return any(self._reaches(parent, without | {package}) for parent in parents - without - {package})
 
     def asked(self, package: Package) -> list[Edge]:
         criterion = self.state.criteria.get(package)
