@@ -27,7 +27,6 @@ from resolver.cli.wishes import Wishes
 from resolver.errors import InputError
 from resolver.lock import diff
 from resolver.matrix.load import stack_names
-from resolver.model.explanation import Explanation
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.render import words
@@ -157,15 +156,15 @@ def _status(outcome: Outcome) -> int:
     match outcome.found:
         case Lock():
             return 0
-        case Explanation():
-            return _CONFLICT
         case Failure(status=status):
             return status
+        case _:
+            return _CONFLICT
 
 
 def _is_known(outcome: Outcome) -> bool:
     """Whether a target has no solution, as the report of its conflict said before."""
-    return isinstance(outcome.found, Explanation) and outcome.job is not None and outcome.job.known
+    return not isinstance(outcome.found, (Lock, Failure)) and outcome.job is not None and outcome.job.known
 
 
 def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[str, Any]:
@@ -179,13 +178,13 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
     match outcome.found:
         case Lock() as lock:
             return lock_json(lock, _job(outcome).folder, moved=_moved(outcome, lock))
-        case Explanation() as explanation:
-            from resolver.render.explanation.json import explanation_json  # loaded where there is a conflict
-
-            return explanation_json(explanation, language)
         case Failure(told=told):
             who = {"stack": outcome.stack, "target": outcome.target}
             return {"status": "error", **who, **told.parts()}
+        case explanation:
+            from resolver.render.explanation.json import explanation_json  # loaded where there is a conflict
+
+            return explanation_json(explanation, language)
 
 
 def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
@@ -201,7 +200,7 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
                     summary(lock, job.problem, job.folder, language, written=written, moved=moved, told=told)
                 )
                 told.update(lock.cautions)
-            case Explanation() | Failure():
+            case _:
                 pass  # told already, or below
     _tell_failures(outcomes, language)
     if len(outcomes) > 1:
@@ -218,17 +217,17 @@ def _tell_many(outcomes: Sequence[Outcome], language: Language) -> None:
 def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
     for outcome in outcomes:
         match outcome.found:
-            case Explanation():
-                from resolver.render.explanation.words import REPORT_IN
-
-                sys.stderr.write(REPORT_IN(language, folder=_job(outcome).folder) + "\n")
+            case Lock():
+                pass
             case Failure(told=told):
                 who = outcome.stack
                 if outcome.target:
                     who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
                 sys.stderr.write(as_called(f"{who}: error: {told}\n"))
             case _:
-                pass
+                from resolver.render.explanation.words import REPORT_IN
+
+                sys.stderr.write(REPORT_IN(language, folder=_job(outcome).folder) + "\n")
     sys.stderr.flush()
 
 
@@ -240,12 +239,12 @@ def _row(outcome: Outcome, language: Language) -> Row:
             if lock.warnings:
                 told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.warnings)))
             return Row(stack, target, seconds, _changes(outcome, lock, language), told, "locked")
-        case Explanation():
-            conflict = words.ROW_CONFLICT_BEFORE if _is_known(outcome) else words.ROW_CONFLICT
-            return Row(stack, target, seconds, "-", conflict(language), "without a solution")
         case Failure(told=error):
             told = words.ROW_FAILED(language, message=error.message)
             return Row(stack, target, seconds, "-", told, "failed")
+        case _:
+            conflict = words.ROW_CONFLICT_BEFORE if _is_known(outcome) else words.ROW_CONFLICT
+            return Row(stack, target, seconds, "-", conflict(language), "without a solution")
 
 
 def _changes(outcome: Outcome, lock: Lock, language: Language) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
@@ -21,22 +22,20 @@ from resolver.cli.rendered import rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
-from resolver.lock import build as lock_build
 from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.remembered import Remembered
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, load
-from resolver.model.conflict import Conflict
-from resolver.model.explanation import Explanation
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.model.resolution import Resolution
-from resolver.solve.builds import solve_builds
-from resolver.solve.solver import decide
-from resolver.solve.universe import Universe
+
+if TYPE_CHECKING:  # what is remembered does not pay for what explains
+    from resolver.model.conflict import Conflict
+    from resolver.model.explanation import Explanation
+    from resolver.model.resolution import Resolution
 
 _TIMES = 20  # that a stack is locked anew because another run was faster
 
@@ -166,7 +165,7 @@ def _read(folder: Path, *, upgrade: bool) -> Lock | None:
 
 def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> Lock | Explanation:
     answer = catalogs.ask(job.problem, partial(_lock, job, order, catalogs.pool.cache, progress, page))
-    if isinstance(answer, Explanation):
+    if not isinstance(answer, Lock):
         from resolver.cli.explaining import for_every_target  # explaining is loaded where there is a conflict
 
         answer = for_every_target(answer, job.inputs, order.cutoff, order.seconds, catalogs, progress)
@@ -180,18 +179,23 @@ def _lock(job: Job, order: Order, store: Cache, progress: Progress, page: Page, 
     remembered = Remembered(store, job.problem)
     lock = None if order.anew else remembered.recall(catalog, keep, keep_builds)
     if lock is None:
+        from resolver.lock import build  # what is remembered does not pay for what solves
+        from resolver.solve.builds import solve_builds
+        from resolver.solve.solver import Refutation, decide
+        from resolver.solve.universe import Universe
+
         hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
         answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
-        if not isinstance(answer, Resolution):
+        if isinstance(answer, Refutation):
             from resolver.cli.explaining import explanation_of
 
             return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-        lock = lock_build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
+        lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
         remembered.keep(catalog, lock, keep, keep_builds)
         # A lock is a fixed point: whoever prefers its own pins is given them again.
         remembered.keep(catalog, lock, *Wishes(upgrade=False, upgrade_packages=frozenset()).keep(lock))
-    lock = lock_build.after(previous, lock)
+    lock = diff.after(previous, lock)
     for was, now in diff.replaced(previous, lock) if previous is not None else ():
         progress.warn(
             f"{now.name} is not the file that was locked before: "
@@ -202,7 +206,9 @@ def _lock(job: Job, order: Order, store: Cache, progress: Progress, page: Page, 
 
 
 def _told(answer: Resolution | Conflict) -> Resolution | str:
-    if isinstance(answer, Resolution):
+    from resolver.model.conflict import Conflict
+
+    if not isinstance(answer, Conflict):
         return answer
     from resolver.render.explanation.sentences import explanation_sentence
 
@@ -227,7 +233,9 @@ def _write(outcomes: Sequence[Outcome], order: Order, store: Cache) -> list[Outc
                 before[folder] = outcome.job.previous
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts
-            case Explanation() as explanation:
+            case Failure():
+                pass
+            case explanation:
                 reports.append((folder, explanation))
     if reports:
         from resolver.cli.explaining import write_reports

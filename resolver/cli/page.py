@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from resolver.cli.progress import Progress
-from resolver.model.explanation import Contradiction, Explanation
 from resolver.model.language import Language
 from resolver.model.problem import Problem
+
+if TYPE_CHECKING:  # loaded where there is a conflict
+    from resolver.model.explanation import Contradiction, Explanation
 
 
 class Page:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.model.lock import Lock, LockedPin
-from resolver.solve.builds import Kept
+
+if TYPE_CHECKING:  # what is remembered does not pay for what solves
+    from resolver.solve.builds import Kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-import msgspec
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import WrongRelease
-from resolver.lock import cautions, diff
+from resolver.lock import cautions
 from resolver.lock.exports import exports
 from resolver.lock.order import stages
 from resolver.model import fact as facts
@@ -116,18 +115,6 @@ def build(
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
     )
-
-
-def after(previous: Lock | None, lock: Lock) -> Lock:
-    """The lock with what changed against the one before.
-
-    Where nothing was decided anew, what that one says of changes stays, so that locking again gives the same bytes.
-    """
-    if previous is None:
-        return msgspec.structs.replace(lock, first=True)
-    if diff.same(previous, lock):
-        return msgspec.structs.replace(lock, first=previous.first, change=previous.change)
-    return msgspec.structs.replace(lock, change=diff.changes(previous.pin, lock.pin))
 
 
 def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:

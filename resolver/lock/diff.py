@@ -42,6 +42,18 @@ def same(before: Lock, after: Lock) -> bool:
     return _bare(before) == _bare(after)
 
 
+def after(previous: Lock | None, lock: Lock) -> Lock:
+    """The lock with what changed against the one before.
+
+    Where nothing was decided anew, what that one says of changes stays, so that locking again gives the same bytes.
+    """
+    if previous is None:
+        return msgspec.structs.replace(lock, first=True)
+    if same(previous, lock):
+        return msgspec.structs.replace(lock, first=previous.first, change=previous.change)
+    return msgspec.structs.replace(lock, change=changes(previous.pin, lock.pin))
+
+
 def _bare(lock: Lock) -> tuple[object, ...]:
     return (tuple(map(_decided, lock.pin)), lock.build_pin)
 
