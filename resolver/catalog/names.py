@@ -29,6 +29,8 @@ class Names:
                 from urllib3.util.connection import allowed_gai_family
 
                 rows = socket.getaddrinfo(host, None, allowed_gai_family(), socket.SOCK_STREAM)
+                if not rows:
+                    raise socket.gaierror(socket.EAI_NONAME, "It has no address")
                 self._known[host] = tuple(dict.fromkeys(str(row[4][_FIRST]) for row in rows))
             return self._known[host]
 
