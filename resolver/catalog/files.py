@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 
 from resolver.catalog.archive import read_archive, read_member
@@ -91,7 +91,7 @@ class Files:
             return known
         download = await self._download(file)
         try:
-            archive, texts = await asyncio.to_thread(read_archive, download.path, release, file.url)
+            archive, texts = await self._client.apart(partial(read_archive, download.path, release, file.url))
         except UnusableFile as error:
             self._stored.put("archive", file.sha256, str(error))
             raise
@@ -104,7 +104,7 @@ class Files:
         if (known := self._stored.member(file, path)) is not None:
             return known
         download = await self._download(file)
-        found = await asyncio.to_thread(read_member, download.path, release, path)
+        found = await self._client.apart(partial(read_member, download.path, release, path))
         self._stored.put("member", f"{file.sha256}/{path}" if file.sha256 else "", found)
         return found
 

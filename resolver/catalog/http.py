@@ -75,6 +75,7 @@ class Client:
         self._netrc = _read_netrc()
         self._wire = Wire(pip)
         self._aside = Threads(_ASIDE)
+        self._long = Threads(_ASIDE)
         # Files are long, so they must not keep pages from being asked for.
         self._few = {long: asyncio.Semaphore(CONNECTIONS // 2 if long else CONNECTIONS) for long in (False, True)}
 
@@ -82,10 +83,15 @@ class Client:
         """Close all connections."""
         self._wire.close()
         self._aside.close()
+        self._long.close()
 
     async def aside(self, call: Callable[[], T]) -> T:
         """What a call returns or raises; it does not keep the event loop from its work."""
         return await self._aside.run(call)
+
+    async def apart(self, call: Callable[[], T]) -> T:
+        """The same for what takes a second: pages need not wait for it, nor the end of a run that needs it no more."""
+        return await self._long.run(call)
 
     def remember(self, root: Root) -> None:
         """Send the credentials of an index to its own origin, and nowhere else."""

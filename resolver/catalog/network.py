@@ -45,6 +45,7 @@ class Network:
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, bool]] = set()
         self._ahead_of: set[NormalizedName] = set()
+        self._opened: set[NormalizedName] = set()  # an archive of which was looked ahead for
         self._tasks: set[asyncio.Task[None]] = set()
 
     @counts("pages")
@@ -152,7 +153,10 @@ class Network:
                 release = self._release(file)
                 if file.is_wheel:
                     metadata: Metadata | None = await self._files.metadata(file, release)
+                elif project in self._opened:
+                    return  # tens of megabytes: of each project one is worth a guess
                 else:
+                    self._opened.add(project)
                     metadata = (await self._files.archive(file, release)).metadata
             if metadata is not None:
                 self._guess(follow.then(project, metadata), follow)
