@@ -109,11 +109,11 @@ class LiveCatalog:
 
     def metadata(self, file: File) -> Metadata:
         """See `protocol.Catalog`."""
+        self._covered &= bool(file.sha256 or file.metadata)  # whoever of a run read it
         key = file.url, file.sha256
         if (known := self._metadata.get(key)) is not None:
             return known
         release = self._release(file)
-        self._covered &= bool(file.sha256 or file.metadata)
         found = self._stored.metadata(file, release)
         if found is None:
             with self._kept():

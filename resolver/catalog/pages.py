@@ -46,8 +46,9 @@ class Pages:
     async def lookup(self, client: Client, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project; raises IndexFailure and InputError."""
         answers, passed = await self._answers(client, project)
-        pages = [await self._page(client, answer, project) for answer in answers if answer.key]
-        return Lookup(tuple(pages), passed, _mark(answers, passed))
+        read = [await self._page(client, answer, project) if answer.key else (answer, None) for answer in answers]
+        pages = tuple(page for _, page in read if page is not None)
+        return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
 
     async def mark(self, client: Client, project: NormalizedName) -> str:
         """The mark of what `lookup` would answer. Asks as it does, and reads no page that is as it was."""
@@ -79,21 +80,21 @@ class Pages:
             raise failure
         return answers, tuple(passed)
 
-    async def _page(self, client: Client, answer: _Answer, project: NormalizedName) -> Page:
-        """The page of an answer. One that is damaged in the cache is thrown away, and asked for again."""
+    async def _page(self, client: Client, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
+        """The page of an answer; of one that is damaged in the cache, what is answered now."""
         page = self._shelf.parsed(answer.key, project, answer.source)
         if page is None:
             self._shelf.forget(answer.key, answer.source)
             fetch = partial(self._fetch, client, answer.root, answer.source, project, None)
-            again = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
-            page = self._shelf.parsed(again.key, project, answer.source)
+            answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
+            page = self._shelf.parsed(answer.key, project, answer.source)
         if page is None:
             raise IndexFailure(
                 f"The page of {project} changed or went while it was read.",
                 where=answer.root.page(project),
                 hint="run it again",
             )
-        return page
+        return answer, page
 
     async def _ask(self, client: Client, name: str, project: NormalizedName, binding: Binding) -> _Answer:
         """What one index or the first of its mirrors that answers has of a project."""

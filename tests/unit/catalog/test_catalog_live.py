@@ -20,6 +20,7 @@ from resolver.catalog import http
 from resolver.catalog.cache import Cache
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.errors import IndexFailure, InputError
 from resolver.model.index import Binding, Index, Indexes
@@ -800,3 +801,17 @@ def test_a_failure_is_covered_once_it_is_kept(opened: Opener, index: LoopbackInd
         with pytest.raises(UnusableFile):
             catalog.metadata(file)
         assert (catalog.seen() is not None) == covered
+
+
+def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(
+    index: LoopbackIndex, tmp_path: Path
+) -> None:
+    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
+    cache = Cache(tmp_path / "shared", pytest.fail)
+    with Pool(cache, pip=PipConfig(index_url=index.url)) as pool:
+        for _ in range(2):
+            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", cache, pool=pool)
+            (file,) = files(catalog.lookup(DEMO))
+            catalog.metadata(file)
+            assert catalog.seen() is None
+            catalog.close()
