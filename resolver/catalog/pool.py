@@ -68,7 +68,7 @@ class Pool:
     def distrust(self) -> None:
         """Read pages anew, and all of each: what was read came from a cache that is damaged."""
         self.careful = True
-        self.pages.clear()
+        self.pages = {}  # what still runs writes to the one before
         with self._lock:
             if self._connection is not None:
                 self._connection.forget_pages()
