@@ -15,10 +15,10 @@ has repairs of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
+from resolver.catalog.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.corrections import Corrections
@@ -305,8 +305,12 @@ def _open(clauses: Clauses, candidate: Candidate) -> None:
         if package.name == candidate.package.name and package.kind is candidate.package.kind:
             for other in known:
                 if other.chosen is candidate.chosen:
-                    with suppress(ResolverError):  # it stays unknown; to lock it for real tells
+                    try:
                         clauses.open(other)
+                    except DamagedPageError:
+                        raise
+                    except ResolverError:
+                        pass  # it stays unknown; to lock it for real tells
 
 
 def _attempt(changed: Changed, answer: Refutation | Failure) -> Attempt:

@@ -793,14 +793,28 @@ def test_without_any_hash_no_mark_covers_what_is_read(opened: Opener, index: Loo
     assert catalog.seen() is None
 
 
-def test_a_failure_is_covered_once_it_is_kept(opened: Opener, index: LoopbackIndex) -> None:
+def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:
     index.add_file("demo", "demo-2.0-py3-none-any.whl", b"no wheel")
-    for covered in (False, True):
+    index.add_archive("demo", "3.0", members={"setup.py": ""})
+    for requests in (True, False):
         catalog = opened()
-        (file,) = files(catalog.lookup(DEMO))
+        archive, wheel = sorted(files(catalog.lookup(DEMO)), key=lambda file: file.is_wheel)
+        index.clear()
         with pytest.raises(UnusableFile):
-            catalog.metadata(file)
-        assert (catalog.seen() is not None) == covered
+            catalog.metadata(wheel)
+        with pytest.raises(UnusableFile, match=r"demo-3.0.tar.gz has no file none.txt"):
+            catalog.member(archive, "none.txt")
+        assert catalog.seen() is not None
+        assert bool(index.requests) is requests
+
+
+def test_a_look_up_that_failed_is_not_covered(opened: Opener, index: LoopbackIndex) -> None:
+    """Whoever asked may have gone on without."""
+    index.fault("/simple/*/demo/", status(403))
+    catalog = opened()
+    with pytest.raises(IndexFailure):
+        catalog.lookup(DEMO)
+    assert catalog.seen() is None
 
 
 def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(
