@@ -82,7 +82,7 @@ def wheel_parts(filename: str) -> WheelParts | None:
             return None
     else:
         return None
-    if not (version and python and abi and platform) or not _is_distribution(distribution):
+    if not (version and python and abi and platform) or not is_distribution(distribution):
         return None
     return WheelParts(distribution, version, build, python, abi, platform)
 
@@ -90,14 +90,15 @@ def wheel_parts(filename: str) -> WheelParts | None:
 def wheel_release(filename: str) -> tuple[str, str] | None:
     """The distribution and version in the name of a wheel, as `wheel_parts` has them; None where it is not one."""
     parts = filename.split("-")
-    if len(parts) == 5 and "" not in parts and parts[4] != ".whl" and _is_distribution(parts[0]):
+    if len(parts) == 5 and "" not in parts and parts[4] != ".whl" and is_distribution(parts[0]):
         return parts[0], parts[1]
     whole = wheel_parts(filename)
     return None if whole is None else (whole.distribution, whole.version)
 
 
 @lru_cache(4096)
-def _is_distribution(name: str) -> bool:
+def is_distribution(name: str) -> bool:
+    """Whether a wheel's file name may begin with this."""
     return _DISTRIBUTION.fullmatch(name) is not None
 
 
