@@ -13,6 +13,7 @@ ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 _BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
 _LONGEST = 255
+_CONTROLS = bytes([*range(32), 127])  # what ASCII has that is not printable
 
 
 class WheelParts(NamedTuple):
@@ -45,12 +46,19 @@ def are_readable(filenames: list[str]) -> bool:
     """Whether each of them is, in a fraction of the time; an unreadable one among them may make this false for all."""
     whole = "".join(filenames)
     return (
-        whole.isprintable()
+        are_printable(whole)
         and "/" not in whole
         and "\\" not in whole
         and max(map(len, filenames), default=1) <= _LONGEST
         and min(map(len, filenames), default=3) > 2  # neither empty, nor `.` or `..`
     )
+
+
+def are_printable(texts: str) -> bool:
+    """What `isprintable` says of a long text, a third of the time for ASCII."""
+    if texts.isascii():
+        return len(texts.encode().translate(None, _CONTROLS)) == len(texts)
+    return texts.isprintable()
 
 
 def wheel_parts(filename: str) -> WheelParts | None:
@@ -118,6 +126,25 @@ def archive_version(filename: str, project: NormalizedName) -> str | None:
 def starts_with_project(filename: str, project: NormalizedName) -> bool:
     """Whether a file of any kind is named as one of `project`."""
     return _prefix(project).match(filename) is not None
+
+
+def plain_versions(filenames: list[str], project: NormalizedName) -> list[str]:
+    """For each name its version as `wheel_release` and `archive_version` have it, "" where that takes a closer look.
+
+    The names must be readable. A look at all of them at once takes a tenth of the time of a look at each.
+    """
+    found = _plain(project).findall("\n".join(filenames))
+    return [wheel or archive for wheel, archive, _ in found] if filenames else []
+
+
+@lru_cache(4096)
+def _plain(project: NormalizedName) -> re.Pattern[str]:
+    """Matches every line once: a wheel of the project without a build number, an archive of it, or anything else."""
+    words = project.split("-")
+    part = r"[^-\n]+"
+    wheel = "[_.]+".join(map(re.escape, words)) + rf"-({part})-{part}-{part}-{part}\.whl"
+    archive = "[-_.]+".join(map(re.escape, words)) + r"-([^\n]+)\.(?:tar\.gz|zip)"
+    return re.compile(rf"^(?:{wheel}|{archive}|([^\n]*))$", re.IGNORECASE | re.ASCII | re.MULTILINE)
 
 
 @lru_cache(4096)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.cached import require_sound_cache
 from tests.functional.conftest import Setup
 from tests.functional.workspace import ANYWHERE, Workspace, tree
 from tests.loopback import LoopbackIndex, altered, cut, empty, status, truncated, wrong_hashes
@@ -35,7 +36,7 @@ def refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Refuse
         assert (run.status, run.stdout) == (is_status, "")
         assert tree(workspace.locks) == before
         assert tree(workspace.temporary) == {}
-        assert not list(workspace.cache.glob("*/unfinished/*"))
+        require_sound_cache(workspace.cache)
 
     return check
 
