@@ -41,7 +41,7 @@ _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
 _LOOKS = 400  # candidates that are looked at for one set and one direction
-_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, from which on
+_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, after how many
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
 
@@ -284,14 +284,16 @@ def _complete(
         yield dict(choice)
         return
     ground, rest = free[0], free[1:]
+    opened = 0
     for at, candidate in enumerate(options[ground]):
         if next(looks, None) is None:
             return
-        if at in _AHEAD:
-            clauses.expect(options[ground][at : at + _AHEAD[at]])
         assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
         if not clauses.satisfiable(assumed):
             continue
+        if opened in _AHEAD:  # most of what is ruled out without being opened is never read
+            clauses.expect(options[ground][at : at + _AHEAD[opened]])
+        opened += 1
         _open(clauses, candidate)
         if clauses.satisfiable(assumed):
             yield from _complete(clauses, options, rest, {**choice, ground: candidate}, looks)
