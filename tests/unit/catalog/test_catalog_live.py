@@ -701,9 +701,10 @@ def test_metadata_without_a_hash_of_the_file(index: LoopbackIndex, opened: Opene
 class Newest:
     """Follows everything, and remembers what it was asked."""
 
-    def __init__(self, broken: bool = False) -> None:
+    def __init__(self, broken: bool = False, target: str = "here") -> None:
         self.picked: list[str] = []
         self.broken = broken
+        self.target = target
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         self.picked.append(f"{project}{specifier}")
@@ -741,6 +742,20 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
         "Index `pypi` did not answer for absent."
     )
     assert asked(index) == []
+
+
+def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
+    """Another Python takes other files: what was looked ahead for one does not help the other."""
+    index.add_wheel("a", "1.0", requires=["b"])
+    index.add_wheel("b", "1.0")
+    catalog = opened()
+    first, same, other = Newest(), Newest(), Newest(target="there")
+    for follow in (first, same, other):
+        catalog.expect([(NormalizedName("a"), SpecifierSet())], follow)
+        wait_until(lambda: len(first.picked) == 2)
+    wait_until(lambda: len(other.picked) == 2)
+    assert (first.picked, same.picked, other.picked) == (["a", "b"], [], ["a", "b"])
+    assert len(asked(index)) == 4, "two pages and what is beside two wheels, each asked for once"
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
