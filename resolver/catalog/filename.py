@@ -6,13 +6,18 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name
 
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 
 _BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
 _LONGEST = 255
+# Of a line: distribution and version of a wheel without a build number, or an archive without its ending.
+_COMMON = re.compile(
+    r"^(?:([^-\n]+)-([^-\n]+)-[^-\n]+-[^-\n]+-[^-\n]+\.whl|([^\n]+)\.(?:tar\.gz|zip)|[^\n]*)$", re.MULTILINE
+)
+_SEPARATORS = str.maketrans("_.", "--")
 _CONTROLS = bytes([*range(32), 127])  # what ASCII has that is not printable
 
 
@@ -131,20 +136,24 @@ def starts_with_project(filename: str, project: NormalizedName) -> bool:
 def plain_versions(filenames: list[str], project: NormalizedName) -> list[str]:
     """For each name its version as `wheel_release` and `archive_version` have it, "" where that takes a closer look.
 
-    The names must be readable. A look at all of them at once takes a tenth of the time of a look at each.
+    The names must be readable. A look at all of them at once takes a fraction of the time of a look at each.
     """
-    found = _plain(project).findall("\n".join(filenames))
-    return [wheel or archive for wheel, archive, _ in found] if filenames else []
-
-
-@lru_cache(4096)
-def _plain(project: NormalizedName) -> re.Pattern[str]:
-    """Matches every line once: a wheel of the project without a build number, an archive of it, or anything else."""
-    words = project.split("-")
-    part = r"[^-\n]+"
-    wheel = "[_.]+".join(map(re.escape, words)) + rf"-({part})-{part}-{part}-{part}\.whl"
-    archive = "[-_.]+".join(map(re.escape, words)) + r"-([^\n]+)\.(?:tar\.gz|zip)"
-    return re.compile(rf"^(?:{wheel}|{archive}|([^\n]*))$", re.IGNORECASE | re.ASCII | re.MULTILINE)
+    whole = "\n".join(filenames)
+    if not filenames or not whole.isascii():
+        return [""] * len(filenames)
+    end = len(project)
+    ours: dict[str, bool] = {}
+    versions = []
+    for distribution, version, stem in _COMMON.findall(whole):
+        if version:
+            if distribution not in ours:
+                ours[distribution] = is_distribution(distribution) and canonicalize_name(distribution) == project
+            versions.append(version if ours[distribution] else "")
+        elif stem[end : end + 1] == "-" and stem[:end].lower().translate(_SEPARATORS) == project:
+            versions.append(stem[end + 1 :])
+        else:
+            versions.append("")
+    return versions
 
 
 @lru_cache(4096)

@@ -80,9 +80,11 @@ class Volume:
 
     def read(self, offset: int, length: int) -> bytes | None:
         """A piece of its contents; None where it is not there."""
-        if offset + length > self._size:
-            return None
         with suppress(OSError):
+            if offset + length > self._size:  # it may have been written since
+                self._size = os.fstat(self._data).st_size
+            if offset + length > self._size:
+                return None
             piece = _read(self._data, length, offset)
             if len(piece) == length:
                 return piece
@@ -100,7 +102,7 @@ class Volume:
                 os.ftruncate(self._rows, end)
                 os.ftruncate(self._data, row.offset)
             raise
-        self._size += len(content)
+        self._size = row.offset + row.length
         return row
 
     def is_written(self) -> bool:

@@ -42,7 +42,7 @@ class Ordered:
         self.offers = [rows[version] for version in self.versions]
         self.positions = {version: position for position, version in enumerate(self.versions)}
         self.all = (1 << len(self.versions)) - 1
-        self.stable = sum(1 << at for at, version in enumerate(self.versions) if not version.is_prerelease)
+        self.stable = self.all & ~self._prereleases()
         self._masks: dict[str, int] = {}
 
     def mask(self, specifiers: SpecifierSet) -> int:
@@ -55,6 +55,12 @@ class Ordered:
                 known &= self._mask_of(one)
             self._masks[key] = known
         return known
+
+    def _prereleases(self) -> int:
+        """The pre-releases. Where all texts are digits and dots, as they mostly are, there are none."""
+        if all("".join(page.releases).replace(".", "").isdecimal() for page in self.lookup.pages):
+            return 0
+        return sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
 
     def _mask_of(self, one: Specifier) -> int:
         key = str(one)
