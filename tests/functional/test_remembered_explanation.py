@@ -8,7 +8,7 @@ import pytest
 
 from tests.cached import damage
 from tests.functional.workspace import ANYWHERE, Workspace, tree
-from tests.loopback import LoopbackIndex, status
+from tests.loopback import LoopbackIndex, reset, status
 
 DAY = "2026-01-01T00:00:00Z"
 TWO = "".join(
@@ -239,6 +239,23 @@ def test_what_failed_while_a_way_out_was_tried_is_not_remembered(told: Workspace
     assert told.lock("--json").json["fixes"] != fixes
     failing = False
     assert told.lock("--json").json["fixes"] == fixes
+
+
+@pytest.mark.parametrize("unreachable", ["fail", "next"])
+def test_an_index_out_of_reach(told: Workspace, index: LoopbackIndex, unreachable: str) -> None:
+    """Passed over it is part of what is remembered; where it was needed, nothing is remembered."""
+    index.add_wheel("c", "1.0", index="other", uploaded=DAY)
+    told.indexes(
+        f'[[index]]\nname = "other"\nurl = "{index.url_of("other")}"\n'
+        f'[[binding]]\npackages = ["c"]\nindexes = ["other", "pypi"]\nunreachable = "{unreachable}"\n'
+    )
+    away = True
+    index.fault("/simple/other/*", lambda response: reset()(response) if away else response)
+    assert rounds(told) > 0
+    assert (rounds(told) == 0) is (unreachable == "next")
+    away = False
+    assert rounds(told) > 0
+    assert rounds(told) == 0
 
 
 def test_without_a_hash_nothing_is_remembered(told: Workspace, index: LoopbackIndex) -> None:
