@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
 from typing import Any, Final, get_args
@@ -37,7 +36,7 @@ from resolver.model.statement import Lack, Refusal, Source, Span, Statement
 from resolver.model.system import SystemVersion
 
 # All that an explanation is made of. Whatever is not here cannot come back from bytes.
-_RECORDS: Final[Mapping[str, type[Any]]] = {
+_RECORDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     one.__name__: one
     for one in (
         *(Contradiction, Closing, Branch, Fix, Change, Environment, PinOf, Attempt, Span, Refusal, SetAside),
@@ -90,7 +89,7 @@ def _packed(value: object) -> object:
         case _ if kind in _TEXTS:
             return [kind, str(value)]
         case _:
-            return [kind, *(_packed(getattr(value, name)) for name in _names(_RECORDS[kind]))]
+            return [kind, *(_packed(getattr(value, name)) for name in _RECORDS[kind].__struct_fields__)]
 
 
 def _unpacked(value: Any) -> Any:
@@ -104,11 +103,4 @@ def _unpacked(value: Any) -> Any:
     if kind in _CHOICES:
         return _CHOICES[kind][rest[0]]
     record = _RECORDS[kind]
-    return record(**dict(zip(_names(record), map(_unpacked, rest), strict=True)))
-
-
-def _names(record: type[Any]) -> tuple[str, ...]:
-    if is_dataclass(record):
-        return tuple(field.name for field in fields(record))
-    names: tuple[str, ...] = record.__struct_fields__
-    return names
+    return record(**dict(zip(record.__struct_fields__, map(_unpacked, rest), strict=True)))

@@ -18,7 +18,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache, partial
 from itertools import pairwise, product
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
