@@ -461,6 +461,13 @@ def test_releases_that_cannot_be_read_do_not_hide_a_conflict(workspace: Workspac
     told = {row["text"] for one in run.json["contradictions"] for row in one["statements"]}
     assert "demo 2.0 needs numpy<2" in told
     assert any(text.startswith("demo 1.0 cannot be used: `demo-1.0.tar.gz` has no static metadata") for text in told)
+    details = [detail for one in run.json["contradictions"] for row in one["statements"] for detail in row["details"]]
+    assert details == [
+        (
+            "usable where a fact says what it needs: [[metadata]] in matrices/facts/demo.toml "
+            '(versions = "==1.0", requires = […] as its setup.py has them; see matrices/README.md)'
+        )
+    ]
     assert any(("version", "numpy>=2", "numpy==1.26.4") in changes(fix) for fix in run.json["fixes"])
 
 

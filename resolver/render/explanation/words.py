@@ -107,6 +107,12 @@ UNUSABLE = Counted(
     Words("{releases} cannot be used", "{releases} 无法使用"),
     Words("{releases} cannot be used", "{releases} 都无法使用"),
 )
+TELLABLE = Words(
+    "usable where a fact says what it needs: [[metadata]] in matrices/facts/{subject}.toml "
+    '(versions = "=={version}", requires = […] as its setup.py has them; see matrices/README.md)',
+    "若有事实写明它的依赖即可使用：在 matrices/facts/{subject}.toml 中写 [[metadata]]"
+    '（versions = "=={version}"，requires = […] 照其 setup.py 填写；见 matrices/README.md）',
+)
 PRERELEASE = Counted(
     Words(
         "{releases} is a pre-release, and the policy takes none",
