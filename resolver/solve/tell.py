@@ -34,7 +34,7 @@ from resolver.model.tags import machine_of
 from resolver.model.target import Target
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.solve.needs import DynamicArchiveError
+from resolver.solve.needs import DYNAMIC
 from resolver.solve.project import Project
 
 _REFUSALS = 4  # releases whose files are told one by one
@@ -180,9 +180,9 @@ class _Teller:
                 count = len(parents)
                 for parent in parents[:_REFUSALS]:
                     file = parent.chosen.file.filename  # type: ignore[union-attr]
-                    dynamic = isinstance(self._universe.refused.get(file), DynamicArchiveError)
-                    reason = Reason.DYNAMIC if dynamic else Reason.METADATA
-                    row = SetAside(file, reason, ground.detail)
+                    row = SetAside(file, Reason.METADATA, ground.detail)
+                    if ground.detail == DYNAMIC:
+                        row = SetAside(file, Reason.DYNAMIC)
                     refusals.append(Refusal(version=str(parent.version), files=(row,)))
             case _:
                 _, positions = self._absent(ground)

@@ -460,7 +460,10 @@ def test_releases_that_cannot_be_read_do_not_hide_a_conflict(workspace: Workspac
     assert run.status == 1, run
     told = {row["text"] for one in run.json["contradictions"] for row in one["statements"]}
     assert "demo 2.0 needs numpy<2" in told
-    assert any(text.startswith("demo 1.0 cannot be used: `demo-1.0.tar.gz` has no static metadata") for text in told)
+    assert any(
+        text.startswith("demo 1.0 cannot be used: demo-1.0.tar.gz is a source archive without static metadata")
+        for text in told
+    )
     details = [detail for one in run.json["contradictions"] for row in one["statements"] for detail in row["details"]]
     assert details == [
         (
