@@ -358,6 +358,11 @@ KNOWN_FAULTS = Words("Known faults of these releases:", "这些版本的已知�
 
 ASK_INSTEAD = Words("ask for {after} instead of {before}", "将 {before} 改为 {after}")
 WITHOUT_EXTRA = Words("{after} without the extra, instead of {before}", "去掉 extra：将 {before} 改为 {after}")
+WITHOUT_EXTRAS = Counted(
+    Words("without the extra {extras}", "去掉 extra {extras}"),
+    Words("without the extras {extras}", "去掉 extra {extras}"),
+)
+INSTEAD_WITHOUT = Words("{after} {without}, instead of {before}", "{without}：将 {before} 改为 {after}")
 COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
 COMPONENT_ADDED = Words("state {component} {after}", "声明 {component} 为 {after}")
 POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
