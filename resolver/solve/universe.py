@@ -77,6 +77,8 @@ class Universe:
         self._dynamic: dict[str, list[tuple[Version, DynamicArchiveError]]] = {}
         self._extras: dict[Release, tuple[str, ...]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
+        # by file: lines that no single extra asks for, those of them whose marker names an extra, and lines by extra
+        self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
     def variant(self, problem: Problem) -> Universe:
@@ -372,7 +374,7 @@ class Universe:
             edges.append(Edge(base, Exactly(release.version), SameRelease(parent, f"{base} {release.version}")))
         dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
         fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
-        for line in lines.requires:
+        for line in self._lines_for(release.file.filename, lines.requires, extra):
             try:
                 requirement = self.relevant(line, extra)
             except InvalidRequirement:
@@ -456,6 +458,18 @@ class Universe:
                     ) from None
                 if counts:
                     yield from _split(need, origin)
+
+    def _lines_for(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
+        """The lines of a file that may count for an extra, or for none: a file may have thousands of either."""
+        if filename not in self._by_extra:
+            common: list[str] = []
+            those: dict[str, list[str]] = {}
+            for line in lines:
+                other = _EXTRA.search(line)
+                (common if other is None else those.setdefault(canonicalize_name(other[1]), [])).append(line)
+            self._by_extra[filename] = common, [line for line in common if "extra" in line], those
+        common, unsure, those = self._by_extra[filename]
+        return [*unsure, *those.get(extra, ())] if extra else common
 
     def relevant(self, line: str, extra: str) -> Requirement | None:
         """The requirement of a line where the target and `extra` make it count, else None.
