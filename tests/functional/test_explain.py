@@ -755,3 +755,11 @@ def test_reports_are_put_where_locks_are_told_to_be(clash: Workspace, tmp_path: 
     assert run.status == 1
     assert sorted(path.name for path in (elsewhere / "demo" / NAME).iterdir()) == REPORTS
     assert not clash.locks.exists()
+
+
+def test_the_hint_for_a_stack_that_is_a_path(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo==2.0").rename(workspace.root / "my stack.toml")
+    run = workspace.run("explain", "./my stack.toml")
+    hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack beside the old one"
+    assert hint in run.stdout.splitlines()

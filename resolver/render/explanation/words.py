@@ -411,6 +411,10 @@ RISK_METADATA = Words("risk: this goes against what upstream says of its package
 WARNED = Counted(
     Words("warning below: {labels}", "见下方警告 {labels}"), Words("warnings below: {labels}", "见下方警告 {labels}")
 )
+APPLY_PATH = Words(
+    "hint: ascend-lock explain {stack} --apply {name} writes the changed stack beside the old one",
+    "提示：执行 ascend-lock explain {stack} --apply {name}，修改后的软件栈会写到原文件旁边",
+)
 APPLY = Words(
     "hint: make explain STACK={stack} APPLY={name} writes the changed stack beside the old one",
     "提示：执行 make explain STACK={stack} APPLY={name}，修改后的软件栈会写到原文件旁边",
