@@ -11,7 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from resolver.errors import InputError
 
 _PORTS = {"https": 443, "http": 80}
-_PLAIN = re.compile(r"^https?://([^/\s]+)/.*$", re.MULTILINE)
+_HOST = re.compile(r"https?://[^/\s]+/")
 
 NOWHERE: Final = "\0"  # in place of an address that is none; never printable, so nothing is asked
 
@@ -133,15 +133,26 @@ class Base:
         self._hosts = {parts.netloc: True}
         self._local = is_local(parts.hostname or "")
 
-    def are_plain(self, hrefs: str, count: int) -> bool:
-        """Whether `resolve` would give each of so many links, a line each, as it is."""
-        hosts = _PLAIN.findall(hrefs)
-        if not len(hosts) == hrefs.count("\n") + 1 == count or "@" in hrefs:
-            return False
+    def resolve_all(self, hrefs: list[str]) -> list[str]:
+        """What `resolve` gives for each without its fragment; NOWHERE for what must not be followed.
+
+        The links of most pages begin all alike, which is told at once.
+        """
+        whole = "\n".join(["", *hrefs])
+        if hrefs and "@" not in whole and "#" not in whole and whole.count("\n") == len(hrefs):
+            first = _HOST.match(hrefs[0])
+            alike = first is not None and whole.count("\n" + first[0]) == len(hrefs)
+            if alike and self._followed(hrefs[0]) == hrefs[0]:
+                return hrefs
+            if whole.count("\n/") == len(hrefs) and "\n//" not in whole and "/." not in whole:
+                return [self._origin + href for href in hrefs]
+        return [self._followed(href.partition("#")[0]) for href in hrefs]
+
+    def _followed(self, href: str) -> str:
         try:
-            return all(self._allows(host) for host in set(hosts))
+            return self.resolve(href)
         except ValueError:
-            return False
+            return NOWHERE
 
     def resolve(self, href: str) -> str:
         """The absolute address of a link without credentials; raises ValueError where it must not lead there."""

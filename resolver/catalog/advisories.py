@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -50,8 +49,7 @@ class Vulnerability(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset((self.id, *(self.aliases or ())))
 
 
-@dataclass(frozen=True, slots=True)
-class Silent:
+class Silent(msgspec.Struct, frozen=True):
     """An index that tells no vulnerabilities. `address` is where they would be; empty where there is no such place."""
 
     address: str

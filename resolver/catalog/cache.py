@@ -1,28 +1,27 @@
-"""The cache on disk: small checked files that any number of processes share.
+"""The cache on disk: checked entries that any number of processes share.
 
-An entry is its kind, key and content under one digest, so a truncated, altered
-or misplaced file counts as absent. Writing goes through a temporary file and
-`os.replace`. A cache that cannot be written is no error: one warning, and the
-run goes on without.
+An entry is a content under the digest of its kind and key, with a seal over
+both, so what was truncated, altered or misplaced counts as absent. A process
+reads the volumes that are there when it first asks, the latest last, and
+writes to one of its own. A cache that cannot be written is no error: one
+warning, and the run goes on without.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
+import threading
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from resolver.catalog.volume import Place, Volume, seal_of
+from resolver.catalog.volumes import Volumes
+
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
 
-_VERSION = "v1"
-_MAGIC = b"ascend-lock\x01"
-_DIGEST = 16
-_HEADER = len(_MAGIC) + _DIGEST
-_STALE = 24 * 3600.0  # seconds after which a temporary file was left behind by a process that died
+_VERSION = "v2"
 
 
 def default_folder(environ: Mapping[str, str] | None = None) -> Path:
@@ -43,105 +42,96 @@ class Cache:
     """
 
     def __init__(self, folder: Path | None, warn: Callable[[str], None]) -> None:
-        self._folder = str(folder / _VERSION) if folder is not None else None
+        self._volumes = Volumes(folder / _VERSION) if folder is not None else None
         self._warn = warn
         self._writes = folder is not None
-        self._swept = False
+        self._known: dict[bytes, Place] | None = None
+        self._own: Volume | None = None
+        self._writer = 0
+        self._lock = threading.Lock()
 
     def get(self, kind: str, key: str) -> bytes | None:
         """The content that was put, or None."""
-        if self._folder is None:
+        name = _name(kind, key)
+        place = self._places().get(name)
+        if place is None:
             return None
-        name, path = self._place(kind, key)
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 -- read for every project of a lock; Path costs more than the read
-                stored = file.read()
-        except (OSError, ValueError):
+        content = place.content()
+        if content is None:
+            self._places().pop(name, None)
             return None
-        content = memoryview(stored)[_HEADER:]
-        if stored[:_HEADER] != _MAGIC + _seal(name, content):
-            return None
-        return bytes(content)
+        return content
 
     def has(self, kind: str, key: str) -> bool:
         """Whether something was put, be it whole or not."""
-        return self._folder is not None and os.path.exists(self._place(kind, key)[1])  # noqa: PTH110
+        return _name(kind, key) in self._places()
 
-    def part(self, kind: str, key: str) -> Callable[[int, int], bytes | None]:
-        """Reads pieces of a content: offset, length. What it answers is not checked; None where it is not all there."""
-        if self._folder is None:
+    def part(self, kind: str, key: str, seal: bytes) -> Callable[[int, int], bytes | None]:
+        """Reads pieces of the content of which `put` told the seal: offset, length. None where it is not there.
+
+        What it answers is not checked. A length of 0 asks whether that offset is the end.
+        """
+        place = self._places().get(_name(kind, key))
+        if place is None or place.row.seal != seal:
             return lambda offset, length: None  # noqa: ARG005
-        _, path = self._place(kind, key)
+        volume, row = place.volume, place.row
 
         def read(offset: int, length: int) -> bytes | None:
-            try:
-                descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-                try:
-                    if not length:
-                        return b"" if os.fstat(descriptor).st_size == _HEADER + offset else None
-                    os.lseek(descriptor, _HEADER + offset, os.SEEK_SET)
-                    piece = os.read(descriptor, length)
-                finally:
-                    os.close(descriptor)
-            except OSError:
-                return None
-            return piece if len(piece) == length else None
+            if not length:
+                return b"" if offset == row.length else None
+            return volume.read(row.offset + offset, length) if offset + length <= row.length else None
 
         return read
 
-    def put(self, kind: str, key: str, content: bytes) -> None:
-        """Store content, replacing what was there."""
-        if not self._writes or self._folder is None:
-            return
-        name, path = self._place(kind, key)
-        temporary = f"{self._folder}/unfinished/{os.getpid()}-{os.urandom(8).hex()}"
+    def put(self, kind: str, key: str, content: bytes) -> bytes:
+        """Store content, replacing what was there; its seal."""
+        name = _name(kind, key)
+        seal = seal_of(name, content)
+        if not self._writes:
+            return seal
+        known = self._places()
+        place = known.get(name)
+        if place is not None and place.row.seal == seal:
+            return seal
         try:
-            if not self._swept:
-                self._sweep(f"{self._folder}/unfinished")
-            with open(temporary, "xb") as file:  # noqa: PTH123
-                file.write(_MAGIC + _seal(name, content))
-                file.write(content)
-            try:
-                os.replace(temporary, path)  # noqa: PTH105
-            except FileNotFoundError:
-                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-                os.replace(temporary, path)  # noqa: PTH105
+            with self._lock:
+                volume = self._volume()
+                known[name] = Place(volume, volume.append(name, seal, content))
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)  # noqa: PTH108
             if self._writes:
                 self._writes = False
                 self._warn(
-                    f"The cache in {self._folder} cannot be written ({error.strerror or error}); going on without."
+                    f"The cache in {self._volumes} cannot be written ({error.strerror or error}); going on without."
                     f"\nhint: set {VARIABLE} to a folder of yours"
                 )
+        return seal
 
     def discard(self, kind: str, key: str) -> None:
-        """Forget what was put."""
-        if self._folder is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(self._place(kind, key)[1])  # noqa: PTH108
+        """Forget what was put: this process makes it anew."""
+        self._places().pop(_name(kind, key), None)
 
-    def _place(self, kind: str, key: str) -> tuple[bytes, str]:
-        name = f"{kind}\0{key}".encode("utf-8", "surrogatepass")
-        digest = blake2b(name, digest_size=20).hexdigest()
-        return name, f"{self._folder}/{kind}/{digest[:2]}/{digest[2:]}"
+    def _places(self) -> dict[bytes, Place]:
+        """Where each content is, by name."""
+        if self._known is None:
+            with self._lock:
+                if self._known is None:
+                    self._known = self._volumes.places() if self._volumes is not None else {}
+        return self._known
 
-    def _sweep(self, folder: str) -> None:
-        """Make the folder of unfinished entries; remove those that processes left behind when killed."""
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
-        self._swept = True
-        now = time.time()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    if abs(now - entry.stat().st_mtime) > _STALE:  # a clock that was put back leaves files of tomorrow
-                        os.unlink(entry.path)  # noqa: PTH108
+    def _volume(self) -> Volume:
+        """The volume of this process; raises OSError."""
+        if self._own is None or self._writer != os.getpid():  # a forked process must not write where its parent does
+            assert self._volumes is not None  # noqa: S101 -- else nothing is written
+            self._own, self._writer = self._volumes.begin(), os.getpid()
+        return self._own
 
 
-def _seal(name: bytes, content: bytes | memoryview) -> bytes:
-    """A digest over kind, key and content; it guards against accidents, not against who can write the folder."""
-    digest = blake2b(len(name).to_bytes(4, "big"), digest_size=_DIGEST)
-    digest.update(name)
-    digest.update(content)
-    return digest.digest()
+def _name(kind: str, key: str) -> bytes:
+    """What a content goes by: who reads a volume must not learn addresses. What is of one kind begins alike."""
+    name = f"{kind}\0{key}".encode("utf-8", "surrogatepass")
+    return kind_of(kind) + blake2b(name, digest_size=16).digest()
+
+
+def kind_of(kind: str) -> bytes:
+    """What the names of a kind begin with."""
+    return blake2b(kind.encode(), digest_size=4).digest()

@@ -6,13 +6,19 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name
 
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 
 _BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
 _LONGEST = 255
+# Of a line: distribution and version of a wheel without a build number, or an archive without its ending.
+_COMMON = re.compile(
+    r"^(?:([^-\n]+)-([^-\n]+)-[^-\n]+-[^-\n]+-[^-\n]+\.whl|([^\n]+)\.(?:tar\.gz|zip)|[^\n]*)$", re.MULTILINE
+)
+_SEPARATORS = str.maketrans("_.", "--")
+_CONTROLS = bytes([*range(32), 127])  # what ASCII has that is not printable
 
 
 class WheelParts(NamedTuple):
@@ -45,12 +51,19 @@ def are_readable(filenames: list[str]) -> bool:
     """Whether each of them is, in a fraction of the time; an unreadable one among them may make this false for all."""
     whole = "".join(filenames)
     return (
-        whole.isprintable()
+        are_printable(whole)
         and "/" not in whole
         and "\\" not in whole
         and max(map(len, filenames), default=1) <= _LONGEST
         and min(map(len, filenames), default=3) > 2  # neither empty, nor `.` or `..`
     )
+
+
+def are_printable(texts: str) -> bool:
+    """What `isprintable` says of a long text, a third of the time for ASCII."""
+    if texts.isascii():
+        return len(texts.encode().translate(None, _CONTROLS)) == len(texts)
+    return texts.isprintable()
 
 
 def wheel_parts(filename: str) -> WheelParts | None:
@@ -117,6 +130,29 @@ def archive_version(filename: str, project: NormalizedName) -> str | None:
 def starts_with_project(filename: str, project: NormalizedName) -> bool:
     """Whether a file of any kind is named as one of `project`."""
     return _prefix(project).match(filename) is not None
+
+
+def plain_versions(filenames: list[str], project: NormalizedName) -> list[str]:
+    """For each name its version as `wheel_release` and `archive_version` have it, "" where that takes a closer look.
+
+    The names must be readable. A look at all of them at once takes a fraction of the time of a look at each.
+    """
+    whole = "\n".join(filenames)
+    if not filenames or not whole.isascii():
+        return [""] * len(filenames)
+    end = len(project)
+    ours: dict[str, bool] = {}
+    versions = []
+    for distribution, version, stem in _COMMON.findall(whole):
+        if version:
+            if distribution not in ours:
+                ours[distribution] = _is_distribution(distribution) and canonicalize_name(distribution) == project
+            versions.append(version if ours[distribution] else "")
+        elif stem[end : end + 1] == "-" and stem[:end].lower().translate(_SEPARATORS) == project:
+            versions.append(stem[end + 1 :])
+        else:
+            versions.append("")
+    return versions
 
 
 @lru_cache(4096)

@@ -72,6 +72,7 @@ class Client:
         self._meter = meter
         self._hosts: dict[Origin, _Host] = {}
         self._auth: dict[Origin, str] = {}
+        self._origins: dict[str, Origin] = {}
         self._netrc = _read_netrc()
         self._wire = Wire(pip)
         self._aside = Threads(_ASIDE)
@@ -142,7 +143,7 @@ class Client:
         `long` is for whole files. Raises Unreachable after the last try.
         """
         patience = patience or self.patience
-        host = self._hosts.setdefault(_allowed(url), _Host())
+        host = self._hosts.setdefault(self._allowed(url), _Host())
         while (probe := host.probe) is not None:
             await asyncio.shield(probe)
         if host.dead is not None:
@@ -190,7 +191,7 @@ class Client:
         """One request and its redirects; the answer's body is still to be read, and the answer to be closed."""
         hop = url
         for _ in range(_MOST_REDIRECTS + 1):
-            where = _allowed(hop, came_from=url)
+            where = self._allowed(hop, came_from=url)
             if hop != url and is_local(where.host) and not is_local(origin(url).host):
                 raise _refused(hop, "It is this machine or its link, where only an index on it may lead.", url)
             self._meter.add(requests=1)
@@ -213,6 +214,14 @@ class Client:
             where=_shown(url),
             why=f"There were more than {_MOST_REDIRECTS} redirects.",
         )
+
+    def _allowed(self, url: str, came_from: str = "") -> Origin:
+        """The origin of an address that may be asked, looked at once for all addresses that begin like it."""
+        end = url.find("/", len("https://"))
+        begin = url[:end] if end >= 0 else url
+        if begin not in self._origins:
+            self._origins[begin] = _allowed(url, came_from)
+        return self._origins[begin]
 
     def _credentials(self, where: Origin) -> dict[str, str]:
         given = self._auth.get(where)

@@ -82,12 +82,12 @@ class Pages:
 
     async def _page(self, client: Client, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
         """The page of an answer; of one that is damaged in the cache, what is answered now."""
-        page = self._shelf.parsed(answer.key, project, answer.source)
+        page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
         if page is None:
-            self._shelf.forget(answer.key, answer.source)
+            self._shelf.forget(answer.key, answer.root, project, answer.source)
             fetch = partial(self._fetch, client, answer.root, answer.source, project, None)
             answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
-            page = self._shelf.parsed(answer.key, project, answer.source)
+            page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
         if page is None:
             raise IndexFailure(
                 f"The page of {project} changed or went while it was read.",
@@ -137,7 +137,7 @@ class Pages:
         """The key of the page that is there now, "" for none; the page is on the shelf."""
         client.remember(root)
         stored = self._shelf.record(root, project)
-        if stored is not None and not (stored.parsed and self._shelf.has_parsed(stored.parsed, name)):
+        if stored is not None and not self._shelf.has_page(stored, root, project, name):
             stored = None
         headers = {"Accept": simple.ACCEPT}
         if stored is not None:
@@ -163,15 +163,15 @@ class Pages:
         """Parse the page that was sent, unless it was parsed before."""
         content_type = reply.headers.get("content-type", "")
         key = parsed_key(reply.body, content_type, project, reply.url)
-        validators = reply.headers.get("etag", ""), reply.headers.get("last-modified", "")
-        new = Record(reply.url, *validators, key)
+        new = Record(reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""), key)
         if stored is not None and stored.parsed == key:
             self._meter.add(hits=1, revalidated=1)
-        elif self._shelf.parsed(key, project, name) is None:
+            self._shelf.keep(root, project, new.with_page_of(stored))
+            return key
+        page = self._shelf.parsed(key, root, project, name)  # of another root that leads to the same address
+        if page is None:
             page = simple.parse(reply.body, content_type, project=project, index=name, url=reply.url)
-            self._shelf.keep_parsed(key, page)
-        if stored != new:
-            self._shelf.keep(root, project, new)
+        self._shelf.keep_page(root, project, new, page)
         return key
 
 

@@ -12,8 +12,9 @@ import locale
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from resolver.errors import InputError
 
@@ -21,8 +22,7 @@ _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipConfig:
+class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The options that matter here. Empty texts where pip has none; `timeout` in seconds."""
 
     index_url: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
+import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from resolver.catalog.filename import wheel_parts
@@ -21,8 +21,7 @@ _RFC3339 = re.compile(
 _MOST_TAGS = 1000  # that a file's name may stand for; pip would build every one of them
 
 
-@dataclass(frozen=True, slots=True)
-class Screened:
+class Screened(msgspec.Struct, frozen=True):
     """`wheels` best first, as pip prefers them; `archives` .tar.gz before .zip."""
 
     wheels: tuple[File, ...]

@@ -25,12 +25,21 @@ _PARSER: Final = "3"  # part of every key: another number, and all pages are par
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
-    """What an index last answered for a project: validators, and the key of the parsed page ("" for none)."""
+    """What an index last answered for a project: validators, the key of the parsed page ("" for none), the page.
+
+    The page is in the form of `frozen`: its releases here, its files beside it under the seal `files`.
+    """
 
     url: str
     etag: str
     modified: str
     parsed: str
+    releases: msgspec.Raw = msgspec.Raw(msgspec.msgpack.encode(None))
+    files: bytes = b""
+
+    def with_page_of(self, other: Record) -> Record:
+        """The same answer, with the page that another one has."""
+        return msgspec.structs.replace(self, releases=other.releases, files=other.files)
 
 
 _encode_record = msgspec.msgpack.Encoder().encode
@@ -136,57 +145,63 @@ class Shelf:
         record = self.record(root, project)
         if record is None or not record.parsed or not loaded:
             return None if record is None else (record.parsed, None)
-        page = self.parsed(record.parsed, project, name)
+        page = self._thawed(record, root, project, name)
         return None if page is None else (record.parsed, page)
 
     def record(self, root: Root, project: NormalizedName) -> Record | None:
         """What an index last answered; None where it was never asked."""
-        content = self._cache.get("page", _key(root, project))
+        content = self._cache.get("page", page_key(root, project))
         return None if content is None else _read_record(content)
 
     def keep(self, root: Root, project: NormalizedName, record: Record) -> None:
-        """Store what an index answered."""
-        self._cache.put("page", _key(root, project), _encode_record(record))
+        """Store what an index answered, but for a page that is not here yet."""
+        self._cache.put("page", page_key(root, project), _encode_record(record))
 
     @counts("parsing")
-    def parsed(self, key: str, project: NormalizedName, name: str) -> Page | None:
-        """The page of that key, as one of the index `name`."""
+    def keep_page(self, root: Root, project: NormalizedName, record: Record, page: Page) -> None:
+        """Store what an index answered, and the page that it answered with."""
+        index, files = frozen.freeze(page)
+        seal = self._cache.put("files", page_key(root, project), files)
+        record = msgspec.structs.replace(record, releases=msgspec.Raw(index), files=seal)
+        self.keep(root, project, record)
+        if self._thawed(record, root, project, page.index) is None:  # what was stored takes less memory
+            self._pages[record.parsed, page.index] = page
+
+    def parsed(self, key: str, root: Root, project: NormalizedName, name: str) -> Page | None:
+        """The page of that key, if it is what the index `name` last answered from `root`."""
         if (known := self._pages.get((key, name))) is not None:
             return known
-        content = self._cache.get("parsed", key)
-        if content is None:
-            return None
-        files = self._cache.part("files", key)
-        page = frozen.thaw(content, project, name, files, partial(self._lose, key, name), whole=self._careful)
-        if page is not None:
-            self._pages[key, name] = page
-        return page
+        record = self.record(root, project)
+        return self._thawed(record, root, project, name) if record is not None and record.parsed == key else None
+
+    def has_page(self, record: Record, root: Root, project: NormalizedName, name: str) -> bool:
+        """Whether there is a page to a record, as far as can be told without reading it."""
+        here = (record.parsed, name) in self._pages or self._cache.has("files", page_key(root, project))
+        return bool(record.parsed) and here
+
+    def forget(self, key: str, root: Root, project: NormalizedName, name: str) -> None:
+        """Let a page be parsed anew, as what is stored of it is damaged."""
+        self._lose(key, root, project, name)
+        self._cache.discard("page", page_key(root, project))
 
     @counts("parsing")
-    def keep_parsed(self, key: str, page: Page) -> None:
-        """Store a page."""
-        content, files = frozen.freeze(page)
-        self._cache.put("files", key, files)
-        self._cache.put("parsed", key, content)
-        if self.parsed(key, page.project, page.index) is None:  # what was stored takes less memory
-            self._pages[key, page.index] = page
+    def _thawed(self, record: Record, root: Root, project: NormalizedName, name: str) -> Page | None:
+        if (known := self._pages.get((record.parsed, name))) is not None:
+            return known
+        files = self._cache.part("files", page_key(root, project), record.files)
+        lost = partial(self._lose, record.parsed, root, project, name)
+        page = frozen.thaw(bytes(record.releases), project, name, files, lost, whole=self._careful)
+        if page is not None:
+            self._pages[record.parsed, name] = page
+        return page
 
-    def has_parsed(self, key: str, name: str) -> bool:
-        """Whether a page is there, as far as can be told without reading it."""
-        return (key, name) in self._pages or self._cache.has("parsed", key)
-
-    def forget(self, key: str, name: str) -> None:
-        """Let a page be parsed anew, as what is stored of it is damaged."""
-        self._lose(key, name)
-        self._cache.discard("parsed", key)
-
-    def _lose(self, key: str, name: str) -> None:
+    def _lose(self, key: str, root: Root, project: NormalizedName, name: str) -> None:
         """Forget a page whose files are damaged."""
-        self._cache.discard("files", key)
+        self._cache.discard("files", page_key(root, project))
         self._pages.pop((key, name), None)
 
 
-def _key(root: Root, project: NormalizedName) -> str:
+def page_key(root: Root, project: NormalizedName) -> str:
     """The key of a record. Who asks is part of it, as an index may answer each user differently."""
     return "\0".join((_PARSER, root.url, root.user, project))
 

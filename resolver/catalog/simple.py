@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog import html
 from resolver.catalog.address import NOWHERE, Base
-from resolver.catalog.filename import archive_version, are_readable, is_readable, starts_with_project, wheel_release
+from resolver.catalog.filename import (
+    ARCHIVE_ENDINGS,
+    archive_version,
+    are_printable,
+    are_readable,
+    is_readable,
+    plain_versions,
+    starts_with_project,
+    wheel_release,
+)
 from resolver.catalog.hashes import read_sha256
 from resolver.catalog.html import LONGEST_REASON
 from resolver.errors import IndexFailure
@@ -104,26 +113,14 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
     spelled: dict[str, list[File]] = {}
     aside: list[SetAside] = []
     seen: dict[str, File] = {}
-    ours: dict[str, bool] = {}
     foreign = 0
     files = list(files)
-    filenames = [file.filename for file in files]
-    # of nearly all pages these are known at once
-    fit = are_readable(filenames) and "".join([file.url for file in files]).isprintable()
-    once = len(set(filenames)) == len(filenames)
-    plain = fit and once
-    alike: dict[str, list[File]] = {}  # by what wheels of one release have in common before their tags
-    for file in files:
-        filename = file.filename
-        start = ""
-        if plain and filename.count("-") == 4 and filename.endswith(".whl"):
-            start = filename[: filename.index("-", filename.index("-") + 1)]
-            if "--" in filename or filename.endswith("-.whl"):
-                start = ""
-        if start in alike:
-            alike[start].append(file)
+    for file, known in zip(files, _plain_versions(files, project), strict=True):
+        if known:
+            spelled.setdefault(known, []).append(file)
             continue
-        if not fit and not (is_readable(filename) and file.url.isprintable()):
+        filename = file.filename
+        if not (is_readable(filename) and file.url.isprintable()):
             reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
             aside.append(SetAside(ascii(filename[:255])[1:-1], reason))
             continue
@@ -133,9 +130,7 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
                 aside.append(SetAside(filename, Reason.NAME))
                 continue
             distribution, version = wheel
-            if distribution not in ours:
-                ours[distribution] = text.name(distribution) == project
-            if not ours[distribution]:
+            if text.name(distribution) != project:
                 aside.append(SetAside(filename, Reason.FOREIGN, distribution))
                 foreign += 1
                 continue
@@ -143,7 +138,7 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
             found = archive_version(filename, project)
             if found is None:
                 belongs = starts_with_project(filename, project)
-                if belongs or not filename.endswith((".tar.gz", ".zip")):
+                if belongs or not filename.endswith(ARCHIVE_ENDINGS):
                     foreign += not belongs
                     aside.append(SetAside(filename, Reason.FORMAT))
                 else:
@@ -151,26 +146,37 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
                     aside.append(SetAside(filename, Reason.FOREIGN))
                 continue
             version = found
-        if not once and (other := seen.setdefault(filename, file)) is not file:
+        if (other := seen.setdefault(filename, file)) is not file:
             if other.sha256 != file.sha256:
                 aside.append(SetAside(filename, Reason.NAME, "the page lists it again with another sha256"))
             continue
-        same = spelled.setdefault(version, [])
-        same.append(file)
-        if start:
-            alike[start] = same
+        spelled.setdefault(version, []).append(file)
     if foreign and foreign == len(aside) and not spelled:
         unusable(project, index, url, f"Every file on it belongs to another project, {aside[0].filename} for one.")
     releases, odd = _merge(spelled)
     return Page(project=project, index=index, releases=releases, set_aside=tuple(aside + odd))
 
 
+def _plain_versions(files: list[File], project: NormalizedName) -> list[str]:
+    """For each file its version where its name is a common one of the project, else "".
+
+    Nothing is known at once of a page with a name or address that cannot be read, or a name that is there twice.
+    """
+    filenames = [file.filename for file in files]
+    readable = are_readable(filenames) and are_printable("".join([file.url for file in files]))
+    if not readable or len(set(filenames)) != len(filenames):
+        return [""] * len(files)
+    return plain_versions(filenames, project)
+
+
 def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]], list[SetAside]]:
     """Join the spellings of one version; set aside what is no version."""
+    versions = [text.version(spelling) for spelling in spelled]
+    if None not in versions and len(set(versions)) == len(versions):
+        return {spelling: tuple(files) for spelling, files in spelled.items()}, []
     spellings: dict[Version, list[str]] = {}
     aside: list[SetAside] = []
-    for spelling, files in spelled.items():
-        version = text.version(spelling)
+    for (spelling, files), version in zip(spelled.items(), versions, strict=True):
         if version is None:
             aside += [SetAside(file.filename, Reason.VERSION, spelling) for file in files]
         else:
@@ -195,21 +201,17 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
         unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
     if text.name(page.name) != project:
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
-    base = Base(url)
-    plain = _are_plain(page.files, base)
-    return [_json_file(one, base, plain=plain) for one in page.files], _standing(page.project_status)
+    addresses = Base(url).resolve_all([one.url for one in page.files])
+    digests = _sha256s([one.hashes.sha256 for one in page.files])
+    files = [_file(*one) for one in zip(page.files, addresses, digests, strict=True)]
+    return files, _standing(page.project_status)
 
 
-def _are_plain(files: list[_File], base: Base) -> bool:
-    """Whether every address is absolute, allowed and as it should be, and every sha256 is one: so are nearly all."""
-    addresses = "\n".join([one.url for one in files])
-    digests = [one.hashes.sha256 for one in files]
-    return (
-        {len(digest) for digest in digests} == {64}
-        and _HEX.fullmatch("".join(digests)) is not None
-        and "#" not in addresses
-        and base.are_plain(addresses, len(files))
-    )
+def _sha256s(given: list[str]) -> list[str]:
+    """`read_sha256` of each; that they are as they should be, as nearly all are, is told at once."""
+    if set(map(len, given)) == {64} and _HEX.fullmatch("".join(given)) is not None:
+        return given
+    return [read_sha256(digest) for digest in given]
 
 
 def _standing(given: object) -> Standing:
@@ -221,21 +223,15 @@ def _standing(given: object) -> Standing:
     return Standing(status, reason if isinstance(reason, str) else "")
 
 
-def _json_file(file: _File, base: Base, *, plain: bool = False) -> File:
-    url, digest = file.url, file.hashes.sha256
-    if not plain:
-        digest = read_sha256(digest)
-        try:
-            url = base.resolve(url.partition("#")[0])
-        except ValueError:
-            url = NOWHERE
+def _file(file: _File, url: str, sha256: str) -> File:
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
+    size = file.size
     return File(
         file.filename,
         url,
-        digest,
-        file.size if file.size is not None and 0 <= file.size <= _LARGEST else None,
+        sha256,
+        size if size is not None and 0 <= size <= _LARGEST else None,
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),
         file.upload_time or "",

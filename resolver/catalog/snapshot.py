@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -25,8 +24,7 @@ class Unusable(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What the indexes answered on one day while a stack was locked and explained.
 
     Files have no address, no hash of their `.metadata` and upload times in whole

@@ -8,8 +8,8 @@ a static pyproject.toml will do. Nothing is guessed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.catalog import pyproject

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -31,8 +30,7 @@ from resolver.model.release import File
 from resolver.render.text import count
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A lock that goes into the bundle."""
 
     problem: Problem

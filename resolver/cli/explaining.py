@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Catalogs

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from resolver.catalog.cache import Cache
@@ -40,8 +41,7 @@ if TYPE_CHECKING:  # what is remembered does not pay for what explains
 _TIMES = 20  # that a stack is locked anew because another run was faster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was told to do with each of its stacks. No `targets` are all of them.
 
     `anew` solves even what is remembered. `language` is what is spoken, `wanted` what was asked for, None where it
@@ -59,8 +59,7 @@ class Order:
     wanted: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """One target to be locked. `known` tells that it had no lock, and the report of its conflict is there."""
 
     inputs: Inputs
@@ -70,8 +69,7 @@ class Job:
     known: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why a target, or a whole stack, was neither locked nor explained."""
 
     cause: Exception
@@ -79,8 +77,7 @@ class Failure:
     status: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a target; of a whole stack, with no `job`, where its files could not be read.
 
     `written` tells whether the folder of a lock changed.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from resolver.cli.targets import chosen
 from resolver.errors import InputError
@@ -18,8 +19,7 @@ from resolver.model.problem import Problem
 from resolver.render.files import render
 
 
-@dataclass(frozen=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """One target's lock, where there is one. `stale` says why it is; `text` is the line for people."""
 
     problem: Problem

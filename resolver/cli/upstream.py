@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from resolver.catalog.address import read_root
 from resolver.catalog.advisories import Found, ReleaseName, Silent, vulnerabilities
@@ -24,8 +26,7 @@ from resolver.upstream.change import is_grave
 from resolver.upstream.compare import Compared, as_locked, compare, pins_of, releases_of, vulnerable
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """What is told of one lock, and the exit status that it stands for."""
 
     lines: list[str]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:  # what is remembered does not pay for what solves
     from resolver.solve.builds import Kept
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(msgspec.Struct, frozen=True):
     """All pins may move, or those of these projects."""
 
     upgrade: bool

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 
+import msgspec
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from resolver.explain.edit import StackText
@@ -24,8 +25,7 @@ from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
 
-@dataclass(frozen=True)
-class Changed:
+class Changed(msgspec.Struct, frozen=True):
     """A changed stack: what changed, its text, the price, and whether it goes against a fact."""
 
     changes: tuple[Change, ...]

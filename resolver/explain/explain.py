@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
 from string import ascii_uppercase
+
+from msgspec.structs import replace
 
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import islice
+
+import msgspec
 
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes
@@ -45,13 +46,12 @@ _AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked 
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
 
-@dataclass
-class Found:
+class Found(msgspec.Struct):
     """What a search for fixes came to. `seen` are the texts of all stacks that were solved on the way."""
 
-    fixes: list[tuple[Changed, Resolution]] = field(default_factory=list)
-    attempts: list[Attempt] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
+    fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
+    attempts: list[Attempt] = msgspec.field(default_factory=list)
+    seen: set[str] = msgspec.field(default_factory=set)
 
     @property
     def cheapest(self) -> float:

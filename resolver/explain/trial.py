@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from resolver.catalog.protocol import Catalog
 from resolver.errors import ResolverError
@@ -78,8 +79,7 @@ class _Part(Clock):
         return late
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """A changed stack could not be decided: within the limit, or for another reason, which `why` tells."""
 
     why: str = ""

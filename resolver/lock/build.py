@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 
+from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.address import read_root

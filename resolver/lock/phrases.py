@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import msgspec
 
-@dataclass(frozen=True)
-class Phrase:
+
+class Phrase(msgspec.Struct, frozen=True, dict=True):
     """One sentence in both languages, with the same placeholders."""
 
     en: str

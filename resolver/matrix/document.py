@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +25,7 @@ _CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LARGEST = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Document(Generic[Shape]):
+class Document(msgspec.Struct, Generic[Shape], frozen=True, dict=True):
     """A file's content in its shape, or that of one table in it, at `below`. `name` is the path as people know it."""
 
     name: str

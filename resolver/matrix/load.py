@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+import msgspec
+from msgspec.structs import replace
 
 from resolver.errors import InputError
 from resolver.matrix import schema
@@ -14,8 +16,7 @@ from resolver.matrix.document import Document, read
 from resolver.profile import counts
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """Every file that a stack's problems are made from. `facts` are sorted by name.
 
     `spare` are the facts that the stack leaves out by naming others, and `replaced` is the indexes.toml in

@@ -11,10 +11,10 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from msgspec import inspect as shapes
 
 from resolver.matrix.lines import Path
@@ -26,8 +26,7 @@ _LONGEST = 60
 _ALSO = {"arm64": "linux-aarch64", "amd64": "linux-x86_64", "x64": "linux-x86_64", "x86-64": "linux-x86_64"}
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(msgspec.Struct, frozen=True):
     """What is wrong at `path`, and what helps."""
 
     path: Path

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from packaging.version import Version
 
 from resolver.model.component import Value
@@ -13,8 +12,7 @@ from resolver.model.release import File
 from resolver.model.source import Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Release:
+class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A release of a project that the target can use.
 
     `file` is the one that pip takes there: the best wheel by tag, then by build
@@ -34,8 +32,7 @@ class Release:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, eq=False):
     """One choice for a package. There is one object for each, so identity is equality.
 
     `chosen` is a Release for a project, a component's value, or the owner of a module.

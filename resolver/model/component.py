@@ -10,9 +10,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 from packaging.version import InvalidVersion, Version
 
 from resolver.model.system import SystemVersion
@@ -68,8 +68,7 @@ def named_values(need: object, component: str) -> Iterator[Value]:
                     yield clause.value
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(msgspec.Struct, frozen=True):
     """One comparison. `line` is set for a wildcard: `== 8.5.*` compares the release line only."""
 
     operator: str
@@ -95,8 +94,7 @@ class Clause:
         return _OPERATORS[self.operator](value, self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentRequirement:
+class ComponentRequirement(msgspec.Struct, frozen=True):
     """Any of `alternatives`, each of them all of its clauses."""
 
     component: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from resolver.model.problem import Problem
 from resolver.model.statement import Statement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     """Statements that a complete engine has shown to be unsatisfiable together."""
 
     problem: Problem

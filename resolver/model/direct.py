@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
 
 _SCHEMES = ("https", "ssh", "file")
 # Nothing that a shell, git or a terminal could take for more than an address.
@@ -15,8 +16,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 _SHORT = re.compile(r"[0-9a-f]{7,40}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Direct:
+class Direct(msgspec.Struct, frozen=True):
     """`git+URL@REVISION#subdirectory=PATH`. The revision is a commit, its beginning, a tag or a describe text."""
 
     url: str

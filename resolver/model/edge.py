@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -12,30 +11,26 @@ from resolver.model.origin import Origin
 from resolver.model.package import Package
 
 
-@dataclass(frozen=True, slots=True)
-class Exactly:
+class Exactly(msgspec.Struct, frozen=True):
     """One single release, local version included: what an extra asks of its project."""
 
     version: Version
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(msgspec.Struct, frozen=True):
     """The module must belong to this distribution."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(msgspec.Struct, frozen=True):
     """No candidate will do: the parent cannot be used."""
 
 
 Allows = SpecifierSet | Exactly | ComponentRequirement | Owner | Nothing
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Edge:
+class Edge(msgspec.Struct, frozen=True, eq=False):
     """`origin` needs a candidate of `package` that `allows` admits."""
 
     package: Package

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from resolver.model.fact import Warns
 from resolver.model.problem import Problem
 from resolver.model.statement import Span, Statement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing is left to choose for `subject`; the statements of these numbers (from 1) leave nothing."""
 
     subject: str
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
     """One case: a release of `subject` among `versions` is taken. It is closed, or branches again."""
 
     subject: str
@@ -28,8 +27,7 @@ class Branch:
     branches: tuple[Branch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contradiction:
+class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
     """Statements that cannot all hold; any of them left out, the others can.
 
     Either `closing` says where they meet, or `branches` says it for each case.
@@ -55,8 +53,7 @@ class ChangeKind(Enum):
     SPLIT = "split"  # the lines go to two environments
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One change: `before` becomes `after`. `where` is file:line of what changes.
 
     `subject` is the project, the component or the fact's id. `steps` counts the releases
@@ -73,8 +70,7 @@ class Change:
     steps: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinOf:
+class PinOf(msgspec.Struct, frozen=True, kw_only=True):
     """A pin of a fix's lock that matters: asked for, or named in a contradiction."""
 
     name: str
@@ -82,8 +78,7 @@ class PinOf:
     wished: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """What a fix was locked to. `name` is the stack's; `count` is the number of all pins.
 
     `warnings` are facts to know about it that the wish, as far as it can be told, would not have met.
@@ -96,8 +91,7 @@ class Environment:
     warnings: tuple[Warns, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """Changes under which the stack was locked for real: in one environment, or in two.
 
     `name` is a letter. `files` maps the name of a stack (the changed one, or one for each environment)
@@ -119,8 +113,7 @@ class Outcome(Enum):
     FAILED = "failed"  # something else was in the way, such as an index or a file that cannot be read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were tried and gave no lock.
 
     `because` is a contradiction that they still meet, `why` the message of what else was in the way.
@@ -132,8 +125,7 @@ class Attempt:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """All that can be said of a conflict. With `limited`, time ran out and more may be found with more of it."""
 
     problem: Problem
@@ -143,8 +135,7 @@ class Explanation:
     limited: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class Why(msgspec.Struct, frozen=True, kw_only=True):
     """Why a project is at the release where it is, in a solved problem.
 
     `asked` are the statements that ask for it, `bound` those of them that admit nothing newer.

@@ -7,11 +7,11 @@ Where a text in Chinese (`…_zh`) is empty, the English one is shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from typing import TypeVar
 
+import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
@@ -36,8 +36,7 @@ class Strength(Enum):
 Need = Requirement | ComponentRequirement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Common:
+class _Common(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     package: NormalizedName
     versions: tuple[SpecifierSet, ...]
@@ -53,28 +52,24 @@ class _Common:
         return any(versions.contains(release, prereleases=True) for versions in self.versions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requires(_Common):
+class Requires(_Common, frozen=True, kw_only=True):
     """A requirement that the metadata leaves out."""
 
     needs: tuple[Need, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excludes(_Common):
+class Excludes(_Common, frozen=True, kw_only=True):
     """Releases that must not be used."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replaces(_Common):
+class Replaces(_Common, frozen=True, kw_only=True):
     """Upstream metadata is wrong: the requirements on `drop` go, `add` takes their place."""
 
     drop: tuple[NormalizedName, ...]
     add: tuple[Need, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metadata(_Common):
+class Metadata(_Common, frozen=True, kw_only=True):
     """The requirements of an archive that has no static metadata."""
 
     requires: tuple[Requirement, ...]
@@ -82,8 +77,7 @@ class Metadata(_Common):
     requires_python: SpecifierSet | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Builds(_Common):
+class Builds(_Common, frozen=True, kw_only=True):
     """A source build whose requirements differ from those of the wheel on the index.
 
     `requires_from` names a requirements file inside the archive. The build's
@@ -101,23 +95,20 @@ class Builds(_Common):
     build_add: tuple[Requirement, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collides(_Common):
+class Collides(_Common, frozen=True, kw_only=True):
     """`package` and `other` own the same importable `module`: one of them at most."""
 
     other: NormalizedName
     module: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class After(_Common):
+class After(_Common, frozen=True, kw_only=True):
     """`package` is installed after `others`, where they are in the lock."""
 
     others: tuple[NormalizedName, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Warns(_Common):
+class Warns(_Common, frozen=True, kw_only=True):
     """Something to know when `package` is in the lock and none of `unless` holds.
 
     With `extra`, only when that extra is in use. A `grave` one says that what the project is wanted for fails.
@@ -135,15 +126,13 @@ class Warns(_Common):
         return frozenset(need.component for need in self.unless if isinstance(need, ComponentRequirement))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names(_Common):
+class Names(_Common, frozen=True, kw_only=True):
     """A distribution on an index that is not what its name suggests: releases not to be taken."""
 
     index: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exports(_Common):
+class Exports(_Common, frozen=True, kw_only=True):
     """Environment variables that what is installed runs with, where `package` is in the lock.
 
     An `optional` one is proposed and not set. The environment of a *build* belongs to `Builds`.
@@ -153,8 +142,7 @@ class Exports(_Common):
     optional: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources(_Common):
+class Sources(_Common, frozen=True, kw_only=True):
     """What is known of `package` at one commit of a git repository.
 
     It counts where a stack asks for that commit. `requires_from` are files of the
@@ -170,8 +158,7 @@ class Sources(_Common):
     requires_from: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Absent(_Common):
+class Absent(_Common, frozen=True, kw_only=True):
     """Where `package` is, `other` must not be, whoever asks for it.
 
     Where the stack itself names `package`, requirements on `other` are left out. Else the two

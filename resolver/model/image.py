@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class Image(msgspec.Struct, frozen=True, kw_only=True):
     """`name` with registry and tag. `cann`, `soc` and `python` as targets state them, `glibc` as `2.35`."""
 
     name: str

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
+import msgspec
 from packaging.utils import NormalizedName
 
 PYPI: Final = "pypi"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
+class Index(msgspec.Struct, frozen=True, kw_only=True):
     """A simple repository (PEP 503). `pypi` has no address: it is what pip is configured with.
 
     `mirrors` are tried in order where `url` does not answer; they serve the same content.
@@ -23,8 +22,7 @@ class Index:
     mirrors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True, kw_only=True):
     """Where projects are looked up, and nowhere else.
 
     `packages` are normalised names, or `*` for every project that no other
@@ -43,8 +41,7 @@ class Binding:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Indexes:
+class Indexes(msgspec.Struct, frozen=True, kw_only=True):
     """All indexes of a problem and their bindings; earlier bindings win.
 
     `own` tells that the stack brought its own list instead of matrices/indexes.toml, whose bindings are

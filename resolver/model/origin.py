@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from resolver.model.fact import Fact
 
 
-@dataclass(frozen=True, slots=True)
-class StackLine:
+class StackLine(msgspec.Struct, frozen=True):
     """The stack asks for it. `where` is file:line."""
 
     text: str
@@ -18,8 +17,7 @@ class StackLine:
         return f"the stack asks for {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class FactLine:
+class FactLine(msgspec.Struct, frozen=True):
     """A fact says so."""
 
     fact: Fact
@@ -35,8 +33,7 @@ class FactLine:
         return f"{self.parent} needs {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataLine:
+class MetadataLine(msgspec.Struct, frozen=True):
     """A file's own metadata says so."""
 
     filename: str
@@ -52,8 +49,7 @@ class MetadataLine:
         return f"{self.parent} needs {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class BuildLine:
+class BuildLine(msgspec.Struct, frozen=True):
     """A source build needs it, in the environment itself or in one of its own."""
 
     filename: str
@@ -70,8 +66,7 @@ class BuildLine:
         return f"building {self.parent} needs {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class SameRelease:
+class SameRelease(msgspec.Struct, frozen=True):
     """An extra is of the same release as its project."""
 
     parent: str
@@ -86,8 +81,7 @@ class SameRelease:
         return f"{self.parent} is an extra of {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(msgspec.Struct, frozen=True):
     """A file that turned out to be unusable when it was opened."""
 
     filename: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model.component import Value
@@ -21,16 +21,14 @@ from resolver.model.target import Target
 Prereleases = Literal["if-necessary", "allow", "never"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a stack's `requires`, or of what the builds of a lock ask for."""
 
     need: Need
     origin: StackLine | BuildLine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Departure:
+class Departure(msgspec.Struct, frozen=True, kw_only=True):
     """Where a stack differs from the guide that it replaces, and why; the Chinese texts may be empty."""
 
     guide: str
@@ -40,16 +38,14 @@ class Departure:
     reason_zh: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
+class Checks(msgspec.Struct, frozen=True, kw_only=True):
     """What an installed environment must pass: imports, with environment variables set for them."""
 
     imports: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relaxed:
+class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
     """A fact that the stack sets aside: wholly, or only these of its needs. `where` is file:line."""
 
     fact: Fact
@@ -58,8 +54,7 @@ class Relaxed:
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Absence:
+class Absence(msgspec.Struct, frozen=True, kw_only=True):
     """A distribution that the stack keeps out. `where` is file:line."""
 
     package: NormalizedName
@@ -67,12 +62,11 @@ class Absence:
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What may be chosen at all. `exclude_newer` is a moment with a zone, or None."""
 
     prereleases: Prereleases = "if-necessary"
-    prereleases_of: Mapping[NormalizedName, Prereleases] = field(default_factory=dict)
+    prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
     exclude_newer: datetime | None = None
 
     def prereleases_for(self, project: NormalizedName) -> Prereleases:
@@ -80,8 +74,7 @@ class Policy:
         return self.prereleases_of.get(project, self.prereleases)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stack:
+class Stack(msgspec.Struct, frozen=True, kw_only=True):
     """What a stack file says, targets apart. `where` is the file's path as given."""
 
     name: str
@@ -93,11 +86,10 @@ class Stack:
     relaxed: tuple[Relaxed, ...] = ()
     absent: tuple[Absence, ...] = ()
     recorded: tuple[Recorded, ...] = ()
-    checks: Checks = field(default_factory=Checks)
+    checks: Checks = msgspec.field(default_factory=Checks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a resolution depends on, apart from the indexes' content and a previous lock.
 
     `digest` is the sha256 of all input files' content that it was made from.
@@ -113,8 +105,8 @@ class Problem:
     indexes: Indexes
     digest: str
     wheels_only: bool = False
-    values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
+    sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
 
     def asked(self, name: NormalizedName) -> tuple[Ask, ...]:
         """The lines about a project that count for the target."""

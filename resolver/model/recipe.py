@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """A file of the checkout takes the place of another: `mv before after`."""
 
     before: str
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(msgspec.Struct, frozen=True):
     """Lines of a file that a regular expression (Python's) finds are commented out; one must be found."""
 
     pattern: str
     file: str
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """A command in the checkout. With `wheels`, a glob that matches one file, it builds the wheel."""
 
     command: tuple[str, ...]
@@ -35,8 +31,7 @@ class Run:
 Step = Move | Comment | Run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a project at one commit. `version` is what the build calls itself.
 
     `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop` names what

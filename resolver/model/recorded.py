@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 
+import msgspec
 from packaging.utils import NormalizedName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """A wheel as a stack tells of it. It counts only where its index cannot be reached.
 
     `requires` are PEP 508 lines. `source` says who quotes the hash and where the requirements are from;

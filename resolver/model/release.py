@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -80,8 +79,7 @@ class Standing(msgspec.Struct, frozen=True, array_like=True, gc=False):
 ACTIVE: Final = Standing()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A project on an index: its files by version text, what was set aside while reading, and how it stands.
 
     `releases` is keyed by the text of the version as in the file names, one key

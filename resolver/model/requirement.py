@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """What a line of a stack, a fact or a file's metadata asks for.
 
     `extras` are normalised and sorted. `url` is a PEP 508 direct reference,
@@ -19,7 +17,7 @@ class Requirement:
 
     name: NormalizedName
     extras: tuple[NormalizedName, ...] = ()
-    specifier: SpecifierSet = field(default_factory=SpecifierSet)
+    specifier: SpecifierSet = msgspec.field(default_factory=SpecifierSet)
     marker: Marker | None = None
     url: str = ""
 

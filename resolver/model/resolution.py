@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -12,8 +11,7 @@ from resolver.model.origin import Origin
 from resolver.model.problem import Problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(msgspec.Struct, frozen=True, kw_only=True):
     """One project of a resolution: its release, the extras in use, and everything that asks for it.
 
     `unknown_extras` are those in use that the release does not provide.
@@ -32,8 +30,7 @@ class Pin:
         return self.release.version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement that was not followed, as what it names must be absent. `because` names the fact, or file:line."""
 
     package: NormalizedName
@@ -43,8 +40,7 @@ class LeftOut:
     because: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
+class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `rounds` counts the search's rounds; `engine` is what found it."""
 
     problem: Problem

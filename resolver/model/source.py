@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
@@ -14,8 +14,7 @@ from resolver.model.recipe import Recipe
 _EXTRA = re.compile(r"""\bextra\s*==\s*["']([A-Za-z0-9._-]+)["']""")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(msgspec.Struct, frozen=True, kw_only=True):
     """A project's one release. `commit` is in full; `ref` is what people call it, and may be empty.
 
     `fact` says what is known of it; without one it was read at the commit. `trust` tells why the

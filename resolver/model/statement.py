@@ -8,15 +8,15 @@ forbids, and the absence of usable files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names
 from resolver.model.release import SetAside
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """Releases of a project that follow each other on the indexes, oldest to newest; `count` of them."""
 
     oldest: str
@@ -24,16 +24,14 @@ class Span:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asks:
+class Asks(msgspec.Struct, frozen=True, kw_only=True):
     """The stack asks for `text`. `where` is file:line, or an option (`--package`) that asks what if."""
 
     text: str
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Has:
+class Has(msgspec.Struct, frozen=True, kw_only=True):
     """The target has a component in this version. `where` is file:line."""
 
     component: str
@@ -49,8 +47,7 @@ class Source(Enum):
     BUILD = "build"  # build-system.requires of its archive, or a fact about the build
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """These releases of `subject` (a project, or one of its extras) need `needs`.
 
     `where` is the file whose metadata says so (of the newest of the releases), or file:line of `fact`.
@@ -64,8 +61,7 @@ class Needs:
     fact: Fact | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forbids:
+class Forbids(msgspec.Struct, frozen=True, kw_only=True):
     """A fact takes these releases of `subject` out."""
 
     subject: str
@@ -78,8 +74,7 @@ class Forbids:
         return self.fact.where
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class Shares(msgspec.Struct, frozen=True, kw_only=True):
     """Two distributions own the same importable module, or must not meet: at most one of them can be installed."""
 
     fact: Collides | Absent
@@ -104,16 +99,14 @@ class Lack(Enum):
     UNREACHABLE = "unreachable"  # an index that might have one could not be reached
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """A release that cannot be used, and why each of its files was set aside, the nearest to the target first."""
 
     version: str
     files: tuple[SetAside, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lacks:
+class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
 
     `refusals` are the newest of the releases concerned, of which there are

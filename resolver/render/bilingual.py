@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from resolver.model.language import Language
 
@@ -11,8 +12,7 @@ from resolver.model.language import Language
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """One text in both languages. Called with a language and the values of its placeholders, it is that text."""
 
     en: str
@@ -25,8 +25,7 @@ class Words:
         return _NO_SPACE.sub("", self.zh.format(**values))
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(msgspec.Struct, frozen=True):
     """A text whose English differs for one and for several. `count` is a placeholder of it."""
 
     one: Words

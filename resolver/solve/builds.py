@@ -8,9 +8,9 @@ tools agree. Where they do not, archives share one as far as they can, by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version

@@ -11,9 +11,9 @@ import contextlib
 import datetime as dt
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache, lru_cache
 
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.protocol import Catalog, UnusableFile
@@ -27,8 +27,7 @@ class DynamicArchiveError(InputError):
     """A source archive has no static metadata, and no fact speaks for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(msgspec.Struct, frozen=True):
     """PEP 508 lines, markers and extras still in them. `build_requires` is empty for wheels."""
 
     requires: tuple[str, ...]

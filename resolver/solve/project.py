@@ -7,7 +7,7 @@ is monotone in the version order, its mask is two bounds found by bisection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from packaging.specifiers import Specifier, SpecifierSet
@@ -64,9 +64,13 @@ class Project:
         self._masks: dict[str, int] = {}
         self.all = (1 << len(self.versions)) - 1
         # what is named by its commit is wanted, whatever the policy says of pre-releases
-        self.stable = sum(
-            1 << at for at, version in enumerate(self.versions) if source is not None or not version.is_prerelease
-        )
+        self.stable = self.all if source is not None else self.all & ~self._prereleases(lookup.pages)
+
+    def _prereleases(self, pages: Iterable[Page]) -> int:
+        """The pre-releases. Where all texts are digits and dots, as they mostly are, there are none."""
+        if all("".join(page.releases).replace(".", "").isdecimal() for page in pages):
+            return 0
+        return sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
 
     def release(self, position: int) -> Release | tuple[SetAside, ...]:
         """The usable release at a position, or why each of its files was set aside."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 Tick = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class Refutation:
+class Refutation(msgspec.Struct, frozen=True):
     """A proof that a problem has no solution: the engine that found it, and grounds that clash."""
 
     engine: CompleteEngine

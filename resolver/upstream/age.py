@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 DAYS: Final = 180
 
 
-@dataclass(frozen=True, slots=True)
-class Old:
+class Old(msgspec.Struct, frozen=True):
     """A fact that was checked long ago."""
 
     id: str

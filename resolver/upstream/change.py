@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.catalog.advisories import Vulnerability
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(msgspec.Struct, frozen=True):
     """What is locked. `index` is the one that the lock names."""
 
     project: NormalizedName
@@ -19,8 +18,7 @@ class Pin:
     index: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Of:
+class _Of(msgspec.Struct, frozen=True, kw_only=True):
     pin: Pin
 
 
@@ -32,21 +30,18 @@ class Scope(Enum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Yanked(_Of):
+class Yanked(_Of, frozen=True, kw_only=True):
     """Files that were taken back since (PEP 592). `reason` may be empty."""
 
     files: tuple[str, ...]
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restored(_Of):
+class Restored(_Of, frozen=True, kw_only=True):
     """What was yanked when it was locked, and is not any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehashed(_Of):
+class Rehashed(_Of, frozen=True, kw_only=True):
     """A file of the same name with other content."""
 
     file: str
@@ -54,15 +49,13 @@ class Rehashed(_Of):
     offered: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Twofold(_Of):
+class Twofold(_Of, frozen=True, kw_only=True):
     """A file that the index lists a second time, with another hash."""
 
     file: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gone(_Of):
+class Gone(_Of, frozen=True, kw_only=True):
     """Files that are not offered any more; `needed` tells whether the one that pip takes is among them."""
 
     scope: Scope
@@ -70,16 +63,14 @@ class Gone(_Of):
     needed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marked(_Of):
+class Marked(_Of, frozen=True, kw_only=True):
     """A project that the index marks as other than active (PEP 792)."""
 
     status: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vulnerable(_Of):
+class Vulnerable(_Of, frozen=True, kw_only=True):
     """A release with a known vulnerability."""
 
     vulnerability: Vulnerability

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
@@ -21,8 +21,7 @@ from resolver.upstream.change import Change, Gone, Marked, Pin, Rehashed, Restor
 _AGAIN = Reason.NAME
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfReach:
+class OutOfReach(msgspec.Struct, frozen=True):
     """An index that did not answer for these projects, and why."""
 
     index: str
@@ -30,8 +29,7 @@ class OutOfReach:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git.
 
     `silent` are the indexes that tell no vulnerabilities, `unknown` the releases of which one that does tells nothing.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
@@ -36,8 +36,7 @@ class Unreadable(Exception):
     """What a release says cannot be read; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """What a release says of its needs; `where` is what says so, `python` what has its Requires-Python."""
 
     where: str

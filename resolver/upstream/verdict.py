@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+
+import msgspec
 
 from resolver.model.fact import Fact
 
@@ -65,16 +66,14 @@ class Saying(Enum):
         self.verdict = verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(msgspec.Struct, frozen=True):
     """A saying with its particulars, texts of indexes among them."""
 
     saying: Saying
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """A fact and what was found of it; at least one remark."""
 
     fact: Fact

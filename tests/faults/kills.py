@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cached import require_sound_cache
 from tests.functional.machine import environment, install, installed, make_environment
 from tests.functional.workspace import COMMAND, HERE, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
@@ -94,7 +95,7 @@ def kill_locks(root: Path, number: int, seed: int) -> Score:
             _score(score, killer.run(command, workspace.root, workspace.environment(), moment))
             where = f"lock, moment {moment} of {score.moments}"
             assert visible(tree(workspace.locks)) in (visible(steady[old]), visible(steady[new])), where
-            _require_sound_cache(workspace.cache, where)
+            require_sound_cache(workspace.cache, where)
             workspace.locked()
             assert tree(workspace.locks) == steady[new], where
             _forget_of_others(workspace.temporary)
@@ -138,7 +139,7 @@ def kill_bundles(root: Path, number: int, seed: int) -> Score:
                 shutil.rmtree(out)
             _score(score, killer.run(command, workspace.root, environ, moment))
             where = f"bundle, moment {moment} of {score.moments}"
-            _require_sound_cache(workspace.cache, where)
+            require_sound_cache(workspace.cache, where)
             again = workspace.run(*command[1:])
             assert again.status == 0, (where, again)
             assert tree(out) == steady[new], where
@@ -211,16 +212,6 @@ def _score(score: Score, status: int) -> None:
 def visible(whole: Tree) -> Tree:
     """What a reader of locks sees: without the hidden folders of a run that was killed."""
     return {path: content for path, content in whole.items() if not any(part[0] == "." for part in path.split("/"))}
-
-
-def _require_sound_cache(folder: Path, where: str) -> None:
-    """Every entry is whole; what is not lies apart, where it is no entry and is swept."""
-    for path in folder.glob("v1/*/*/*"):
-        content = path.read_bytes()
-        assert content.startswith(b"ascend-lock"), (where, path)
-    assert {path.name for path in folder.glob("*")} <= {"v1"}, where
-    for path in folder.glob("v1/*"):
-        assert path.is_dir(), (where, path)
 
 
 def _of_environment(python: Path) -> Tree:

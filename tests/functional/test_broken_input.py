@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.cached import require_sound_cache
 from tests.functional.conftest import Setup
 from tests.functional.workspace import ANYWHERE, Workspace, tree
 from tests.loopback import LoopbackIndex, altered, cut, empty, status, truncated, wrong_hashes
@@ -36,7 +37,7 @@ def refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Refuse
         assert (run.status, run.stdout) == (is_status, "")
         assert tree(workspace.locks) == before
         assert tree(workspace.temporary) == {}
-        assert not list(workspace.cache.glob("*/unfinished/*"))
+        require_sound_cache(workspace.cache)
 
     return check
 

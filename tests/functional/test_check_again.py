@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cached import entries
 from tests.functional.workspace import Run, Workspace
 from tests.loopback import LoopbackIndex
 
@@ -23,7 +24,7 @@ def current(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     first, second = workspace.run("check"), workspace.run("check")
     assert (first.status, first.stdout) == (0, "demo for there: current\n")
     assert second == first
-    assert any((workspace.cache / "v1" / "current").rglob("*/*"))
+    assert list(entries(workspace.cache, "current"))
     return workspace
 
 

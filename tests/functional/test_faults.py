@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from resolver.catalog.scratch import Scratch, sweep
+from resolver.catalog.volume import DATA, ROWS
+from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks
 from tests.faults.row import lock_often
@@ -105,7 +107,7 @@ def test_an_upgrade_is_not_undone_by_ten_locks_that_run_at_the_same_time(
     before = tree(workspace.locks)
     workspace.locked("--offline")
     assert tree(workspace.locks) == before
-    assert list(workspace.cache.glob("v1/unfinished/*")) == []
+    require_sound_cache(workspace.cache)
 
 
 # --- a cache that is damaged
@@ -130,10 +132,6 @@ def releases(workspace: Workspace, index: LoopbackIndex) -> Callable[[], None]:
     return require_the_same
 
 
-def entries(workspace: Workspace) -> list[Path]:
-    return sorted(path for path in workspace.cache.glob("v1/*/*/*") if path.is_file())
-
-
 def flipped(content: bytes, draw: random.Random) -> bytes:
     at = draw.randrange(len(content))
     return content[:at] + bytes([content[at] ^ (1 << draw.randrange(8))]) + content[at + 1 :]
@@ -143,14 +141,13 @@ def cut(content: bytes, draw: random.Random) -> bytes:
     return content[: draw.randrange(len(content))]
 
 
-@pytest.mark.parametrize("damage", [flipped, cut], ids=["a flipped bit", "cut off"])
+@pytest.mark.parametrize("change", [flipped, cut], ids=["a flipped bit", "cut off"])
 def test_a_cache_of_which_every_entry_is_damaged_heals_itself(
-    workspace: Workspace, index: LoopbackIndex, damage: Callable[[bytes, random.Random], bytes]
+    workspace: Workspace, index: LoopbackIndex, change: Callable[[bytes, random.Random], bytes]
 ) -> None:
     require_the_same = releases(workspace, index)
     draw = random.Random(7)
-    for path in entries(workspace):
-        path.write_bytes(damage(path.read_bytes(), draw))
+    assert damage(workspace.cache, lambda content: change(content, draw) if content else content) > 15
     workspace.locked()
     require_the_same()
     assert workspace.locked("--offline").stderr == ""
@@ -163,12 +160,11 @@ def test_files_of_pages_with_flipped_bits_are_read_anew(
 ) -> None:
     """They alone are not held against a digest as a whole before they are used."""
     require_the_same = releases(workspace, index)
-    files = sorted(workspace.cache.glob("v1/files/*/*"))
-    for path in files:
-        content = bytearray(path.read_bytes())
-        for at in range(40, len(content), 60):  # in every release
-            content[at] ^= 4
-        path.write_bytes(content)
+
+    def change(content: bytes) -> bytes:
+        return bytes(one ^ 4 if at % 60 == 12 else one for at, one in enumerate(content))  # in every release
+
+    assert damage(workspace.cache, change, "files") > 3
     run = workspace.lock("--anew", *["--offline"][: int(offline)])
     if offline:
         assert run.status == 3
@@ -183,26 +179,46 @@ def test_files_of_pages_with_flipped_bits_are_read_anew(
     require_the_same()
 
 
+@pytest.mark.parametrize("ending", [DATA, ROWS])
+@pytest.mark.parametrize("change", [flipped, cut, lambda *_: b""], ids=["a flipped bit", "cut off", "empty"])
+def test_a_cache_whose_files_are_damaged_heals_itself(
+    workspace: Workspace,
+    index: LoopbackIndex,
+    change: Callable[[bytes, random.Random], bytes],
+    ending: str,
+) -> None:
+    require_the_same = releases(workspace, index)
+    (path,) = workspace.cache.glob(f"v2/*{ending}")
+    whole = path.read_bytes()
+    for seed in range(3):
+        path.write_bytes(change(whole, random.Random(seed)))
+        workspace.locked()
+        require_the_same()
+    assert workspace.locked("--offline").stderr == ""
+    require_the_same()
+
+
 def test_a_cache_of_another_version_is_left_alone(workspace: Workspace, index: LoopbackIndex) -> None:
     require_the_same = releases(workspace, index)
-    for path in entries(workspace):  # well sealed, and of a shape that this version does not write
-        other = workspace.cache / "v2" / path.relative_to(workspace.cache / "v1")
-        other.parent.mkdir(parents=True, exist_ok=True)
-        other.write_bytes(b"ascend-lock\x02 something else")
-    before = tree(workspace.cache / "v2")
-    workspace.locked("--offline")
-    require_the_same()
+    other = workspace.cache / "v3"
+    shutil.copytree(workspace.cache / "v2", other)
+    damage(other.parent, lambda content: bytes(len(content)))
+    shutil.rmtree(workspace.cache / "v2")
+    before = tree(other)
     workspace.locked()
     require_the_same()
-    assert tree(workspace.cache / "v2") == before
+    workspace.locked("--offline")
+    require_the_same()
+    assert tree(other) == before
 
 
 def test_entries_in_the_places_of_others_are_never_taken_for_them(workspace: Workspace, index: LoopbackIndex) -> None:
     require_the_same = releases(workspace, index)
-    paths = entries(workspace)
-    contents = [path.read_bytes() for path in paths]
-    for path, content in zip(paths, [*contents[1:], contents[0]], strict=True):
-        path.write_bytes(content)
+    (path,) = workspace.cache.glob(f"v2/*{ROWS}")
+    content = path.read_bytes()
+    names = [content[at : at + 20] for at in range(0, len(content), 52)]
+    rest = [content[at + 20 : at + 52] for at in range(0, len(content), 52)]
+    path.write_bytes(b"".join(name + row for name, row in zip(names, [*rest[1:], rest[0]], strict=True)))
     workspace.locked()
     require_the_same()
 
@@ -215,8 +231,8 @@ def test_a_clock_that_was_put_back_changes_nothing_and_leaves_nothing(
 ) -> None:
     """Everything in the cache, a killed run's remains included, is of next year."""
     require_the_same = releases(workspace, index)
-    unfinished = workspace.cache / "v1" / "unfinished"
-    (unfinished / "1-left").write_bytes(b"x")
+    left = workspace.cache / "v2" / f"0000000007-0123456789abcdef{DATA}"
+    left.write_bytes(b"x")
     next_year = time.time() + 365 * 24 * 3600
     for path in workspace.root.rglob("*"):
         if not path.is_symlink():
@@ -224,7 +240,7 @@ def test_a_clock_that_was_put_back_changes_nothing_and_leaves_nothing(
     index.add_wheel("a", "0.9")  # so that something is written to the cache
     workspace.locked()
     require_the_same()
-    assert list(unfinished.iterdir()) == []
+    assert not left.exists()
     workspace.locked("--offline")
     require_the_same()
 
@@ -236,7 +252,7 @@ def test_a_home_that_cannot_be_written_is_a_warning_and_no_more(workspace: Works
     """/proc takes no files of anybody, root included."""
     require_the_same = releases(workspace, index)
     run = workspace.locked(HOME="/proc", ASCEND_LOCK_CACHE="")
-    assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock/v1 cannot be written (")
+    assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock/v2 cannot be written (")
     assert run.stderr.endswith("); going on without.\nhint: set ASCEND_LOCK_CACHE to a folder of yours\n")
     require_the_same()
 

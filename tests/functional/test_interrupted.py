@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cached import require_sound_cache
 from tests.functional.conftest import Setup
 from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex, delayed
@@ -28,7 +29,7 @@ REFUSED = (
 
 # What is kept of a lock is one file that is longer than each of the lock's.
 UNCACHED = (
-    "warning: The cache in <root>/cache/v1 cannot be written (File too large); going on without.\n"
+    "warning: The cache in <root>/cache/v2 cannot be written (File too large); going on without.\n"
     "hint: set ASCEND_LOCK_CACHE to a folder of yours\n"
 )
 
@@ -275,7 +276,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(workspace: Workspace, index
     workspace.cache.write_text("not a folder")
     run = workspace.locked()
     assert run.stderr == (
-        "warning: The cache in <root>/cache/v1 cannot be written (Not a directory); going on without.\n"
+        "warning: The cache in <root>/cache/v2 cannot be written (Not a directory); going on without.\n"
         "hint: set ASCEND_LOCK_CACHE to a folder of yours\n"
     )
 
@@ -295,4 +296,4 @@ def test_locks_of_the_same_stack_at_once(workspace: Workspace, index: LoopbackIn
     shutil.rmtree(workspace.locks)
     workspace.locked()
     assert tree(workspace.locks) == together
-    assert not list(workspace.cache.glob("*/unfinished/*"))
+    require_sound_cache(workspace.cache)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.cached import damage
 from tests.functional.workspace import ANYWHERE, Workspace, tree
 from tests.loopback import LoopbackIndex, status
 
@@ -154,11 +155,8 @@ def test_without_a_hash_nothing_is_remembered(workspace: Workspace, index: Loopb
 
 def test_a_damaged_memory_is_none(solved: Workspace) -> None:
     before = tree(solved.locks)
-    kept = sorted((solved.cache / "v1" / "lock").rglob("*/*"))
-    assert kept
     for change in (lambda content: content[:-1] + b"x", lambda content: content[:40], lambda _: b""):
-        for path in kept:
-            path.write_bytes(change(path.read_bytes()))
+        assert damage(solved.cache, change, "lock") > 0
         assert rounds(solved) > 0
         assert rounds(solved) == 0
         assert tree(solved.locks) == before

@@ -12,18 +12,21 @@ import gzip
 import hashlib
 import io
 import lzma
+import shutil
 import tempfile
 import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache, partial
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
@@ -40,9 +43,10 @@ from resolver.catalog.needed import Needed
 from resolver.catalog.pipconfig import read_pip_config
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.screen import Screen
-from resolver.catalog.shelf import Record, Shelf
+from resolver.catalog.shelf import Record, Shelf, page_key
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.catalog.stored import Stored, release_of
+from resolver.catalog.volume import DATA, ROWS
 from resolver.catalog.wheel import MissingSpanError, Sparse, read_metadata
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.lock import bundle, folder
@@ -393,12 +397,11 @@ def cache_entry(content: bytes) -> None:
     assert all(isinstance(name, str) for name in Needed(store, "demo/here").names)
     shelf = Shelf(_INDEXES, "linux-aarch64", store, lambda: "https://index.example/simple/", Meter())
     root = read_root("https://index.example/simple/", "pypi")
-    store.put("page", "\0".join(("2", root.url, root.user, DEMO)), content)
+    store.put("page", page_key(root, DEMO), content)
     with contextlib.suppress(IndexFailure):
         shelf.lookup(DEMO)
-    shelf.keep(root, DEMO, Record(root.page(DEMO), "", "", "key"))
-    store.put("parsed", "key", content)
-    store.put("files", "key", content)
+    seal = store.put("files", page_key(root, DEMO), content)
+    shelf.keep(root, DEMO, Record(root.page(DEMO), "", "", "key", msgspec.Raw(content), seal))
     with contextlib.suppress(IndexFailure):
         for found_page in shelf.lookup(DEMO).pages:
             for files in found_page.releases.values():
@@ -409,14 +412,18 @@ _INDEXES = Indexes(indexes={}, bindings=(Binding(packages=("*",), indexes=("pypi
 
 
 def raw_entry(content: bytes) -> None:
-    """The very file of an entry, damaged: absent, or what was put. The first line is the damage, the rest the file."""
+    """The very files of a volume, damaged: absent, or what was put. The first line is the damage, the rest the file."""
+    shutil.rmtree(_folder() / "raw", ignore_errors=True)
     store = Cache(_folder() / "raw", _no_warning)
     store.put("page", "key", b"a page of some length, as it was put")
-    (path,) = (_folder() / "raw").glob("v*/page/*/*")
-    path.write_bytes(content)
-    assert store.get("page", "key") in (None, b"a page of some length, as it was put")
-    store.put("page", "key", b"anew")
-    assert store.get("page", "key") == b"anew"
+    for ending in (DATA, ROWS):
+        for path in (_folder() / "raw").glob(f"v*/*{ending}"):
+            path.write_bytes(content)
+        again = Cache(_folder() / "raw", _no_warning)
+        assert again.get("page", "key") in (None, b"a page of some length, as it was put")
+        again.put("page", "key", b"anew")
+        assert again.get("page", "key") == b"anew"
+        assert Cache(_folder() / "raw", _no_warning).get("page", "key") == b"anew"
 
 
 def snapshot(content: bytes) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 

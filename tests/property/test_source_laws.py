@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -67,8 +68,8 @@ class Disguised:
             for name, version in self.sources.items()
         }
         absent = tuple(Absence(package=text.name(name), reason="so", where="stack:9") for name in self.absent)
-        stack = replace(plain.stack, asks=(*plain.stack.asks, *asks), absent=absent)
-        return replace(plain, stack=stack, sources=sources)
+        stack = structs.replace(plain.stack, asks=(*plain.stack.asks, *asks), absent=absent)
+        return structs.replace(plain, stack=stack, sources=sources)
 
     def plain(self) -> World:
         """The same without disguise: one release where a source is, and nobody asks for what must be absent."""
@@ -116,9 +117,9 @@ def _without(lines: tuple[str, ...], gone: set[str]) -> tuple[str, ...]:
 
 def _fact_without(fact: facts.Fact, gone: set[str]) -> facts.Fact:
     if isinstance(fact, facts.Requires):
-        return replace(fact, needs=tuple(need for need in fact.needs if getattr(need, "name", "") not in gone))
+        return structs.replace(fact, needs=tuple(need for need in fact.needs if getattr(need, "name", "") not in gone))
     if isinstance(fact, facts.Replaces):
-        return replace(fact, add=tuple(need for need in fact.add if getattr(need, "name", "") not in gone))
+        return structs.replace(fact, add=tuple(need for need in fact.add if getattr(need, "name", "") not in gone))
     return fact
 
 

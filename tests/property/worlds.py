@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final, TypeVar
 
+import msgspec
 import tomli_w
 from hypothesis import strategies as st
 
@@ -130,7 +131,7 @@ class World:
             component: {"summary": "-", "known": list(known), "source": "-"} for component, known in self.known.items()
         }
         systems = read_text(tomli_w.dumps({"component": rows}), schema.SystemsFile, "systems.toml")
-        return replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
+        return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
 
     def of(self, problem: Problem) -> World:
         """The same projects under a problem that was compiled from a stack file."""

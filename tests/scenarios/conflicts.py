@@ -8,13 +8,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import tomli
 import tomli_w
+from msgspec.structs import replace
 
 from resolver.catalog import snapshot_file
 from resolver.catalog.cache import Cache, default_folder

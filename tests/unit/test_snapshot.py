@@ -498,7 +498,7 @@ def test_an_empty_snapshot_round_trips(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "demo.snapshot").write_bytes(b"old")
     snapshot = RecordingCatalog(Plain()).snapshot(stack="demo", date=TODAY, target=ARM)
-    broken = replace(snapshot, hashed={"demo.whl": ("no hash", 1)})
+    broken = msgspec.structs.replace(snapshot, hashed={"demo.whl": ("no hash", 1)})
     with pytest.raises(ValueError, match="fromhex"):
         snapshot_file.write(broken, tmp_path / "demo.snapshot")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"demo.snapshot": b"old"}

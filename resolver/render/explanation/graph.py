@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
 from packaging.utils import canonicalize_name
 
 from resolver.model.component import COMPONENTS
@@ -29,8 +29,7 @@ _LONGEST = 36  # characters of one line in a box or a label
 Role = Literal["root", "project", "component", "module"]
 
 
-@dataclass(slots=True)
-class Node:
+class Node(msgspec.Struct):
     """A box. `detail` is its second line: the releases spoken of. `clash` is a last line where statements meet."""
 
     key: str
@@ -40,8 +39,7 @@ class Node:
     clash: str = ""
 
 
-@dataclass(slots=True)
-class Label:
+class Label(msgspec.Struct):
     """A statement: from `sources` to `target`; with no source it is said of the target alone."""
 
     number: int
@@ -51,12 +49,11 @@ class Label:
     target: str
 
 
-@dataclass(slots=True)
-class Graph:
+class Graph(msgspec.Struct):
     """Nodes by key, in the order in which the statements name them, and the statements."""
 
-    nodes: dict[str, Node] = field(default_factory=dict)
-    labels: list[Label] = field(default_factory=list)
+    nodes: dict[str, Node] = msgspec.field(default_factory=dict)
+    labels: list[Label] = msgspec.field(default_factory=list)
 
 
 def conflict_graph(contradiction: Contradiction, stack: str, language: Language) -> Graph:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from resolver.model.digraph import generations, reached
 from resolver.render.explanation.graph import Graph, Label, Node
@@ -24,8 +25,7 @@ _LINE = 16
 _SWEEPS = 12
 
 
-@dataclass(slots=True)
-class Placed:
+class Placed(msgspec.Struct):
     """A box, a label, or (neither) the place where an edge passes. `x`, `y` are its centre."""
 
     key: str
@@ -37,8 +37,7 @@ class Placed:
     y: float = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(msgspec.Struct, frozen=True):
     """A curve; `arrow` is where its head is: at the lower end, the upper one, or at none."""
 
     path: str
@@ -46,8 +45,7 @@ class Wire:
     arrow: str
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """All that an SVG needs."""
 
     width: int
@@ -56,8 +54,7 @@ class Drawing:
     wires: tuple[Wire, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Edge:
+class _Edge(msgspec.Struct, frozen=True):
     upper: str
     lower: str
     sort: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import quote
+
+import msgspec
 
 _FORGE = "https://github.com"
 _UP = "../../.."  # from locks/<stack>/<target>/ to the root of the repository
@@ -27,8 +28,7 @@ _CITED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cited:
+class Cited(msgspec.Struct, frozen=True):
     """A piece of a text, and the address that it stands for, empty where it stands for none."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from resolver.model.fact import Fact
 from resolver.model.language import Language
@@ -16,8 +17,7 @@ _METADATA = "metadata of "
 _BUILD = "build-system.requires of "
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """An origin. `told` is it in words; `where` is its file:line, empty where it is none of ours."""
 
     told: str

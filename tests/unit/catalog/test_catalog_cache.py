@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from resolver.catalog import volumes
 from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.volume import DATA, ROWS
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def cache(tmp_path: Path, warnings: list[str]) -> Cache:
     return Cache(tmp_path / "cache", warnings.append)
 
 
-def entries(folder: Path) -> list[Path]:
+def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -40,36 +43,65 @@ def test_what_was_put_is_got(cache: Cache, warnings: list[str], tmp_path: Path) 
 
 
 @pytest.mark.parametrize("damage", range(4))
-def test_a_damaged_entry_is_absent(cache: Cache, tmp_path: Path, damage: int) -> None:
+def test_a_damaged_entry_is_absent(cache: Cache, tmp_path: Path, warnings: list[str], damage: int) -> None:
+    """Whatever byte of whichever file is another, or the last one that is there."""
     cache.put("page", "a", b"content")
-    (entry,) = entries(tmp_path)
-    content = entry.read_bytes()
-    for at in range(len(content)):
-        flipped = bytes([*content[:at], content[at] ^ (1 << damage), *content[at + 1 :]])
-        for broken in (content[:at], flipped):
-            entry.write_bytes(broken)
-            assert cache.get("page", "a") is None
-    entry.write_bytes(content + b"\0")
-    assert cache.get("page", "a") is None
-    cache.put("page", "a", b"content")
-    assert cache.get("page", "a") == b"content"
+    for path in files(tmp_path):
+        content = path.read_bytes()
+        for at in range(len(content)):
+            flipped = bytes([*content[:at], content[at] ^ (1 << damage), *content[at + 1 :]])
+            for broken in (content[:at], flipped):
+                path.write_bytes(broken)
+                assert cache.get("page", "a") in (None, b"content")
+                again = Cache(tmp_path / "cache", warnings.append)
+                assert again.get("page", "a") is None
+        path.write_bytes(content)
+        assert Cache(tmp_path / "cache", warnings.append).get("page", "a") == b"content"
+    assert warnings == []
 
 
-def test_an_entry_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Path) -> None:
-    cache.put("page", "a", b"1")
-    (first,) = entries(tmp_path)
-    cache.put("page", "b", b"2")
-    (second,) = (path for path in entries(tmp_path) if path != first)
-    second.write_bytes(first.read_bytes())
-    assert cache.get("page", "b") is None
+@pytest.mark.parametrize("ending", [DATA, ROWS])
+def test_what_is_put_after_damage_is_got(cache: Cache, tmp_path: Path, warnings: list[str], ending: str) -> None:
+    cache.put("page", "a", b"content")
+    (path,) = tmp_path.rglob(f"*{ending}")
+    path.write_bytes(bytes(len(path.read_bytes())))
+    again = Cache(tmp_path / "cache", warnings.append)
+    assert again.get("page", "a") is None
+    again.put("page", "a", b"content")
+    assert again.get("page", "a") == b"content"
+    assert Cache(tmp_path / "cache", warnings.append).get("page", "a") == b"content"
+
+
+def test_parts_are_of_the_content_that_was_meant(cache: Cache, tmp_path: Path, warnings: list[str]) -> None:
+    seal = cache.put("files", "a", b"0123456789")
+    again = Cache(tmp_path / "cache", warnings.append)
+    read = again.part("files", "a", seal)
+    assert [read(2, 3), read(10, 0), read(0, 10)] == [b"234", b"", b"0123456789"]
+    assert [read(9, 0), read(8, 3), read(10, 1)] == [None] * 3
+    new = again.put("files", "a", b"another")
+    assert read(2, 3) == b"234"  # of what it was begun with
+    assert again.part("files", "a", seal)(0, 1) is None
+    assert again.part("files", "a", new)(0, 7) == b"another"
+    assert again.part("files", "b", new)(0, 7) is None
+
+
+def test_the_same_content_is_written_once(cache: Cache, tmp_path: Path, warnings: list[str]) -> None:
+    cache.put("page", "a", b"content")
+    before = [path.read_bytes() for path in files(tmp_path)]
+    for again in (cache, Cache(tmp_path / "cache", warnings.append)):
+        again.put("page", "a", b"content")
+    assert [path.read_bytes() for path in files(tmp_path)] == before
+    cache.discard("page", "a")
+    cache.put("page", "a", b"content")
+    assert [path.read_bytes() for path in files(tmp_path)] != before
 
 
 def test_no_key_is_in_clear(cache: Cache, tmp_path: Path) -> None:
     cache.put("page", "https://a.example/secret", b"1")
-    (entry,) = entries(tmp_path)
-    assert "secret" not in str(entry)
-    assert b"secret" not in entry.read_bytes()
-    assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700
+    for path in files(tmp_path):
+        assert "secret" not in str(path)
+        assert b"secret" not in path.read_bytes()
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
@@ -80,21 +112,28 @@ def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
     assert cache.get("page", "a") is None
     assert warnings == [
         (
-            f"The cache in {tmp_path}/cache/v1 cannot be written (Not a directory); going on without."
+            f"The cache in {tmp_path}/cache/v2 cannot be written (Not a directory); going on without."
             "\nhint: set ASCEND_LOCK_CACHE to a folder of yours"
         )
     ]
 
 
-def test_a_place_that_is_taken(cache: Cache, tmp_path: Path, warnings: list[str]) -> None:
-    """As a full disk: the entry cannot be put in place, and nothing unfinished stays behind."""
-    cache.put("page", "a", b"1")
-    (entry,) = entries(tmp_path)
-    entry.unlink()
-    entry.mkdir()
-    cache.put("page", "a", b"1")
-    assert len(warnings) == 1
-    assert entries(tmp_path) == []
+def test_a_full_disk(tmp_path: Path) -> None:
+    """What cannot be written whole leaves nothing behind; what was there before stays."""
+    script = (
+        "import resource, signal, sys; from pathlib import Path; from resolver.catalog.cache import Cache\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "c = Cache(Path(sys.argv[1]), print)\n"
+        "for n in range(9): c.put('page', str(n), bytes([n]) * 1000)\n"
+        "assert [c.get('page', str(n)) for n in range(9)] == [bytes([n]) * 1000 for n in range(5)] + [None] * 4\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, text=True, stdout=subprocess.PIPE)
+    assert (
+        run.stdout.splitlines()[0]
+        == f"The cache in {tmp_path}/v2 cannot be written (File too large); going on without."
+    )
+    assert sorted(path.stat().st_size for path in files(tmp_path)) == [5 * 52, 5000]
 
 
 def test_a_cache_of_nothing(warnings: list[str]) -> None:
@@ -104,15 +143,98 @@ def test_a_cache_of_nothing(warnings: list[str]) -> None:
     assert warnings == []
 
 
-def test_unfinished_entries_of_dead_processes_are_removed(tmp_path: Path, warnings: list[str]) -> None:
-    unfinished = tmp_path / "v1" / "unfinished"
-    unfinished.mkdir(parents=True)
-    (unfinished / "1-old").write_bytes(b"x")
-    (unfinished / "1-new").write_bytes(b"x")
+def test_what_killed_processes_left_is_removed(tmp_path: Path, warnings: list[str]) -> None:
+    folder = tmp_path / "v2"
+    folder.mkdir()
+    old, new, gone = (folder / f"000000000{n}-0123456789abcdef" for n in range(3))
+    for path in (old, new):
+        path.with_suffix(".data").write_bytes(b"x")
+    gone.with_suffix(".rows").write_bytes(b"")
     yesterday = time.time() - 25 * 3600
-    os.utime(unfinished / "1-old", (yesterday, yesterday))
-    Cache(tmp_path, warnings.append).put("page", "a", b"1")
-    assert [path.name for path in unfinished.iterdir()] == ["1-new"]
+    os.utime(old.with_suffix(".data"), (yesterday, yesterday))
+    cache = Cache(tmp_path, warnings.append)
+    cache.put("page", "a", b"1")
+    assert [path.name for path in files(tmp_path)][:-2] == [new.with_suffix(".data").name]
+    assert cache.get("page", "a") == b"1"
+
+
+def test_a_process_killed_while_it_writes_costs_what_it_wrote_last_at_most(tmp_path: Path, warnings: list[str]) -> None:
+    script = (
+        "import sys; from pathlib import Path; from resolver.catalog.cache import Cache\n"
+        "c = Cache(Path(sys.argv[1]), sys.exit)\n"
+        "for n in range(10**9):\n"
+        "    c.put('page', str(n), str(n).encode() * 3000)\n"
+        "    print(n, flush=True)\n"
+    )
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            told = [process.stdout.readline() for _ in range(40)]
+            process.kill()
+            told += process.stdout.read().splitlines(keepends=True)
+        cache = Cache(tmp_path, warnings.append)
+        for row in told:
+            if row.endswith("\n"):
+                assert cache.get("page", row.strip()) == row.strip().encode() * 3000
+
+
+def test_many_volumes_become_few_and_the_latest_content_counts(tmp_path: Path, warnings: list[str]) -> None:
+    said: dict[tuple[str, str], bytes] = {}
+    chance = random.Random(5)
+    writers: list[Cache] = []
+    for step in range(150):
+        if chance.random() < 0.7:
+            writers = [*writers[-2:], Cache(tmp_path, warnings.append)]  # some still write when others begin
+        key = chance.choice("ab"), str(chance.randrange(40))
+        content = said[key] = str(step).encode() * chance.randrange(1, 2000)
+        writers[-1].put(*key, content)
+        assert len(files(tmp_path)) <= 2 * 40
+    again = Cache(tmp_path, warnings.append)
+    assert {key: again.get(*key) for key in said} == said
+    assert warnings == []
+
+
+def test_what_was_replaced_is_given_up(tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(volumes, "_MOST_DEAD", 1 << 20)
+    for step in range(30):
+        cache = Cache(tmp_path, warnings.append)
+        cache.put("page", "a", bytes([step]) * (200 << 10))
+        cache.put("page", str(step), bytes([step]))
+        del cache
+        assert sum(path.stat().st_size for path in files(tmp_path)) < 2 << 20
+    again = Cache(tmp_path, warnings.append)
+    assert again.get("page", "a") == bytes([29]) * (200 << 10)
+    assert [again.get("page", str(step)) for step in range(30)] == [bytes([step]) for step in range(30)]
+
+
+def test_who_reads_goes_on_when_another_makes_one_volume_of_many(tmp_path: Path, warnings: list[str]) -> None:
+    for step in range(32):
+        Cache(tmp_path, warnings.append).put("page", str(step), str(step).encode())
+    reader = Cache(tmp_path, warnings.append)
+    assert reader.get("page", "0") == b"0"
+    before = set(files(tmp_path))
+    for step in range(32, 35):
+        Cache(tmp_path, warnings.append).put("page", str(step), b"x")
+    assert len(before - set(files(tmp_path))) > 20
+    assert [reader.get("page", str(step)) for step in range(32)] == [str(step).encode() for step in range(32)]
+
+
+def test_a_forked_process_does_not_write_where_its_parent_does(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; from resolver.catalog.cache import Cache\n"
+        "c = Cache(Path(sys.argv[1]), sys.exit)\n"
+        "c.put('page', 'both', b'1')\n"
+        "child = os.fork()\n"
+        "for n in range(50): c.put('page', f'{bool(child)} {n}', f'{bool(child)} {n}'.encode() * 1000)\n"
+        "if child:\n"
+        "    os.wait()\n"
+        "    c = Cache(Path(sys.argv[1]), sys.exit)\n"
+        "    for key in ['both'] + [f'{who} {n}' for who in (True, False) for n in range(50)]:\n"
+        "        assert c.get('page', key) == (b'1' if key == 'both' else key.encode() * 1000), key\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
 
 
 def test_several_processes_at_once(tmp_path: Path) -> None:

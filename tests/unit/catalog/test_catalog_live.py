@@ -26,6 +26,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.model.index import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from tests.builders import build_wheel, core_metadata
+from tests.cached import damage
 from tests.loopback import LoopbackIndex, Response, altered, cut, empty, other_version, reset, status, truncated
 
 DEMO = NormalizedName("demo")
@@ -143,10 +144,8 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
 def test_an_entry_of_the_cache_that_was_lost_is_made_anew(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    for kind in ("parsed", "page"):
-        for entry in (tmp_path / "cache" / "v1" / kind).rglob("*"):
-            if entry.is_file():
-                entry.write_bytes(entry.read_bytes()[:-1])
+    for change in (lambda content: content[:-1], lambda content: bytes(len(content))):
+        assert damage(tmp_path / "cache", change, "page")
         assert files(opened().lookup(DEMO)) == found
         assert asked(index)[-1] == "200 /simple/pypi/demo/"
 

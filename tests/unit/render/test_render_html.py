@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
 from resolver.model.explanation import Closing, Contradiction, Explanation
@@ -185,7 +185,7 @@ def test_nothing_overlaps_in_a_drawing_of_any_kind(seed: int) -> None:
         Lacks(subject=chance.choice(names), wanted="", lack=Lack.FILE, where="pypi"),
     ]
     contradiction = Contradiction(statements=tuple(statements), closing=Closing(subject=names[0], numbers=(1,)))
-    check_boxes(dataclasses.replace(samples.several(), contradictions=(contradiction,)))
+    check_boxes(msgspec.structs.replace(samples.several(), contradictions=(contradiction,)))
 
 
 def test_the_graph_of_the_flagship() -> None:

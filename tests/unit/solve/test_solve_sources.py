@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from packaging.version import Version
 
 from resolver.model.resolution import LeftOut, Resolution

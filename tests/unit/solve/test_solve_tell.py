@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from resolver.model.problem import Policy
 from resolver.model.release import Reason, SetAside

@@ -1,0 +1,109 @@
+"""The folder of volumes: which there are, which comes last, when several become one."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from resolver.catalog.volume import DATA, ROWS, Place, Volume
+
+_NAME: Final = re.compile(r"(\d{10})-[0-9a-f]{16}")
+_MOST: Final = 32  # each costs every run some 30 microseconds and two descriptors
+_MOST_DEAD: Final = 128 << 20  # bytes of contents that later ones replaced
+_LEFT: Final = 3600.0  # seconds after which contents without rows were left by a process that was killed
+_TRIES: Final = 5
+
+
+class Volumes:
+    """The volumes in a folder, which need not exist."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+
+    def __str__(self) -> str:
+        return self._folder
+
+    def places(self) -> dict[bytes, Place]:
+        """Where each content is that is there now, by its name; what came later counts."""
+        return _places(self._open())
+
+    def begin(self) -> Volume:
+        """A new volume, after all others; raises OSError."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+        self._sweep()
+        self._merge()
+        return self._create()
+
+    def _create(self) -> Volume:
+        last = max((int(name[:10]) for name in self._names(ROWS)), default=0)
+        return Volume.create(f"{self._folder}/{last + 1:010d}-{os.urandom(8).hex()}")
+
+    def _open(self) -> list[Volume]:
+        """All volumes, the latest last."""
+        for tries_left in reversed(range(_TRIES)):
+            volumes = []
+            gone = False
+            for name in sorted(self._names(ROWS)):
+                try:
+                    volumes.append(Volume.open(f"{self._folder}/{name}"))
+                except FileNotFoundError:  # another process made one of several just now
+                    gone = True
+                except OSError:
+                    continue
+            if not (gone and tries_left):
+                break
+        return volumes
+
+    def _merge(self) -> None:
+        """Make one volume of many, and leave out what later ones replaced."""
+        volumes = self._open()
+        places = _places(volumes)
+        live = sum(place.row.length for place in places.values())
+        dead = sum(volume.size for volume in volumes) - live
+        if len(volumes) <= _MOST and dead <= max(live, _MOST_DEAD):
+            return
+        ended = sorted((volume for volume in volumes if not volume.is_written()), key=lambda volume: volume.size)
+        if dead <= max(live, _MOST_DEAD):
+            ended = ended[: len(volumes) - _MOST // 2]  # the large ones stay as they are
+        if len(ended) < 2:
+            return
+        merged = self._create()
+        try:
+            for place in places.values():
+                content = place.content() if place.volume in ended else None
+                if content is not None:
+                    merged.append(place.row.name, place.row.seal, content)
+        except OSError:
+            merged.remove()
+            return
+        for volume in ended:
+            volume.remove()
+
+    def _sweep(self) -> None:
+        """Remove what killed processes left: rows without contents, and contents that never got rows."""
+        data, rows = set(self._names(DATA)), set(self._names(ROWS))
+        for name in rows - data:
+            with suppress(OSError):
+                os.unlink(f"{self._folder}/{name}{ROWS}")  # noqa: PTH108
+        for name in data - rows:
+            path = f"{self._folder}/{name}{DATA}"
+            with suppress(OSError):
+                if abs(time.time() - os.stat(path).st_mtime) > _LEFT:  # noqa: PTH116 -- a clock may have been put back
+                    os.unlink(path)  # noqa: PTH108
+
+    def _names(self, ending: str) -> list[str]:
+        try:
+            found = os.listdir(self._folder)  # noqa: PTH208
+        except OSError:
+            return []
+        return [
+            name[: -len(ending)] for name in found if name.endswith(ending) and _NAME.fullmatch(name[: -len(ending)])
+        ]
+
+
+def _places(volumes: list[Volume]) -> dict[bytes, Place]:
+    return {row.name: Place(volume, row) for volume in volumes for row in volume.rows()}
