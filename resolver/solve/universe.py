@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from operator import itemgetter
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
@@ -35,7 +36,7 @@ from resolver.model.resolution import LeftOut
 from resolver.model.source import Source
 from resolver.solve.absent import kept_out
 from resolver.solve.admits import names_prerelease, pins, satisfies
-from resolver.solve.needs import DynamicArchiveError, requirement_lines
+from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
 from resolver.solve.project import Project, of_source
 
 # A marker that is a row of `and` with a last member `extra == "x"`.
@@ -73,9 +74,11 @@ class Universe:
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
         self._relevant: dict[tuple[str, str], Requirement | None] = {}
         self.refused: dict[str, ResolverError] = {}
-        self._dynamic: dict[str, list[DynamicArchiveError]] = {}
+        self._dynamic: dict[str, list[tuple[Version, DynamicArchiveError]]] = {}
         self._extras: dict[Release, tuple[str, ...]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
+        # by file: lines that no single extra asks for, those of them whose marker names an extra, and lines by extra
+        self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
     def variant(self, problem: Problem) -> Universe:
@@ -347,17 +350,19 @@ class Universe:
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         if len(dynamic) >= _ARCHIVES and not (stated or release.builds or release.file.is_wheel):
-            self.refused[release.file.filename] = dynamic[0]
+            self.refused[release.file.filename] = dynamic[0][1]
             return (_nothing(release, parent, "newer archives have no static metadata, so its own was not opened"),)
         try:
             lines = requirement_lines(self.catalog, release, stated)
         except UnusableFile as error:
             return (_nothing(release, parent, str(error)),)
-        except (DynamicArchiveError, WrongRelease) as error:
+        except DynamicArchiveError as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
-            if isinstance(error, DynamicArchiveError):
-                dynamic.append(error)
+            dynamic.append((candidate.version, error))
+            return (_nothing(release, parent, DYNAMIC),)  # the same text for all, so that a proof names them together
+        except WrongRelease as error:
+            self.refused[release.file.filename] = error
             return (_nothing(release, parent, error.message),)
         if refusal := self._screen.python_refusal(lines.requires_python):
             return (_nothing(release, parent, refusal),)
@@ -369,7 +374,7 @@ class Universe:
             edges.append(Edge(base, Exactly(release.version), SameRelease(parent, f"{base} {release.version}")))
         dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
         fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
-        for line in lines.requires:
+        for line in self._lines_for(release.file.filename, lines.requires, extra):
             try:
                 requirement = self.relevant(line, extra)
             except InvalidRequirement:
@@ -389,6 +394,16 @@ class Universe:
         if not extra:
             edges += self._build_edges(candidate, release, parent, lines.build_requires)
         return tuple(edges)
+
+    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
+        """Why the newest source archive of each project was not used where the pins have none as new.
+
+        A release that needs such a project was passed over as well.
+        """
+        newest = {name: max(rows, key=itemgetter(0)) for name, rows in self._dynamic.items() if rows}
+        return tuple(
+            error for name, (version, error) in sorted(newest.items()) if name not in pins or pins[name] < version
+        )
 
     def _stated(self, candidate: Candidate) -> Iterator[Edge]:
         """What facts say that a release needs: they hold whether its file can be read or not."""
@@ -443,6 +458,18 @@ class Universe:
                     ) from None
                 if counts:
                     yield from _split(need, origin)
+
+    def _lines_for(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
+        """The lines of a file that may count for an extra, or for none: a file may have thousands of either."""
+        if filename not in self._by_extra:
+            common: list[str] = []
+            those: dict[str, list[str]] = {}
+            for line in lines:
+                other = _EXTRA.search(line)
+                (common if other is None else those.setdefault(canonicalize_name(other[1]), [])).append(line)
+            self._by_extra[filename] = common, [line for line in common if "extra" in line], those
+        common, unsure, those = self._by_extra[filename]
+        return [*unsure, *those.get(extra, ())] if extra else common
 
     def relevant(self, line: str, extra: str) -> Requirement | None:
         """The requirement of a line where the target and `extra` make it count, else None.
