@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
@@ -153,7 +154,8 @@ def _members(path: Path, release: Release, wanted: _Wanted) -> Iterator[tuple[st
 def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
     import gzip
 
-    with gzip.GzipFile(fileobj=file, mode="rb") as stream:
+    # gzip's own buffer is 8 KiB, and a member's headers and content are mostly small
+    with BufferedReader(gzip.GzipFile(fileobj=file, mode="rb"), _CHUNK) as stream:
         source = Guarded(stream, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
         source.allow(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]

@@ -95,7 +95,7 @@ def wheel_parts(filename: str) -> WheelParts | None:
             return None
     else:
         return None
-    if not (version and python and abi and platform) or not _is_distribution(distribution):
+    if not (version and python and abi and platform) or not is_distribution(distribution):
         return None
     return WheelParts(distribution, version, build, python, abi, platform)
 
@@ -103,14 +103,15 @@ def wheel_parts(filename: str) -> WheelParts | None:
 def wheel_release(filename: str) -> tuple[str, str] | None:
     """The distribution and version in the name of a wheel, as `wheel_parts` has them; None where it is not one."""
     parts = filename.split("-")
-    if len(parts) == 5 and "" not in parts and parts[4] != ".whl" and _is_distribution(parts[0]):
+    if len(parts) == 5 and "" not in parts and parts[4] != ".whl" and is_distribution(parts[0]):
         return parts[0], parts[1]
     whole = wheel_parts(filename)
     return None if whole is None else (whole.distribution, whole.version)
 
 
 @lru_cache(4096)
-def _is_distribution(name: str) -> bool:
+def is_distribution(name: str) -> bool:
+    """Whether a wheel's file name may begin with this."""
     return _DISTRIBUTION.fullmatch(name) is not None
 
 
@@ -146,7 +147,7 @@ def plain_versions(filenames: list[str], project: NormalizedName) -> list[str]:
     for distribution, version, stem in _COMMON.findall(whole):
         if version:
             if distribution not in ours:
-                ours[distribution] = _is_distribution(distribution) and canonicalize_name(distribution) == project
+                ours[distribution] = is_distribution(distribution) and canonicalize_name(distribution) == project
             versions.append(version if ours[distribution] else "")
         elif stem[end : end + 1] == "-" and stem[:end].lower().translate(_SEPARATORS) == project:
             versions.append(stem[end + 1 :])

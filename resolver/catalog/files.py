@@ -12,7 +12,7 @@ from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release, read
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.ranges import Ranges
-from resolver.catalog.stored import Hashed, Stored, Told
+from resolver.catalog.stored import Hashed, NoMember, Stored, Told
 from resolver.catalog.wheel import METADATA_LIMIT
 from resolver.catalog.wire import Response
 from resolver.catalog.worker import Once
@@ -95,8 +95,8 @@ class Files:
         except UnusableFile as error:
             self._stored.put("archive", file.sha256, str(error))
             raise
-        for path, text in texts.items() if file.sha256 else ():
-            self._stored.put("member", f"{file.sha256}/{path}", text)
+        for path, text in texts.items():
+            self._stored.keep_member(file, path, text)
         self._stored.put("archive", file.sha256, archive)
         return archive
 
@@ -104,8 +104,12 @@ class Files:
         if (known := self._stored.member(file, path)) is not None:
             return known
         download = await self._download(file)
-        found = await self._client.apart(partial(read_member, download.path, release, path))
-        self._stored.put("member", f"{file.sha256}/{path}" if file.sha256 else "", found)
+        try:
+            found = await self._client.apart(partial(read_member, download.path, release, path))
+        except UnusableFile as error:
+            self._stored.keep_member(file, path, NoMember(str(error)))
+            raise
+        self._stored.keep_member(file, path, found)
         return found
 
     async def _download(self, file: File) -> Download:

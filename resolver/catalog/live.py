@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
@@ -21,10 +21,10 @@ from resolver.catalog.meter import Traffic
 from resolver.catalog.needed import Needed
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.pool import Pool
-from resolver.catalog.protocol import NOBODY, Follow, Lookup
+from resolver.catalog.protocol import NOBODY, Follow, Lookup, UnusableFile
 from resolver.catalog.shelf import Shelf
 from resolver.catalog.stored import release_of
-from resolver.errors import IndexFailure, Unreachable
+from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.model.index import Indexes
 from resolver.model.release import Archive, File, Metadata
 
@@ -93,6 +93,9 @@ class LiveCatalog:
         except Unreachable:
             self._seen[project] = NOBODY
             raise
+        except ResolverError:
+            self._covered = False  # and whoever asked may go on without
+            raise
         self._lookups[project] = found
         self._seen[project] = found.mark
         return found
@@ -116,7 +119,7 @@ class LiveCatalog:
         release = self._release(file)
         found = self._stored.metadata(file, release)
         if found is None:
-            with self._kept():
+            with self._kept(lambda: self._stored.metadata(file, release)):
                 found = self._ask(file.filename).metadata(file, release)
         self._metadata[key] = found
         return found
@@ -127,7 +130,7 @@ class LiveCatalog:
         self._covered &= bool(file.sha256)
         found = self._stored.archive(file)
         if found is None:
-            with self._kept():
+            with self._kept(lambda: self._stored.archive(file)):
                 found = self._ask(file.filename).archive(file, release)
         return found
 
@@ -137,7 +140,7 @@ class LiveCatalog:
         self._covered &= bool(file.sha256)
         found = self._stored.member(file, path)
         if found is None:
-            with self._kept():
+            with self._kept(lambda: self._stored.member(file, path)):
                 found = self._ask(f"{path} of {file.filename}").member(file, release, path)
         return found
 
@@ -179,10 +182,17 @@ class LiveCatalog:
         self.close()
 
     @contextmanager
-    def _kept(self) -> Iterator[None]:
-        """What is read of a file that has a hash is read once; a failure may be another tomorrow."""
+    def _kept(self, stored: Callable[[], object]) -> Iterator[None]:
+        """What is read of a file that has a hash is read once; a failure that is not `stored` may be another then."""
         covered, self._covered = self._covered, False
-        yield
+        try:
+            yield
+        except UnusableFile:
+            with suppress(UnusableFile):
+                stored()
+                covered = False
+            self._covered = covered
+            raise
         self._covered = covered
 
     def _ask(self, what: str) -> Network:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -43,8 +43,8 @@ class Network:
         self._pages = Pages(shelf, connection.pages, meter, warn)
         self._release = release
         self._once = Once()
-        self._expected: set[tuple[NormalizedName, str, bool]] = set()
-        self._ahead_of: set[NormalizedName] = set()
+        self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
+        self._ahead_of: set[tuple[NormalizedName, Hashable]] = set()
         self._opened: set[NormalizedName] = set()  # an archive of which was looked ahead for
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -124,7 +124,7 @@ class Network:
     def _expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """What the search asks for: once for each range, as a narrower one may lead to another release."""
         for project, specifier in wanted:
-            key = project, str(specifier), follow is not None
+            key = project, str(specifier), follow.target if follow is not None else None
             if key not in self._expected:
                 self._expected.add(key)
                 self._begin_ahead(project, specifier, follow)
@@ -132,12 +132,12 @@ class Network:
     def _guess(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow) -> None:
         """What a release may lead to: once for each project."""
         for project, specifier in wanted:
-            if project not in self._ahead_of:
+            if (project, follow.target) not in self._ahead_of:
                 self._begin_ahead(project, specifier, follow)
 
     def _begin_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
         if follow is not None:
-            self._ahead_of.add(project)
+            self._ahead_of.add((project, follow.target))
         task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))
         self._tasks.add(task)  # the event loop itself holds tasks weakly
         task.add_done_callback(self._tasks.discard)

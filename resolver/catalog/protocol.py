@@ -6,7 +6,7 @@ file) and, in tests, one made of plain data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
@@ -39,6 +39,11 @@ class UnusableFile(Exception):
 
 class Follow(Protocol):
     """How a look-ahead goes on by itself, given by the solver. Both calls are pure and fast."""
+
+    @property
+    def target(self) -> Hashable:
+        """Whom it picks for: what was looked ahead for one is not what another needs."""
+        ...
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file whose metadata will most likely be asked for, or None."""

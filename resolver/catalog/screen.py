@@ -6,11 +6,12 @@ import datetime as dt
 import re
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from resolver.catalog.filename import wheel_parts
+from resolver.catalog.filename import WheelParts, is_distribution, wheel_parts
 from resolver.model import text
 from resolver.model.release import File, Reason, SetAside
 from resolver.model.target import Target
@@ -35,7 +36,7 @@ class Screen:
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
         self._cutoff = exclude_newer
-        self._ranks: dict[tuple[str, str, str], int | None] = {}
+        self._tagged: dict[str, _Tagged | None] = {}
         self._pythons: dict[str, str] = {}
 
     def __call__(self, files: tuple[File, ...]) -> Screened:
@@ -46,15 +47,14 @@ class Screen:
         for file in files:
             reason, detail = self._refuse(file)
             if reason is None and file.is_wheel:
-                parts = wheel_parts(file.filename)
-                rank = self._rank(parts[3], parts[4], parts[5]) if parts else None
-                if parts and rank is not None and not _is_valid(file.filename):
-                    set_aside.append(SetAside(file.filename, Reason.NAME))
+                tagged = self._tags_of(file.filename)
+                if tagged is not None and tagged.rank is not None:
+                    if _is_valid(file.filename):
+                        wheels.append((tagged.rank, tagged.build, file))
+                    else:
+                        set_aside.append(SetAside(file.filename, Reason.NAME))
                     continue
-                if parts and rank is not None:
-                    wheels.append((rank, parts[2] or (0, ""), file))
-                    continue
-                reason, detail = Reason.TAGS, "-".join(parts[3:]) if parts else ""
+                reason, detail = Reason.TAGS, tagged.text if tagged is not None else ""
             if reason is None:
                 archives.append(file)
             else:
@@ -92,19 +92,36 @@ class Screen:
                 return Reason.NEWER, file.uploaded
         return None, ""
 
-    def _rank(self, python: str, abi: str, platform: str) -> int | None:
-        key = (python, abi, platform)
-        if key not in self._ranks:
-            tags = self._target.tags
-            sets = python.split("."), abi.split("."), platform.split(".")
-            few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
-            ranks = [tags[tag] for one in product(*sets) if (tag := "-".join(one).lower()) in tags] if few else []
-            self._ranks[key] = min(ranks, default=None)
-        return self._ranks[key]
+    def _tags_of(self, filename: str) -> _Tagged | None:
+        """What follows distribution and version in a wheel's name, which is the same for thousands of them."""
+        distribution, _, rest = filename.partition("-")
+        version, _, tail = rest.partition("-")
+        if not version or not is_distribution(distribution):
+            return None
+        if tail not in self._tagged:
+            parts = wheel_parts(filename)
+            self._tagged[tail] = None if parts is None else self._tagged_as(parts)
+        return self._tagged[tail]
+
+    def _tagged_as(self, parts: WheelParts) -> _Tagged:
+        tags = self._target.tags
+        sets = parts.python.split("."), parts.abi.split("."), parts.platform.split(".")
+        few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
+        ranks = [tags[tag] for one in product(*sets) if (tag := "-".join(one).lower()) in tags] if few else []
+        return _Tagged(min(ranks, default=None), parts.build or (0, ""), "-".join(parts[3:]))
 
 
+class _Tagged(NamedTuple):
+    """The best of a wheel's tags for the target (None for none), its build tag, and all its tags as text."""
+
+    rank: int | None
+    build: tuple[int, str]
+    text: str
+
+
+@lru_cache(1 << 14)
 def _is_valid(filename: str) -> bool:
-    """Whether `packaging` reads the name, as pip will have to."""
+    """Whether `packaging` reads the name, as pip will have to. The same files are held against several Pythons."""
     try:
         parse_wheel_filename(filename)
     except InvalidWheelFilename:

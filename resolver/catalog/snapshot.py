@@ -13,7 +13,7 @@ from packaging.version import Version
 from resolver.catalog.cache import Cache
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.stored import Stored, Told
+from resolver.catalog.stored import NoMember, Stored, Told
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata, Page, SetAside
 
@@ -85,8 +85,8 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
     for key, archive in snapshot.archives.items():
         stored.put("archive", sha256(key), archive.why if isinstance(archive, Unusable) else archive)
     for (key, path), member in snapshot.members.items():
-        if not isinstance(member, Unusable):
-            stored.put("member", f"{sha256(key)}/{path}", member)
+        value = NoMember(member.why) if isinstance(member, Unusable) else member
+        stored.keep_member(File("", sha256=sha256(key)), path, value)
 
 
 def moment(uploaded: str) -> str:

@@ -21,7 +21,15 @@ _encode = msgspec.msgpack.Encoder().encode
 # A text is the reason why a file cannot be used; only reasons that its very bytes give are kept.
 _read_metadata: Callable[[bytes], Metadata | str | None] = reader(msgspec.msgpack.Decoder(Metadata | str).decode)
 _read_archive: Callable[[bytes], Archive | str | None] = reader(msgspec.msgpack.Decoder(Archive | str).decode)
-_read_member = reader(msgspec.msgpack.Decoder(str).decode)
+
+
+class NoMember(msgspec.Struct, array_like=True, gc=False):
+    """Why an archive has no such text: its bytes say so."""
+
+    why: str
+
+
+_read_member: Callable[[bytes], str | NoMember | None] = reader(msgspec.msgpack.Decoder(str | NoMember).decode)
 
 
 class Hashed(msgspec.Struct, array_like=True, gc=False):
@@ -91,12 +99,19 @@ class Stored:
 
     @counts("parsing")
     def member(self, file: File, path: str) -> str | None:
-        """The text of a file in a source archive."""
+        """The text of a file in a source archive; raises what `Files.member` would."""
         content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
         found = None if content is None else _read_member(content)
-        if found is not None:
-            self._meter.add(hits=1)
+        if found is None:
+            return None
+        self._meter.add(hits=1)
+        if isinstance(found, NoMember):
+            raise UnusableFile(found.why)
         return found
+
+    def keep_member(self, file: File, path: str, value: str | NoMember) -> None:
+        """Store the text of a file in a source archive, or why there is none."""
+        self.put("member", f"{file.sha256}/{path}" if file.sha256 else "", value)
 
     def hashed(self, file: File) -> Hashed | None:
         """The digest that a file without one had when it was last downloaded."""

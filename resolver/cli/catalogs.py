@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from packaging.utils import NormalizedName
 
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.pool import Pool
-from resolver.catalog.protocol import Catalog
+from resolver.catalog.protocol import Catalog, MarkedCatalog
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
 from resolver.model.problem import Problem
@@ -77,6 +79,14 @@ class Catalogs:
         assert missing is not None  # noqa: S101  there is always the cache
         raise missing
 
+    def marks(self, problem: Problem, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str] | None:
+        """The marks of what the problem's indexes have of these projects; None where that cannot be told."""
+        with closing(self.asking(problem)) as catalog:
+            try:
+                return catalog.marks(projects)
+            except IndexFailure:
+                return None  # met again by who solves, where it matters
+
     def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
         """The catalog of the problem's indexes."""
         pool = self.pool
@@ -86,7 +96,7 @@ class Catalogs:
         """Let go of connections and threads."""
         self.pool.close()
 
-    def asking(self, problem: Problem, *, purpose: str = "") -> Catalog:
+    def asking(self, problem: Problem, *, purpose: str = "") -> MarkedCatalog:
         """The live catalog, and what the stack itself tells of indexes that are found out of reach."""
         live = self.live(problem, purpose=purpose)
         if self._offline or not problem.stack.recorded:

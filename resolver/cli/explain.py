@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from packaging.requirements import InvalidRequirement
@@ -17,17 +18,18 @@ from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs, with_sources
-from resolver.cli.explaining import explanation_of, for_every_target, write_reports
+from resolver.cli.explaining import Explaining, write_reports
 from resolver.cli.language import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
+from resolver.explain.remembered import Remembered
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import Inputs, find_stack, load
+from resolver.matrix.load import find_stack, load
 from resolver.model import text
 from resolver.model.explanation import Explanation, Why
 from resolver.model.language import Language
@@ -52,6 +54,7 @@ _CONFLICT = 1
 @click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this fix beside the old one.")
 @click.option("--target", metavar="NAME", help="Only this one of the stack's targets.")
 @click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
+@click.option("--anew", is_flag=True, help="Look for all of it, even where the answer for the same pages is known.")
 @click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
 @options.explain_seconds
 @options.language
@@ -64,6 +67,7 @@ def command(
     letter: str | None,
     target: str | None,
     offline: bool,
+    anew: bool,
     exclude_newer: dt.datetime | None,
     explain_seconds: float,
     language: str | None,
@@ -86,12 +90,19 @@ def command(
         folder = locks / problem.stack.name / problem.target.name
         lock_folder.tidy(folder)
         previous = lock_file.read(folder)
+        remembered = Remembered(catalogs.pool.cache, inputs, problem, exclude_newer, explain_seconds, {})
+        known = remembered.recall(catalogs.marks) if wanted is None and not anew else None
+        if known is not None:
+            page.why(problem, known.contradictions)
+            page.ways(known)
+            answers.append((folder, problem, known))
+            continue
         progress.label(f"solving {problem.stack.name} for {problem.target.name}")
-        ask = partial(_explain, problem, inputs, exclude_newer, previous, wanted, explain_seconds, progress, page)
+        explaining = Explaining(inputs, exclude_newer, explain_seconds, catalogs, progress, page, remembered)
+        ask = partial(_explain, problem, previous, wanted, explain_seconds, explaining, progress)
         answer = catalogs.ask(problem, ask)
         if isinstance(answer, Explanation):
-            answer = for_every_target(answer, inputs, exclude_newer, explain_seconds, catalogs, progress)
-            page.ways(answer)
+            answer = explaining.finish(answer)
         elif isinstance(answer, Why):
             page.write(why_text(answer, tongue))
         else:
@@ -105,8 +116,7 @@ def command(
     written = [] if fix is None else write_fix(fix, find_stack(stack, matrices))
     if as_json:
         told = [_json(problem, answer, tongue) for _, problem, answer in answers]
-        whole = told[0] if len(told) == 1 else {"targets": told}
-        sys.stdout.write(json_text(whole) + "\n")
+        sys.stdout.write(json_text(_whole(told)) + "\n")
     else:
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
@@ -139,13 +149,11 @@ def _wanted(package: str) -> Requirement:
 
 def _explain(
     problem: Problem,
-    inputs: Inputs,
-    cutoff: dt.datetime | None,
     previous: Lock | None,
     wanted: Requirement | None,
     seconds: float,
+    explaining: Explaining,
     progress: Progress,
-    page: Page,
     catalog: Catalog,
 ) -> Explanation | Why | None:
     pinned = {canonicalize_name(pin.name): text.version(pin.version) for pin in previous.pin} if previous else {}
@@ -153,13 +161,23 @@ def _explain(
     universe = Universe(problem, catalog, preferred if wanted is not None else None)
     answer = decide(universe, hints=pinned, tick=progress.solving)
     if not isinstance(answer, Resolution):
-        return explanation_of(answer, inputs, cutoff, seconds, progress, page)
+        return explaining.explain(answer)
     if wanted is None:
         return None
     return why(answer, universe, wanted, Clock(seconds, progress.solving))
 
 
-def _json(problem: Problem, answer: Explanation | Why | None, language: Language) -> object:
+def _whole(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One shape, as of `lock --json`: `status` and `targets`; what is said of an only one on top, too."""
+    statuses = [one["status"] for one in told]
+    return {
+        **(told[0] if len(told) == 1 else {}),
+        "status": "conflict" if "conflict" in statuses else statuses[0],
+        "targets": told,
+    }
+
+
+def _json(problem: Problem, answer: Explanation | Why | None, language: Language) -> dict[str, Any]:
     match answer:
         case Explanation():
             return explanation_json(answer, language)

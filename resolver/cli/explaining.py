@@ -16,6 +16,7 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
 from resolver.explain.explain import explain
+from resolver.explain.remembered import Basis, Remembered
 from resolver.explain.trial import Clock, Expired
 from resolver.lock import folder as lock_folder
 from resolver.matrix import schema
@@ -41,38 +42,70 @@ def explanation_of(
     return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
 
 
-def for_every_target(
-    explanation: Explanation,
-    inputs: Inputs,
-    cutoff: datetime | None,
-    seconds: float,
-    catalogs: Catalogs,
-    progress: Progress,
-) -> Explanation:
-    """The same with those fixes only that lock for the stack's other targets, too, within so many seconds more."""
-    problems = compile_problems(inputs, exclude_newer=cutoff)
-    if len(problems) == 1:
-        return explanation
-    clock = Clock(seconds, progress.solving)
+class Explaining:
+    """Explains why one target of a stack has no lock, and remembers what was found.
 
-    def holds(text: str) -> bool:
-        changed = with_stack(inputs, read_text(text, schema.StackFile, inputs.stack.name))
-        try:
-            trials = compile_problems(changed, exclude_newer=cutoff, sources=explanation.problem.sources)
-            for own, problem in zip(problems, trials, strict=True):
-                ask = partial(_locks, problem, clock)  # the snapshot and the indexes are those of the stack itself
-                if own.target.name != explanation.problem.target.name and not catalogs.ask(own, ask):
-                    return False
-        except (Expired, ResolverError):
-            return False
-        return True
+    `cutoff` takes the place of that of the stack, where there is one; each half of the work has so many `seconds`.
+    """
 
-    kept = tuple(fix for fix in explanation.fixes if all(holds(text) for _, text in fix.files))
-    return replace(explanation, fixes=kept, limited=explanation.limited or clock.limited)
+    def __init__(
+        self,
+        inputs: Inputs,
+        cutoff: datetime | None,
+        seconds: float,
+        catalogs: Catalogs,
+        progress: Progress,
+        page: Page,
+        remembered: Remembered,
+    ) -> None:
+        self._inputs = inputs
+        self._cutoff = cutoff
+        self._seconds = seconds
+        self._catalogs = catalogs
+        self._progress = progress
+        self._page = page
+        self._remembered = remembered
+        self._basis = Basis()
 
+    def explain(self, refutation: Refutation) -> Explanation:
+        """The explanation of a refuted problem, as its own target has it; what clashes is on the page at once."""
+        found = explanation_of(refutation, self._inputs, self._cutoff, self._seconds, self._progress, self._page)
+        self._basis.add(found.problem.target.name, refutation.engine.clauses.universe.catalog)
+        return found
 
-def _locks(problem: Problem, clock: Clock, catalog: Catalog) -> bool:
-    return isinstance(decide(Universe(problem, catalog), tick=clock.tick), Resolution)
+    def finish(self, explanation: Explanation) -> Explanation:
+        """The same with those fixes only that lock for the stack's other targets, too; they are on the page then."""
+        finished = self._for_every_target(explanation)
+        self._remembered.keep(finished, self._basis)
+        self._page.ways(finished)
+        return finished
+
+    def _for_every_target(self, explanation: Explanation) -> Explanation:
+        problems = compile_problems(self._inputs, exclude_newer=self._cutoff)
+        if len(problems) == 1:
+            return explanation
+        clock = Clock(self._seconds, self._progress.solving)
+        others = [at for at, own in enumerate(problems) if own.target.name != explanation.problem.target.name]
+
+        def holds(text: str) -> bool:
+            changed = with_stack(self._inputs, read_text(text, schema.StackFile, self._inputs.stack.name))
+            try:
+                trials = compile_problems(changed, exclude_newer=self._cutoff, sources=explanation.problem.sources)
+                # the snapshot and the indexes are those of the stack itself
+                return all(self._catalogs.ask(problems[at], partial(self._locks, trials[at], clock)) for at in others)
+            except Expired:
+                return False
+            except ResolverError:
+                self._basis.lose()
+                return False
+
+        kept = tuple(fix for fix in explanation.fixes if all(holds(text) for _, text in fix.files))
+        return replace(explanation, fixes=kept, limited=explanation.limited or clock.limited)
+
+    def _locks(self, problem: Problem, clock: Clock, catalog: Catalog) -> bool:
+        answer = decide(Universe(problem, catalog), tick=clock.tick)
+        self._basis.add(problem.target.name, catalog)
+        return isinstance(answer, Resolution)
 
 
 def write_reports(found: Iterable[tuple[Path, Explanation]], wanted: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from resolver.cli.rendered import rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
+from resolver.explain.remembered import Remembered as Explained
 from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
@@ -34,9 +35,11 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 
 if TYPE_CHECKING:  # what is remembered does not pay for what explains
+    from resolver.cli.explaining import Explaining
     from resolver.model.conflict import Conflict
     from resolver.model.explanation import Explanation
     from resolver.model.resolution import Resolution
+    from resolver.solve.solver import Refutation
 
 _TIMES = 20  # that a stack is locked anew because another run was faster
 
@@ -161,16 +164,32 @@ def _read(folder: Path, *, upgrade: bool) -> Lock | None:
 
 
 def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> Lock | Explanation:
-    answer = catalogs.ask(job.problem, partial(_lock, job, order, catalogs.pool.cache, progress, page))
-    if not isinstance(answer, Lock):
-        from resolver.cli.explaining import for_every_target  # explaining is loaded where there is a conflict
+    store, (keep, _) = catalogs.pool.cache, order.wishes.keep(job.previous)
+    remembered = Explained(store, job.inputs, job.problem, order.cutoff, order.seconds, keep)
+    known = None if order.anew else remembered.recall(catalogs.marks)
+    if known is not None:
+        page.why(known.problem, known.contradictions)
+        page.ways(known)
+        return known
 
-        answer = for_every_target(answer, job.inputs, order.cutoff, order.seconds, catalogs, progress)
-        page.ways(answer)
-    return answer
+    @cache
+    def explaining() -> Explaining:
+        from resolver.cli.explaining import Explaining  # loaded where there is a conflict
+
+        return Explaining(job.inputs, order.cutoff, order.seconds, catalogs, progress, page, remembered)
+
+    answer = catalogs.ask(job.problem, partial(_lock, job, order, store, progress, lambda no: explaining().explain(no)))
+    return answer if isinstance(answer, Lock) else explaining().finish(answer)
 
 
-def _lock(job: Job, order: Order, store: Cache, progress: Progress, page: Page, catalog: Catalog) -> Lock | Explanation:
+def _lock(
+    job: Job,
+    order: Order,
+    store: Cache,
+    progress: Progress,
+    explain: Callable[[Refutation], Explanation],
+    catalog: Catalog,
+) -> Lock | Explanation:
     previous = job.previous
     keep, keep_builds = order.wishes.keep(previous)
     remembered = Remembered(store, job.problem)
@@ -185,9 +204,7 @@ def _lock(job: Job, order: Order, store: Cache, progress: Progress, page: Page, 
         universe = Universe(job.problem, catalog, keep)
         answer = decide(universe, hints=hints, tick=progress.solving)
         if isinstance(answer, Refutation):
-            from resolver.cli.explaining import explanation_of
-
-            return explanation_of(answer, job.inputs, order.cutoff, order.seconds, progress, page)
+            return explain(answer)
         for error in universe.passed_over({pin.name: pin.version for pin in answer.pins}):
             progress.warn(
                 f"{error.message}. Releases that need it were passed over.\n  at {error.where}\nhint: {error.hint}"

@@ -15,11 +15,11 @@ has repairs of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 
 import msgspec
 
+from resolver.catalog.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.corrections import Corrections
@@ -42,7 +42,7 @@ _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
 _LOOKS = 400  # candidates that are looked at for one set and one direction
-_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, from which on
+_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, after how many
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
 
@@ -284,14 +284,16 @@ def _complete(
         yield dict(choice)
         return
     ground, rest = free[0], free[1:]
+    opened = 0
     for at, candidate in enumerate(options[ground]):
         if next(looks, None) is None:
             return
-        if at in _AHEAD:
-            clauses.expect(options[ground][at : at + _AHEAD[at]])
         assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
         if not clauses.satisfiable(assumed):
             continue
+        if opened in _AHEAD:  # most of what is ruled out without being opened is never read
+            clauses.expect(options[ground][at : at + _AHEAD[opened]])
+        opened += 1
         _open(clauses, candidate)
         if clauses.satisfiable(assumed):
             yield from _complete(clauses, options, rest, {**choice, ground: candidate}, looks)
@@ -305,8 +307,12 @@ def _open(clauses: Clauses, candidate: Candidate) -> None:
         if package.name == candidate.package.name and package.kind is candidate.package.kind:
             for other in known:
                 if other.chosen is candidate.chosen:
-                    with suppress(ResolverError):  # it stays unknown; to lock it for real tells
+                    try:
                         clauses.open(other)
+                    except DamagedPageError:
+                        raise
+                    except ResolverError:
+                        pass  # it stays unknown; to lock it for real tells
 
 
 def _attempt(changed: Changed, answer: Refutation | Failure) -> Attempt:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import msgspec
 
+from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.protocol import Catalog
 from resolver.errors import ResolverError
 from resolver.lock.build import applied
@@ -134,6 +135,8 @@ class Trials:
             return answer
         except Expired:
             return Failure()
+        except DamagedPageError:
+            raise  # all is asked anew
         except ResolverError as error:
             return Failure(error.message)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 
 from pysat.solvers import Minisat22
 
+from resolver.catalog.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
@@ -103,8 +103,12 @@ def explore(clauses: Clauses) -> None:
                 fresh = candidate not in parents
                 parents.setdefault(candidate, set()).update([] if parent is None else [parent])
                 if fresh and len(parents) < _LOOKED_AT:
-                    with suppress(ResolverError):  # the conflict is certain without it
+                    try:
                         following += [(candidate, one) for one in universe.edges(candidate)]
+                    except DamagedPageError:
+                        raise
+                    except ResolverError:
+                        pass  # the conflict is certain without it
         level = following
     for package, rows in asked.items():
         if next(universe.candidates(package, [edge for _, edge in rows]), None) is None:

@@ -71,20 +71,26 @@ class Remembered:
             self._store.put(_KIND, self._key(keep, builds), _encode(_Entry(dict(marks), lock)))
 
     def _key(self, keep: Pins, builds: Kept) -> str:
-        problem = self._problem
         parts = (
-            program(),
-            problem.digest,
-            problem.stack.where,
-            problem.facts[0].where if problem.facts else "",
-            problem.target.name,
-            problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
-            repr(problem.indexes),
-            repr(sorted(problem.sources.items())),
-            _text(keep),
+            *question(self._problem, keep),
             *(f"{' '.join(archives)}: {_text(pins)}" for archives, pins in sorted(builds.items())),
         )
         return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
+def question(problem: Problem, keep: Pins) -> tuple[str, ...]:
+    """What an answer follows from, apart from what the indexes say; `keep` are the pins to prefer."""
+    return (
+        program(),
+        problem.digest,
+        problem.stack.where,
+        problem.facts[0].where if problem.facts else "",
+        problem.target.name,
+        problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+        repr(problem.indexes),
+        repr(sorted(problem.sources.items())),
+        _text(keep),
+    )
 
 
 def _text(pins: Pins) -> str:

@@ -29,6 +29,7 @@ class Lookahead:
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
+        self.target = universe.problem.target
         self._told: set[tuple[str, str]] = set()
         self._asked: dict[str, dict[str, SpecifierSet]] = {}  # by the search: what is certain of a project so far
         self._followed: set[tuple[str, str]] = set()
@@ -106,6 +107,7 @@ class _Alone:
     """A look-ahead that ends at the release's own metadata."""
 
     def __init__(self, lookahead: Lookahead) -> None:
+        self.target = lookahead.target
         self.pick = lookahead.pick
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:  # noqa: ARG002

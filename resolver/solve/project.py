@@ -1,42 +1,35 @@
-"""A project's releases in order, and sets of them as bit masks.
-
-Bit i stands for the i-th newest release. Specifiers come again and again for
-the same project, so each is turned into a mask once; and as every comparison
-is monotone in the version order, its mask is two bounds found by bisection.
-"""
+"""A project as one target may use it: which of its releases, and of each which file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from packaging.specifiers import Specifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.screen import Screen
-from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.edge import Allows, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, Names
 from resolver.model.release import File, Page, Reason, SetAside
 from resolver.model.source import Source
 from resolver.profile import counts
+from resolver.solve.ordered import Offer, Ordered
 
 
 class Project:
     """All releases of a project on the indexes bound to it, newest first; with a `source` the one that it is.
 
     `facts` are those about this project. Screening happens release by release,
-    when one is first looked at.
+    when one is first looked at. `mask` has a bit for each position.
     """
 
-    @counts("versions")
     def __init__(
         self,
         name: NormalizedName,
-        lookup: Lookup,
+        ordered: Ordered,
         screen: Screen,
         facts: tuple[Fact, ...],
         *,
@@ -46,31 +39,17 @@ class Project:
         self._wheels_only = wheels_only
         self.name = name
         self.source = source
-        self.found = bool(lookup.pages)
-        self.unreachable = lookup.unreachable
-        self.set_aside = tuple(row for page in lookup.pages for row in page.set_aside)
+        self.ordered = ordered
+        self.found = bool(ordered.lookup.pages)
+        self.unreachable = ordered.lookup.unreachable
+        self.set_aside = tuple(row for page in ordered.lookup.pages for row in page.set_aside)
+        self.versions = ordered.versions
+        self.all = ordered.all
+        # what is named by its commit is wanted, whatever the policy says of pre-releases
+        self.stable = ordered.stable if source is None else ordered.all
         self._screen = screen
         self._facts = facts
-        rows: dict[Version, list[_Offer]] = {}
-        for page in lookup.pages:
-            for version_text in page.releases:
-                version = text.version(version_text)
-                if version is not None:
-                    rows.setdefault(version, []).append(_Offer(page, version_text))
-        self.versions: list[Version] = sorted(rows, reverse=True)
-        self._rows = [rows[version] for version in self.versions]
-        self._positions = {version: position for position, version in enumerate(self.versions)}
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
-        self._masks: dict[str, int] = {}
-        self.all = (1 << len(self.versions)) - 1
-        # what is named by its commit is wanted, whatever the policy says of pre-releases
-        self.stable = self.all if source is not None else self.all & ~self._prereleases(lookup.pages)
-
-    def _prereleases(self, pages: Iterable[Page]) -> int:
-        """The pre-releases. Where all texts are digits and dots, as they mostly are, there are none."""
-        if all("".join(page.releases).replace(".", "").isdecimal() for page in pages):
-            return 0
-        return sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
 
     def release(self, position: int) -> Release | tuple[SetAside, ...]:
         """The usable release at a position, or why each of its files was set aside."""
@@ -83,7 +62,9 @@ class Project:
     def archives(self, position: int) -> tuple[File, ...]:
         """The source archives of a release that the target's Python may use, where wheels are taken instead."""
         return tuple(
-            file for offer in self._rows[position] for file in self._screen(offer.page.releases[offer.version]).archives
+            file
+            for offer in self.ordered.offers[position]
+            for file in self._screen(offer.page.releases[offer.version]).archives
         )
 
     def positions(self, mask: int) -> Iterator[int]:
@@ -95,65 +76,32 @@ class Project:
 
     def position(self, version: Version) -> int | None:
         """Where a version stands; None where the project has no such release."""
-        return self._positions.get(version)
+        return self.ordered.positions.get(version)
 
     def mask(self, allows: Allows) -> int:
         """The releases that a requirement admits, whatever its pre-release policy."""
         match allows:
             case SpecifierSet():
-                key = str(allows)
-                known = self._masks.get(key)
-                if known is None:
-                    known = self.all
-                    for one in allows:
-                        known &= self._mask_of(one)
-                    self._masks[key] = known
-                return known
+                return self.ordered.mask(allows)
             case Exactly():
                 position = self.position(allows.version)
                 return 0 if position is None else 1 << position
             case _:
                 return 0
 
-    def _mask_of(self, one: Specifier) -> int:
-        key = str(one)
-        known = self._masks.get(key)
-        if known is None:
-            known = self._masks[key] = self._compute(one)
-        return known
-
-    @counts("versions")
-    def _compute(self, one: Specifier) -> int:
-        if one.operator in (">=", ">"):
-            return (1 << self._bisect(lambda version: not one.contains(version, prereleases=True))) - 1
-        if one.operator in ("<=", "<"):
-            return self.all ^ ((1 << self._bisect(lambda version: one.contains(version, prereleases=True))) - 1)
-        return sum(1 << at for at, version in enumerate(self.versions) if one.contains(version, prereleases=True))
-
-    def _bisect(self, after: Callable[[Version], bool]) -> int:
-        """The first position at which `after` holds; it holds for all older ones."""
-        low, high = 0, len(self.versions)
-        while low < high:
-            middle = (low + high) // 2
-            if after(self.versions[middle]):
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
     @counts("versions")
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
         """The release from the first index named that has a usable file of it."""
         version = self.versions[position]
         set_aside: tuple[SetAside, ...] = ()
-        for offer in self._rows[position]:
+        for offer in self.ordered.offers[position]:
             found = self._look_at(offer, version, position)
             if isinstance(found, Release):
                 return found
             set_aside += found
         return set_aside
 
-    def _look_at(self, offer: _Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
+    def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
         index = offer.page.index
         builds: Builds | None = None
         for fact in self._facts:
@@ -207,10 +155,3 @@ def of_source(source: Source) -> Lookup:
     """A source as the answer of an index that has this one release. Its file is none: it only has a name for people."""
     releases = {str(source.version): (File(filename=source.address),)}
     return Lookup((Page(project=source.name, index="", releases=releases),))
-
-
-class _Offer(NamedTuple):
-    """A release on one index's page, by the text of its version there."""
-
-    page: Page
-    version: str

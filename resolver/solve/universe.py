@@ -37,6 +37,7 @@ from resolver.model.source import Source
 from resolver.solve.absent import kept_out
 from resolver.solve.admits import names_prerelease, pins, satisfies
 from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.solve.ordered import Ordered
 from resolver.solve.project import Project, of_source
 
 # A marker that is a row of `and` with a last member `extra == "x"`.
@@ -70,6 +71,7 @@ class Universe:
                 self._collisions.setdefault(fact.package, []).append(fact)
                 self._collisions.setdefault(fact.other, []).append(fact)
         self._projects: dict[NormalizedName, Project] = {}
+        self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
         self._relevant: dict[tuple[str, str], Requirement | None] = {}
@@ -92,6 +94,7 @@ class Universe:
             and problem.wheels_only == before.wheels_only
         )
         fresh = Universe(problem, self.catalog)
+        fresh._ordered = self._ordered
         if not same or _sources(fresh) != _sources(self) or fresh.absent.keys() != self.absent.keys():
             return fresh
         other = copy(self)
@@ -130,7 +133,7 @@ class Universe:
             if name not in self._projects:
                 project = Project(
                     name,
-                    lookup,
+                    self._ordered_as(name, lookup),
                     self._screen,
                     tuple(self._facts.get(name, ())),
                     wheels_only=self.problem.wheels_only,
@@ -139,6 +142,12 @@ class Universe:
                 self._check_facts(project)
                 self._projects[name] = project
             return self._projects[name]
+
+    def _ordered_as(self, name: NormalizedName, lookup: Lookup) -> Ordered:
+        known = self._ordered.get(name)
+        if known is None or known.lookup is not lookup:
+            known = self._ordered[name] = Ordered(lookup)
+        return known
 
     def known(self, name: NormalizedName) -> bool:
         """Whether the project was looked up already."""

@@ -21,6 +21,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.solve.needs import Lines, requirement_lines
+from resolver.solve.ordered import Ordered
 from resolver.solve.project import Project
 from resolver.upstream.noted import noted_in
 
@@ -125,7 +126,7 @@ class Offers:
     def _project(self, name: NormalizedName) -> Project:
         if name not in self._projects:
             builds = tuple(self._builds.get(name, ()))
-            self._projects[name] = Project(name, self.lookup(name), self._screen, builds)
+            self._projects[name] = Project(name, Ordered(self.lookup(name)), self._screen, builds)
         return self._projects[name]
 
     def _release(self, name: NormalizedName, version: Version) -> Release:

@@ -15,6 +15,7 @@ from tests.functional.conftest import Setup
 from tests.functional.sources import add_backend
 from tests.functional.workspace import Run, Workspace, tree
 from tests.loopback import LoopbackIndex, Response, delayed
+from tests.unit.render.test_render_json import SCHEMA, faults
 
 NAME = "linux-aarch64-py311-cann8.5.0-a2"
 ASCEND = """\
@@ -139,7 +140,8 @@ def test_lock_and_explain_say_the_same(clash: Workspace) -> None:
 def test_json_is_the_report(clash: Workspace) -> None:
     run = explain(clash, "--json")
     assert (run.status, run.stderr) == (1, "")
-    assert run.json == json.loads(clash.read("conflict.json"))
+    report = json.loads(clash.read("conflict.json"))
+    assert run.json == {**report, "targets": [report]}
     assert run.json["status"] == "conflict"
     assert changes(run.json["fixes"][0]) == [("version", "trl[vllm]==0.28.0", "trl[vllm]==1.0.0")]
 
@@ -154,7 +156,8 @@ def test_a_stack_that_can_be_locked(clash: Workspace) -> None:
     )
     assert not clash.locks.exists()
     run = explain(clash, "--json")
-    assert (run.status, run.json) == (0, {"status": "solvable", "stack": "demo", "target": NAME})
+    told = {"status": "solvable", "stack": "demo", "target": NAME}
+    assert (run.status, run.json) == (0, {**told, "targets": [told]})
 
 
 @pytest.mark.parametrize(
@@ -525,6 +528,24 @@ def test_each_target_is_told(two: Workspace) -> None:
 def test_each_target_is_told_as_json(two: Workspace) -> None:
     run = explain(two, "--json")
     assert {row["target"]: row["status"] for row in run.json["targets"]} == {"old": "conflict", "new": "solvable"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "each"),
+    [
+        ([], "conflict", ["conflict", "solvable"]),
+        (["--target", "old"], "conflict", ["conflict"]),
+        (["--target", "new"], "solvable", ["solvable"]),
+        (["--target", "new", "--package", "a"], "why", ["why"]),
+    ],
+)
+def test_json_has_one_shape(two: Workspace, arguments: list[str], status: str, each: list[str]) -> None:
+    """That of docs/conflict-report.md, which is that of `lock --json`; of an only target all stands on top, too."""
+    told = explain(two, "--json", *arguments).json
+    assert list(faults({key: told[key] for key in ("status", "targets")}, SCHEMA["$defs"]["answer"])) == []
+    assert (told["status"], [one["status"] for one in told["targets"]]) == (status, each)
+    only = told["targets"][0] if len(each) == 1 else {}
+    assert told == {**only, "status": status, "targets": told["targets"]}
 
 
 def test_a_fix_holds_for_every_target_of_the_stack(two: Workspace) -> None:

@@ -701,9 +701,10 @@ def test_metadata_without_a_hash_of_the_file(index: LoopbackIndex, opened: Opene
 class Newest:
     """Follows everything, and remembers what it was asked."""
 
-    def __init__(self, broken: bool = False) -> None:
+    def __init__(self, broken: bool = False, target: str = "here") -> None:
         self.picked: list[str] = []
         self.broken = broken
+        self.target = target
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         self.picked.append(f"{project}{specifier}")
@@ -741,6 +742,20 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
         "Index `pypi` did not answer for absent."
     )
     assert asked(index) == []
+
+
+def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
+    """Another Python takes other files: what was looked ahead for one does not help the other."""
+    index.add_wheel("a", "1.0", requires=["b"])
+    index.add_wheel("b", "1.0")
+    catalog = opened()
+    first, same, other = Newest(), Newest(), Newest(target="there")
+    for follow in (first, same, other):
+        catalog.expect([(NormalizedName("a"), SpecifierSet())], follow)
+        wait_until(lambda: len(first.picked) == 2)
+    wait_until(lambda: len(other.picked) == 2)
+    assert (first.picked, same.picked, other.picked) == (["a", "b"], [], ["a", "b"])
+    assert len(asked(index)) == 4, "two pages and what is beside two wheels, each asked for once"
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -792,14 +807,28 @@ def test_without_any_hash_no_mark_covers_what_is_read(opened: Opener, index: Loo
     assert catalog.seen() is None
 
 
-def test_a_failure_is_covered_once_it_is_kept(opened: Opener, index: LoopbackIndex) -> None:
+def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:
     index.add_file("demo", "demo-2.0-py3-none-any.whl", b"no wheel")
-    for covered in (False, True):
+    index.add_archive("demo", "3.0", members={"setup.py": ""})
+    for requests in (True, False):
         catalog = opened()
-        (file,) = files(catalog.lookup(DEMO))
+        archive, wheel = sorted(files(catalog.lookup(DEMO)), key=lambda file: file.is_wheel)
+        index.clear()
         with pytest.raises(UnusableFile):
-            catalog.metadata(file)
-        assert (catalog.seen() is not None) == covered
+            catalog.metadata(wheel)
+        with pytest.raises(UnusableFile, match=r"demo-3.0.tar.gz has no file none.txt"):
+            catalog.member(archive, "none.txt")
+        assert catalog.seen() is not None
+        assert bool(index.requests) is requests
+
+
+def test_a_look_up_that_failed_is_not_covered(opened: Opener, index: LoopbackIndex) -> None:
+    """Whoever asked may have gone on without."""
+    index.fault("/simple/*/demo/", status(403))
+    catalog = opened()
+    with pytest.raises(IndexFailure):
+        catalog.lookup(DEMO)
+    assert catalog.seen() is None
 
 
 def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(

@@ -16,18 +16,19 @@ from resolver.model.candidate import Release
 from resolver.model.edge import Exactly, Nothing, Owner
 from resolver.model.fact import Fact
 from resolver.model.release import File, Page
+from resolver.solve.ordered import Ordered
 from resolver.solve.project import Project
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, excludes, names, target
 
 
 def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
-    return Project(name, catalog.lookup(name), Screen(target(), None), tuple(facts))
+    return Project(name, Ordered(catalog.lookup(name)), Screen(target(), None), tuple(facts))
 
 
 def of_versions(versions: Iterable[str]) -> Project:
     files = {version: (File(f"a-{version}-py3-none-any.whl"),) for version in versions}
-    return Project("a", Lookup((Page(project="a", index="pypi", releases=files),)), Screen(target(), None), ())
+    return Project("a", Ordered(Lookup((Page(project="a", index="pypi", releases=files),))), Screen(target(), None), ())
 
 
 def admitted(project: Project, mask: int) -> list[str]:
