@@ -16,6 +16,7 @@ from resolver.model.edge import Edge, Exactly
 from resolver.model.origin import StackLine
 from resolver.model.package import Kind, Package
 from resolver.solve.admits import satisfies
+from resolver.solve.clashes import Clash, Clashes
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
@@ -28,6 +29,7 @@ _LARGE = 16  # from the twelfth try on, when all but one of those before were tr
 class Provider:
     """Answers the search from a universe. `conflicts` counts how often a package caused one.
 
+    `learned` is the clash that was learned last, if anything was of the last conflict.
     `asked` and `pinned` tell what is asked of a package in the round that is on, and what it is decided for.
     """
 
@@ -41,6 +43,8 @@ class Provider:
         self._tried: dict[Package, set[Candidate]] = {}
         self._wanted: dict[Package, tuple[list[Edge], Collection[Candidate]]] = {}
         self.conflicts: Counter[Package] = Counter()
+        self.learned: Clash | None = None
+        self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
 
     def preference(self, package: Package, edges: Iterable[Edge]) -> tuple[Any, ...]:
         """System first, then packages that keep clashing, pins, what the stack names, the rest; by name."""
@@ -105,6 +109,29 @@ class Provider:
         edges = self._universe.edges(candidate)
         self._lookahead.expect(edges)
         return edges
+
+    def learn(self, package: Package) -> None:
+        """Remember why releases of a package were tried in vain."""
+        self.learned = self._clashes.learn(package)
+
+    def still_clashes(self) -> bool:
+        """Whether what was learned last rules out what is asked now, too."""
+        return self.learned is not None and self._clashes.is_met(self.learned)
+
+    def passed_over(self, candidate: Candidate) -> Clash | None:
+        """What was learned that rules a candidate out whatever it asks for."""
+        return next(self._clashes.by_itself(candidate), None)
+
+    def doomed(self, candidate: Candidate) -> Clash | None:
+        """What was learned that rules a candidate out with what it asks for."""
+        clash = next(self._clashes.with_needs(candidate), None)
+        if clash is None or any(self._takes_back(edge) for edge in self._universe.edges(candidate)):
+            return None  # what a decision asks for that is taken back does not count
+        return clash
+
+    def _takes_back(self, edge: Edge) -> bool:
+        pin = self.pinned(edge.package)
+        return pin is not None and not self.is_satisfied_by(edge, pin)
 
     def blame(self, packages: Iterable[Package]) -> None:
         """Remember who caused a conflict."""
