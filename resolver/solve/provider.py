@@ -21,9 +21,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
 _PROMOTE_AFTER = 5
-# At which release of a package how many further ones are asked for at once.
-_BATCHES = {2: 4, 5: 8}
-_LARGE = 16  # from the twelfth try on, when all but one of those before were tried
+_LARGEST = 32  # releases that are asked for at once; the first time two, and twice as many each time
 
 
 class Provider:
@@ -40,7 +38,9 @@ class Provider:
         self.pinned: Callable[[Package], Candidate | None] = lambda _: None
         self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
         self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
-        self._tried: dict[Package, set[Candidate]] = {}
+        self._tried: dict[Package, dict[Candidate, None]] = {}
+        self._in_vain: Counter[Package] = Counter()
+        self._batches: dict[Package, tuple[int, int]] = {}  # at which try in vain the next is told, and how many
         self._wanted: dict[Package, tuple[list[Edge], Collection[Candidate]]] = {}
         self.conflicts: Counter[Package] = Counter()
         self.learned: Clash | None = None
@@ -138,18 +138,23 @@ class Provider:
         self.conflicts.update(package for package in packages if package.kind is Kind.PROJECT)
 
     def _look_back(self, candidate: Candidate) -> None:
-        """After a package's second release: tell the catalog of those that the search will try next.
+        """Where releases are tried in vain one after the other: tell the catalog of those that come next.
 
-        Who steps back pins most packages again to what they were: that is no sign that older releases are needed.
+        What was given up because it is not admitted any more was not tried in vain, and who steps back pins most
+        packages again to what they were: neither is a sign that older releases are needed.
         """
         package = candidate.package
-        tried = self._tried.setdefault(package, set())
+        tried = self._tried.setdefault(package, {})
         if candidate in tried:
             return
-        tried.add(candidate)
-        tries = len(tried)
-        ahead = _LARGE if tries >= 12 and (tries - 12) % (_LARGE - 1) == 0 else _BATCHES.get(tries, 0)
-        if ahead and package.kind is Kind.PROJECT and package in self._wanted:
+        before = next(reversed(tried), None)
+        tried[candidate] = None
+        if before is None or not all(self.is_satisfied_by(edge, before) for edge in self.asked(package)):
+            return
+        self._in_vain[package] += 1
+        at, ahead = self._batches.get(package, (1, 2))
+        if self._in_vain[package] == at and package.kind is Kind.PROJECT and package in self._wanted:
+            self._batches[package] = at + ahead, min(2 * ahead, _LARGEST)
             following = self._universe.candidates(package, *self._wanted[package])
             older = dropwhile(lambda one: one is not candidate, following)
             self._lookahead.expect_releases(islice(older, 1, 1 + ahead))
