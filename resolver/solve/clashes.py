@@ -61,9 +61,14 @@ class Clashes:
                 del known[:-_MOST]
         return clash
 
-    def is_met(self, clash: Clash) -> bool:
-        """Whether a clash is met now, so that what is asked has no resolution."""
-        return self._is_met(clash, {})
+    def is_met(self, clash: Clash, candidate: Candidate | None = None) -> bool:
+        """Whether a clash is met now, so that what is asked has no resolution; or once a candidate is decided."""
+        return self._is_met(clash, {} if candidate is None else self._asks(self._universe.edges(candidate)))
+
+    def takes_none(self, clash: Clash, candidate: Candidate) -> bool:
+        """Whether a candidate has no place where a clash is met but for its package."""
+        asks = self._asks(self._universe.edges(candidate))
+        return any(not asks[one] & left for one, left in clash.items() if one in asks)
 
     def by_itself(self, candidate: Candidate) -> Iterator[Clash]:
         """Clashes that are met once a candidate is decided, whatever it asks for."""

@@ -42,14 +42,18 @@ class Provider:
         self._in_vain: Counter[Package] = Counter()
         self._batches: dict[Package, tuple[int, int]] = {}  # at which try in vain the next is told, and how many
         self._wanted: dict[Package, tuple[list[Edge], Collection[Candidate]]] = {}
+        self._ahead: set[Package] = set()
         self.conflicts: Counter[Package] = Counter()
         self.learned: Clash | None = None
         self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
 
     def preference(self, package: Package, edges: Iterable[Edge]) -> tuple[Any, ...]:
-        """System first, then packages that keep clashing, pins, what the stack names, the rest; by name."""
+        """System first, then what keeps clashing, pins, what the stack names, what has bounds, the rest; by name.
+
+        Between those that are equal but for the name, one that was put ahead goes first.
+        """
         if package.kind is not Kind.PROJECT:
-            return (package.kind.value, False, False, False, False, package)
+            return (package.kind.value, False, False, False, False, False, package)
         pinned = asked = bounded = False
         for edge in edges:
             traits = self._traits.get(edge)
@@ -60,7 +64,8 @@ class Provider:
             asked |= traits[1]
             bounded |= traits[2]
         promoted = self.conflicts[package] >= _PROMOTE_AFTER
-        return (Kind.PROJECT.value, not promoted, not pinned, not asked, not bounded, package)
+        ahead = package in self._ahead
+        return (Kind.PROJECT.value, not promoted, not pinned, not asked, not bounded, not ahead, package)
 
     def matches(self, package: Package, edges: list[Edge], banned: Collection[Candidate]) -> Matches:
         """Candidates in order of preference, looked at only as far as the search goes."""
@@ -117,6 +122,45 @@ class Provider:
     def still_clashes(self) -> bool:
         """Whether what was learned last rules out what is asked now, too."""
         return self.learned is not None and self._clashes.is_met(self.learned)
+
+    def in_the_way(self, candidate: Candidate) -> Clash | None:
+        """What was left of others where releases of a package were tried in vain.
+
+        `candidate` is the next one to be tried. None where it was read before, as trying it costs nothing then.
+        """
+        package = candidate.package
+        clash = None if self._universe.opened(candidate) or package in self._ahead else self._clashes.learn(package)
+        return None if clash is None else {one: left for one, left in clash.items() if one != package}
+
+    def still_met(self, clash: Clash) -> bool:
+        """Whether a clash is met by what is asked now."""
+        return self._clashes.is_met(clash)
+
+    def gives_way(self, package: Package, to: Package, clash: Clash) -> bool:
+        """Whether a package is better decided after another one, of which `clash` leaves nothing with it.
+
+        Only where its name alone puts it first, its oldest release leaves a place, and the oldest of the other takes
+        none of another kind. The other one is ahead of it from then on.
+        """
+        mine, other = (self.preference(one, self.asked(one)) for one in (package, to))
+        if mine[:-1] != other[:-1]:
+            return False
+        oldest, last = self._oldest(package), self._oldest(to)
+        if oldest is None or last is None or self._clashes.is_met(clash, oldest):
+            return False
+        if not self._clashes.takes_none(clash, last):
+            return False
+        self._ahead.add(to)
+        return True
+
+    def _oldest(self, package: Package) -> Candidate | None:
+        """The oldest wheel that is admitted now; an archive is too large for a guess."""
+        wheels = [
+            one
+            for one in self._universe.candidates(package, self.asked(package))
+            if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
+        ]
+        return min(wheels, key=lambda one: one.version) if wheels else None
 
     def passed_over(self, candidate: Candidate) -> Clash | None:
         """What was learned that rules a candidate out whatever it asks for."""

@@ -1,4 +1,4 @@
-"""The search: resolvelib's algorithm, with two rules more, at a cost that grows with what changes in a round.
+"""The search: resolvelib's algorithm, with three rules more, at a cost that grows with what changes in a round.
 
 resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
 notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
@@ -10,6 +10,9 @@ needs it any more, and asks for things still: a release is then given up for one
 
 The second: what clashed is learned (`clashes`). A candidate that would make it clash again is not taken, and what was
 decided since, without which it clashes all the same, is left on the way back.
+
+The third: where a long run of releases seems to be in vain, the package in its way may have to wait. No release is
+passed over for that.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from resolver.solve.provider import Matches, Provider
 
 ROUNDS = 1_000  # four times what a stack of 200 projects takes
 _ROUNDS_EACH = 5  # for each package, where there are more
+_GIVE_WAY = 40  # releases tried in vain: from then on another order may be better
 LONG_RUN = 8  # releases tried in vain before one that fits: why is remembered for the next time
 _TRIES_EACH = 20  # candidates tried for each round, on the average: long runs of releases that all clash take as many
 _OPTIMISTIC = 0.1  # share of the rounds that may be spent on jumps which may leave out solutions
@@ -207,6 +211,8 @@ class Search:
             if clash is not None:
                 causes += (self._criteria[one] for one in clash)
                 continue
+            if tried == _GIVE_WAY and self._put_ahead(package, candidate):
+                return []
             tried += 1
             added: dict[Package, _Criterion] = {}
             try:
@@ -235,6 +241,26 @@ class Search:
         self._tries += tried
         self._provider.learn(package)
         return causes
+
+    def _put_ahead(self, package: Package, candidate: Candidate) -> bool:
+        """Decide a package before the one that leaves it no room, if that is likely to spare a long run of releases.
+
+        Where it is not, all is as it was.
+        """
+        clash = self._provider.in_the_way(candidate)
+        if clash is None:
+            return False
+        left: list[_State] = []
+        while len(self._states) >= 2 and self._provider.still_met(clash):
+            left.append(self._leave())
+        decided = left[-1].last if left else None
+        if decided and package in self._criteria and self._provider.gives_way(decided[0], package, clash):
+            self._push()
+            self._states[-1].causes = frozenset((package,))
+            return True
+        for state in reversed(left):
+            self._enter(state)
+        return False
 
     def _ask(self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None) -> None:
         """Add what an edge asks of its package. Raises _Clash where that leaves nothing."""
