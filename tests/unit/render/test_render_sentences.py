@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from resolver.model import fact as facts
 from resolver.model.explanation import Closing, Contradiction
