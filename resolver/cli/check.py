@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
@@ -90,7 +91,8 @@ def command(
             told.append(row)
             if checked.stale:
                 statuses.add(StaleLock.exit_status)
-                stale[name] = stale.get(name, False) or checked.unreadable
+                called = name if stack is None else shlex.quote(stack)
+                stale[called] = stale.get(called, False) or checked.unreadable
     status = max(statuses)
     if memory is not None and not status:
         memory.keep([(row["stack"], row["target"], row["state"]) for row in told])

@@ -155,6 +155,10 @@ def _within(folder: Path) -> str:
 
 
 def _write(output: Path, text: str) -> None:
+    """Put a file in place, whole or not at all; a device or pipe gets the text, and stays what it is."""
+    if output.exists() and not output.is_file():
+        output.write_text(text, encoding="utf-8", newline="\n")
+        return
     fresh = output.with_name(f".{output.name}.partial")
     try:
         fresh.write_text(text, encoding="utf-8", newline="\n")

@@ -201,9 +201,14 @@ def _lock(
         from resolver.solve.universe import Universe
 
         hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
-        answer = decide(Universe(job.problem, catalog, keep), hints=hints, tick=progress.solving)
+        universe = Universe(job.problem, catalog, keep)
+        answer = decide(universe, hints=hints, tick=progress.solving)
         if isinstance(answer, Refutation):
             return explain(answer)
+        for error in universe.passed_over({pin.name: pin.version for pin in answer.pins}):
+            progress.warn(
+                f"{error.message}. Releases that need it were passed over.\n  at {error.where}\nhint: {error.hint}"
+            )
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
         lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
         remembered.keep(catalog, lock, keep, keep_builds)

@@ -8,10 +8,13 @@ Of several stacks in one run the highest counts (`lock`, `check`).
 from __future__ import annotations
 
 import gc
+import io
 import json
 import os
 import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -70,14 +73,41 @@ def main() -> None:
         begin()  # before the command's own modules are loaded
     gc.disable()  # a short run makes much that lives to its end, and next to no garbage
     signal.signal(signal.SIGTERM, _terminate)
+    _open_streams()
     try:
         code = status()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; no lock was left half-written\n")
         code = _INTERRUPTED
-    sys.stdout.flush()
-    sys.stderr.flush()
+    code = max(code, _flushed())
     os._exit(code)  # threads of a look-ahead need not be waited for
+
+
+def _open_streams() -> None:
+    """Let what is told go nowhere where a stream was closed, and show as escapes what its encoding does not have."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flushed() -> int:
+    """The status of writing what is still to be written: 0 where it went well."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _INTERRUPTED
+    except OSError as error:
+        told, code = failure(error)
+        with suppress(OSError):
+            sys.stderr.write(f"error: {told}\n")
+        return code
+    finally:
+        with suppress(OSError):
+            sys.stderr.flush()
+    return 0
 
 
 def status() -> int:
@@ -86,7 +116,7 @@ def status() -> int:
         return _commands(standalone_mode=False) or 0
     except click.Abort:
         raise KeyboardInterrupt from None
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click ends the process where a pipe was closed
         return _INTERRUPTED
     except Exception as error:
         told, code = failure(error)
@@ -95,9 +125,11 @@ def status() -> int:
 
 
 def _say(error: ResolverError) -> None:
-    sys.stderr.write(as_called(f"error: {error}\n"))
+    with suppress(OSError):  # which may be the very failure that is told
+        sys.stderr.write(as_called(f"error: {error}\n"))
     if "--json" in sys.argv[1:]:
-        sys.stdout.write(json.dumps({"status": "error", **error.parts()}, indent=2) + "\n")
+        with suppress(OSError):
+            sys.stdout.write(json.dumps({"status": "error", **error.parts()}, indent=2) + "\n")
 
 
 def _terminate(_signal: int, _frame: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
+from resolver.cli.called import as_called
 from resolver.cli.progress import Progress
 from resolver.model.language import Language
 from resolver.model.problem import Problem
@@ -31,7 +32,7 @@ class Page:
         """The second part."""
         from resolver.render.explanation.text import ways_text
 
-        self.write(ways_text(explanation, self._language))
+        self.write(as_called(ways_text(explanation, self._language)))
 
     def write(self, text: str) -> None:
         """Text between the pages, or of another answer."""

@@ -43,9 +43,16 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
     return list(_Check(problem, resolution, catalog).violations())
 
 
-def _only_for_other(line: str, extra: str) -> bool:
+@lru_cache(maxsize=65536)
+def _only_for(line: str) -> str | None:
+    """The extra for which alone the line may count; None where that is not plain."""
     match = _EXTRA.search(line) if "extra" in line else None
-    return match is not None and text.name(match[1]) != extra
+    return text.name(match[1]) if match is not None else None
+
+
+def _only_for_other(line: str, extra: str) -> bool:
+    only = _only_for(line)
+    return only is not None and only != extra
 
 
 class _Check:

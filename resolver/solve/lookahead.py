@@ -32,6 +32,7 @@ class Lookahead:
         self.target = universe.problem.target
         self._told: set[tuple[str, str]] = set()
         self._asked: dict[str, dict[str, SpecifierSet]] = {}  # by the search: what is certain of a project so far
+        self._guessed: dict[str, dict[str, SpecifierSet]] = {}  # by the likely release of each other project
         self._followed: set[tuple[str, str]] = set()
 
     def expect(self, edges: Iterable[Edge]) -> None:
@@ -79,9 +80,12 @@ class Lookahead:
         package = Package(project)
         asked = [_guess(package, one) for one in list(self._asked.get(project, {}).values())]
         own = _guess(package, specifier)
-        guess = next(self._universe.candidates(package, (own, *asked)), None)
-        if guess is None and asked:
-            guess = next(self._universe.candidates(package, (own,)), None)
+        guessed = [_guess(package, one) for one in list(self._guessed.get(project, {}).values())]
+        guess = None
+        for edges in ((own, *asked, *guessed), (own, *asked), (own,)):
+            guess = next(self._universe.candidates(package, edges), None)
+            if guess is not None:
+                break
         if guess is None or not isinstance(guess.chosen, Release):
             return None
         return guess.chosen.file
@@ -100,6 +104,7 @@ class Lookahead:
             if requirement is None or requirement.name == project or requirement.url:
                 continue
             if requirement.name not in self._universe.sources:
+                self._guessed.setdefault(requirement.name, {})[project] = requirement.specifier
                 yield requirement.name, requirement.specifier
 
 

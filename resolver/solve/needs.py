@@ -20,6 +20,8 @@ _COMMENT = re.compile(r"(^|\s)#.*$")
 # PEP 517: what a source archive without build-system.requires is built with.
 _LEGACY_BUILD = ("setuptools>=40.8.0", "wheel")
 
+DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
+
 
 class DynamicArchiveError(InputError):
     """A source archive has no static metadata, and no fact speaks for it."""

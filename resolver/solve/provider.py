@@ -16,18 +16,18 @@ from resolver.model.edge import Edge, Exactly
 from resolver.model.origin import StackLine
 from resolver.model.package import Kind, Package
 from resolver.solve.admits import satisfies
+from resolver.solve.clashes import Clash, Clashes
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
 _PROMOTE_AFTER = 5
-# At which release of a package how many further ones are asked for at once.
-_BATCHES = {2: 4, 5: 8}
-_LARGE = 16  # from the twelfth try on, when all but one of those before were tried
+_LARGEST = 32  # releases that are asked for at once; the first time two, and twice as many each time
 
 
 class Provider:
     """Answers the search from a universe. `conflicts` counts how often a package caused one.
 
+    `learned` is the clash that was learned last, if anything was of the last conflict.
     `asked` and `pinned` tell what is asked of a package in the round that is on, and what it is decided for.
     """
 
@@ -38,14 +38,22 @@ class Provider:
         self.pinned: Callable[[Package], Candidate | None] = lambda _: None
         self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
         self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
-        self._tried: dict[Package, set[Candidate]] = {}
+        self._tried: dict[Package, dict[Candidate, None]] = {}
+        self._in_vain: Counter[Package] = Counter()
+        self._batches: dict[Package, tuple[int, int]] = {}  # at which try in vain the next is told, and how many
         self._wanted: dict[Package, tuple[list[Edge], Collection[Candidate]]] = {}
+        self._ahead: set[Package] = set()
         self.conflicts: Counter[Package] = Counter()
+        self.learned: Clash | None = None
+        self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
 
     def preference(self, package: Package, edges: Iterable[Edge]) -> tuple[Any, ...]:
-        """System first, then packages that keep clashing, pins, what the stack names, the rest; by name."""
+        """System first, then what keeps clashing, pins, what the stack names, what has bounds, the rest; by name.
+
+        Between those that are equal but for the name, one that was put ahead goes first.
+        """
         if package.kind is not Kind.PROJECT:
-            return (package.kind.value, False, False, False, False, package)
+            return (package.kind.value, False, False, False, False, False, package)
         pinned = asked = bounded = False
         for edge in edges:
             traits = self._traits.get(edge)
@@ -56,7 +64,8 @@ class Provider:
             asked |= traits[1]
             bounded |= traits[2]
         promoted = self.conflicts[package] >= _PROMOTE_AFTER
-        return (Kind.PROJECT.value, not promoted, not pinned, not asked, not bounded, package)
+        ahead = package in self._ahead
+        return (Kind.PROJECT.value, not promoted, not pinned, not asked, not bounded, not ahead, package)
 
     def matches(self, package: Package, edges: list[Edge], banned: Collection[Candidate]) -> Matches:
         """Candidates in order of preference, looked at only as far as the search goes."""
@@ -106,23 +115,90 @@ class Provider:
         self._lookahead.expect(edges)
         return edges
 
+    def learn(self, package: Package) -> None:
+        """Remember why releases of a package were tried in vain."""
+        self.learned = self._clashes.learn(package)
+
+    def still_clashes(self) -> bool:
+        """Whether what was learned last rules out what is asked now, too."""
+        return self.learned is not None and self._clashes.is_met(self.learned)
+
+    def in_the_way(self, candidate: Candidate) -> Clash | None:
+        """What was left of others where releases of a package were tried in vain.
+
+        `candidate` is the next one to be tried. None where it was read before, as trying it costs nothing then.
+        """
+        package = candidate.package
+        clash = None if self._universe.opened(candidate) or package in self._ahead else self._clashes.learn(package)
+        return None if clash is None else {one: left for one, left in clash.items() if one != package}
+
+    def still_met(self, clash: Clash) -> bool:
+        """Whether a clash is met by what is asked now."""
+        return self._clashes.is_met(clash)
+
+    def gives_way(self, package: Package, to: Package, clash: Clash) -> bool:
+        """Whether a package is better decided after another one, of which `clash` leaves nothing with it.
+
+        Only where its name alone puts it first, its oldest release leaves a place, and the oldest of the other takes
+        none of another kind. The other one is ahead of it from then on.
+        """
+        mine, other = (self.preference(one, self.asked(one)) for one in (package, to))
+        if mine[:-1] != other[:-1]:
+            return False
+        oldest, last = self._oldest(package), self._oldest(to)
+        if oldest is None or last is None or self._clashes.is_met(clash, oldest):
+            return False
+        if not self._clashes.takes_none(clash, last):
+            return False
+        self._ahead.add(to)
+        return True
+
+    def _oldest(self, package: Package) -> Candidate | None:
+        """The oldest wheel that is admitted now; an archive is too large for a guess."""
+        wheels = [
+            one
+            for one in self._universe.candidates(package, self.asked(package))
+            if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
+        ]
+        return min(wheels, key=lambda one: one.version) if wheels else None
+
+    def passed_over(self, candidate: Candidate) -> Clash | None:
+        """What was learned that rules a candidate out whatever it asks for."""
+        return next(self._clashes.by_itself(candidate), None)
+
+    def doomed(self, candidate: Candidate) -> Clash | None:
+        """What was learned that rules a candidate out with what it asks for."""
+        clash = next(self._clashes.with_needs(candidate), None)
+        if clash is None or any(self._takes_back(edge) for edge in self._universe.edges(candidate)):
+            return None  # what a decision asks for that is taken back does not count
+        return clash
+
+    def _takes_back(self, edge: Edge) -> bool:
+        pin = self.pinned(edge.package)
+        return pin is not None and not self.is_satisfied_by(edge, pin)
+
     def blame(self, packages: Iterable[Package]) -> None:
         """Remember who caused a conflict."""
         self.conflicts.update(package for package in packages if package.kind is Kind.PROJECT)
 
     def _look_back(self, candidate: Candidate) -> None:
-        """After a package's second release: tell the catalog of those that the search will try next.
+        """Where releases are tried in vain one after the other: tell the catalog of those that come next.
 
-        Who steps back pins most packages again to what they were: that is no sign that older releases are needed.
+        What was given up because it is not admitted any more was not tried in vain, and who steps back pins most
+        packages again to what they were: neither is a sign that older releases are needed.
         """
         package = candidate.package
-        tried = self._tried.setdefault(package, set())
+        tried = self._tried.setdefault(package, {})
         if candidate in tried:
             return
-        tried.add(candidate)
-        tries = len(tried)
-        ahead = _LARGE if tries >= 12 and (tries - 12) % (_LARGE - 1) == 0 else _BATCHES.get(tries, 0)
-        if ahead and package.kind is Kind.PROJECT and package in self._wanted:
+        before = next(reversed(tried), None)
+        tried[candidate] = None
+        if before is None or not all(self.is_satisfied_by(edge, before) for edge in self.asked(package)):
+            return
+        self._in_vain[package] += 1
+        at, ahead = self._batches.get(package, (1, 2))
+        if self._in_vain[package] == at and package.kind is Kind.PROJECT and package in self._wanted:
+            self._batches[package] = at + ahead, min(2 * ahead, _LARGEST)
             following = self._universe.candidates(package, *self._wanted[package])
             older = dropwhile(lambda one: one is not candidate, following)
             self._lookahead.expect_releases(islice(older, 1, 1 + ahead))

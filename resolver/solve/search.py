@@ -1,12 +1,18 @@
-"""The search: resolvelib's algorithm, with one rule more, at a cost that grows with what changes in a round.
+"""The search: resolvelib's algorithm, with three rules more, at a cost that grows with what changes in a round.
 
 resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
 notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
 a state is left again, and a heap of what is undecided. Which decisions are taken, in which order, and what is gone back
 to after a conflict is as it is there (tests/property/test_search_laws.py holds one against the other).
 
-The rule: a decision is not taken back by what it led to. There it is, and what took it back stays, though nothing needs
-it any more, and asks for things still: a release is then given up for one that is older, or for a pre-release.
+The first rule: a decision is not taken back by what it led to. There it is, and what took it back stays, though nothing
+needs it any more, and asks for things still: a release is then given up for one that is older, or for a pre-release.
+
+The second: what clashed is learned (`clashes`). A candidate that would make it clash again is not taken, and what was
+decided since, without which it clashes all the same, is left on the way back.
+
+The third: where a long run of releases seems to be in vain, the package in its way may have to wait. No release is
+passed over for that.
 """
 
 from __future__ import annotations
@@ -22,6 +28,8 @@ from resolver.solve.provider import Matches, Provider
 
 ROUNDS = 1_000  # four times what a stack of 200 projects takes
 _ROUNDS_EACH = 5  # for each package, where there are more
+_GIVE_WAY = 40  # releases tried in vain: from then on another order may be better
+LONG_RUN = 8  # releases tried in vain before one that fits: why is remembered for the next time
 _TRIES_EACH = 20  # candidates tried for each round, on the average: long runs of releases that all clash take as many
 _OPTIMISTIC = 0.1  # share of the rounds that may be spent on jumps which may leave out solutions
 
@@ -197,17 +205,31 @@ class Search:
         """Decide a package for the first candidate that leaves something of all it needs; else what was in the way."""
         causes: list[_Criterion] = []
         criterion = self._criteria[package]
+        tried = 0
         for candidate in criterion.candidates:
-            self._tries += 1
+            clash = self._provider.passed_over(candidate)
+            if clash is not None:
+                causes += (self._criteria[one] for one in clash)
+                continue
+            if tried == _GIVE_WAY and self._put_ahead(package, candidate):
+                return []
+            tried += 1
             added: dict[Package, _Criterion] = {}
             try:
                 for edge in self._provider.decide(candidate):
                     self._ask(added, edge, candidate)
-            except _Clash as clash:
-                causes.append(clash.criterion)
+            except _Clash as clashed:
+                causes.append(clashed.criterion)
+                continue
+            clash = self._provider.doomed(candidate)
+            if clash is not None:
+                causes += (added.get(one) or self._criteria[one] for one in clash)
                 continue
             if not all(self._provider.is_satisfied_by(row.edge, candidate) for row in criterion.rows):
                 raise DeadEnd
+            if tried > LONG_RUN:
+                self._provider.learn(package)
+            self._tries += tried
             before = [one for one in added if one in self._pins and one not in self._open]
             self._apply(added)
             self._change(self._pins, package, candidate)
@@ -216,7 +238,29 @@ class Search:
             self._forget([one for one in before if not self._is_satisfied(one)])
             self._push()
             return []
+        self._tries += tried
+        self._provider.learn(package)
         return causes
+
+    def _put_ahead(self, package: Package, candidate: Candidate) -> bool:
+        """Decide a package before the one that leaves it no room, if that is likely to spare a long run of releases.
+
+        Where it is not, all is as it was.
+        """
+        clash = self._provider.in_the_way(candidate)
+        if clash is None:
+            return False
+        left: list[_State] = []
+        while len(self._states) >= 2 and self._provider.still_met(clash):
+            left.append(self._leave())
+        decided = left[-1].last if left else None
+        if decided and package in self._criteria and self._provider.gives_way(decided[0], package, clash):
+            self._push()
+            self._states[-1].causes = frozenset((package,))
+            return True
+        for state in reversed(left):
+            self._enter(state)
+        return False
 
     def _ask(self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None) -> None:
         """Add what an edge asks of its package. Raises _Clash where that leaves nothing."""
@@ -308,8 +352,19 @@ class Search:
         if not found:
             raise DeadEnd
 
+    def _skip(self) -> None:
+        """Leave the states without which what was learned clashes all the same."""
+        while len(self._states) >= 3:
+            last, before = self._leave(), self._leave()
+            clashes = self._provider.still_clashes()
+            self._enter(before)
+            if not clashes:
+                self._enter(last)
+                return
+
     def _jump(self, packages: Collection[Package]) -> bool:
         """Leave states up to one that may have caused the conflict, and remember what was tried there in vain."""
+        self._skip()
         while len(self._states) >= 3:
             self._leave()
             while True:

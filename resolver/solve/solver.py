@@ -123,7 +123,7 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
     for ground in clauses.known:
         for _, edge in clauses.edges.get(ground, ()):
             if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
-                refused[ground] = universe.refused[edge.origin.filename]
+                refused.setdefault(ground, universe.refused[edge.origin.filename])  # the newest is opened first
     if refused.keys().isdisjoint(core):
         return core
     rest = [ground for ground in clauses.known if ground not in refused]

@@ -34,6 +34,7 @@ from resolver.model.tags import machine_of
 from resolver.model.target import Target
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.solve.needs import DYNAMIC
 from resolver.solve.project import Project
 
 _REFUSALS = 4  # releases whose files are told one by one
@@ -179,7 +180,10 @@ class _Teller:
                 count = len(parents)
                 for parent in parents[:_REFUSALS]:
                     file = parent.chosen.file.filename  # type: ignore[union-attr]
-                    refusals.append(Refusal(version=str(parent.version), files=(_unusable(file, ground.detail),)))
+                    row = SetAside(file, Reason.METADATA, ground.detail)
+                    if ground.detail == DYNAMIC:
+                        row = SetAside(file, Reason.DYNAMIC)
+                    refusals.append(Refusal(version=str(parent.version), files=(row,)))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
@@ -238,10 +242,6 @@ def _shown(cutoff: dt.datetime | None) -> str:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
     return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
-
-
-def _unusable(filename: str, why: str) -> SetAside:
-    return SetAside(filename, Reason.METADATA, why)
 
 
 def near(files: Iterable[SetAside], target: Target) -> tuple[SetAside, ...]:

@@ -77,3 +77,12 @@ def test_the_same_is_told_in_every_form(current: Workspace) -> None:
     assert told("demo", "--target", "there").status == 0
     assert told("demo", "--target", "nowhere").status == 2
     assert told("dem").status == 2
+
+
+def test_the_hint_names_a_stack_as_it_was_named(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo", name="my-stack").rename(workspace.root / "my stack.toml")
+    run = workspace.run("check", "./my stack.toml", "--lang", "en")
+    assert (run.status, run.stdout.splitlines()[-1]) == (4, "hint: ascend-lock lock './my stack.toml'")
+    assert workspace.run("lock", "./my stack.toml").status == 0
+    assert workspace.run("check", "./my stack.toml").status == 0

@@ -463,7 +463,17 @@ def test_releases_that_cannot_be_read_do_not_hide_a_conflict(workspace: Workspac
     assert run.status == 1, run
     told = {row["text"] for one in run.json["contradictions"] for row in one["statements"]}
     assert "demo 2.0 needs numpy<2" in told
-    assert any(text.startswith("demo 1.0 cannot be used: `demo-1.0.tar.gz` has no static metadata") for text in told)
+    assert any(
+        text.startswith("demo 1.0 cannot be used: demo-1.0.tar.gz is a source archive without static metadata")
+        for text in told
+    )
+    details = [detail for one in run.json["contradictions"] for row in one["statements"] for detail in row["details"]]
+    assert details == [
+        (
+            "usable where a fact says what it needs: [[metadata]] in matrices/facts/demo.toml "
+            '(versions = "==1.0", requires = […] as its setup.py has them; see matrices/README.md)'
+        )
+    ]
     assert any(("version", "numpy>=2", "numpy==1.26.4") in changes(fix) for fix in run.json["fixes"])
 
 
@@ -766,3 +776,11 @@ def test_reports_are_put_where_locks_are_told_to_be(clash: Workspace, tmp_path: 
     assert run.status == 1
     assert sorted(path.name for path in (elsewhere / "demo" / NAME).iterdir()) == REPORTS
     assert not clash.locks.exists()
+
+
+def test_the_hint_for_a_stack_that_is_a_path(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo==2.0").rename(workspace.root / "my stack.toml")
+    run = workspace.run("explain", "./my stack.toml")
+    hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack beside the old one"
+    assert hint in run.stdout.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -325,3 +326,15 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace, 
         "LOCK=locks/demo/here",
         "PIP_INDEX_URL",
     ]
+
+
+def test_a_pipe_gets_the_text_and_stays_a_pipe(locked: Workspace) -> None:
+    pipe = locked.root / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert export(locked, "pylock", "--output", "pipe").status == 0
+        assert os.read(reader, 1 << 16).startswith(b"# demo for here")
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

@@ -1,13 +1,19 @@
-"""The search decides as resolvelib does with the same provider and rule: same choices, rounds and dead ends."""
+"""The search decides as resolvelib does with the same provider and rules: same choices, rounds and dead ends.
+
+And what it learns on the way is true.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice, product
 from operator import attrgetter
 from random import Random
-from typing import Any
+from typing import Any, NoReturn
 
 from hypothesis import event, given
+from packaging.utils import canonicalize_name
 from resolvelib import AbstractProvider, BaseReporter
 from resolvelib.resolvers import (
     RequirementInformation,
@@ -21,14 +27,16 @@ from resolvelib.resolvers.resolution import Resolution
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.package import Package
+from resolver.solve.clashes import Clash
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Matches, Provider
-from resolver.solve.search import ROUNDS, DeadEnd, Search
+from resolver.solve.search import LONG_RUN, ROUNDS, DeadEnd, Search
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
-from tests.property.worlds import World, worlds
+from tests.property.bruteforce import BruteForce
+from tests.property.worlds import Version, World, worlds
 
 Information = RequirementInformation[Edge, Candidate]
 Found = tuple[int, Any]
@@ -117,13 +125,16 @@ class Watched(BaseReporter[Edge, Candidate, Package]):
 
 
 class Told(Resolution[Edge, Candidate, Package]):
-    """resolvelib's algorithm, with the provider told what is going on, and the rule that the search has more.
+    """resolvelib's algorithm, with the provider told what is going on, and the rules that the search has more.
 
-    A decision is not taken back by what it led to.
+    A decision is not taken back by what it led to. A candidate by which a clash that was learned is met is not taken,
+    and what was decided since it was met is left before the way back begins.
     """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
         super().__init__(provider, reporter)
+        self._p: Asked
+        self._tried = 0
         provider.provider.asked = self.asked
         provider.provider.pinned = lambda package: self.state.mapping.get(package) if self._states else None
 
@@ -139,6 +150,45 @@ class Told(Resolution[Edge, Candidate, Package]):
             return
         if not self._reaches(parent.package, frozenset((requirement.package,))):
             raise RequirementsConflicted(criteria[requirement.package])
+
+    def _attempt_to_pin_criterion(self, name: Package) -> list[Criterion[Edge, Candidate]]:
+        self._tried = 0
+        known = self.state.criteria.copy()
+        causes = super()._attempt_to_pin_criterion(name)
+        if causes or self._tried > LONG_RUN:  # learned of what was known before
+            after = self.state.criteria.copy()
+            self.state.criteria.clear()
+            self.state.criteria.update(known)
+            self._p.provider.learn(name)
+            self.state.criteria.clear()
+            self.state.criteria.update(after)
+        return causes
+
+    def _get_updated_criteria(self, candidate: Candidate) -> dict[Package, Criterion[Edge, Candidate]]:
+        provider = self._p.provider
+        clash = provider.passed_over(candidate)
+        if clash is not None:
+            self._conflict(self.state.criteria, clash)
+        self._tried += 1
+        criteria = super()._get_updated_criteria(candidate)
+        clash = provider.doomed(candidate)
+        if clash is not None:
+            self._conflict(criteria, clash)
+        return criteria
+
+    def _conflict(self, criteria: Mapping[Package, Criterion[Edge, Candidate]], clash: Iterable[Package]) -> NoReturn:
+        rows = [row for package in clash for row in criteria[package].information]
+        raise RequirementsConflicted(Criterion([], rows, []))
+
+    def _backjump(self, causes: list[Information]) -> bool:
+        while len(self._states) >= 3:
+            last, before = self._states.pop(), self._states.pop()
+            clashes = self._p.provider.still_clashes()
+            self._states.append(before)
+            if not clashes:
+                self._states.append(last)
+                break
+        return super()._backjump(causes)
 
     def _reaches(self, package: Package, without: frozenset[Package]) -> bool:
         """Whether the stack leads to a package without passing through others."""
@@ -191,7 +241,7 @@ def test_it_decides_as_resolvelib_does(world: World) -> None:
 
 
 @given(worlds(plain=True))
-def test_it_does_so_where_projects_need_each_other_in_circles(world: World) -> None:
+def test_it_does_so_in_circles(world: World) -> None:
     agree(world)
 
 
@@ -200,12 +250,12 @@ def test_it_does_so_where_it_has_to_go_back_often() -> None:
     rounds = []
     for seed in range(60):
         random = Random(seed)
-        names = [f"p{number}" for number in range(random.randrange(5, 25))]
-        newest = random.randrange(2, 9)
+        names = [f"p{number}" for number in range(random.randrange(5, 40))]
+        newest = random.randrange(2, 15)
 
         def needs(at: int, random: Random = random, names: list[str] = names, newest: int = newest) -> list[str]:
             others = names[at + 1 :]
-            some = random.sample(others, min(len(others), random.randrange(4)))
+            some = random.sample(others, min(len(others), random.randrange(5)))
             return [f"{one}{random.choice(['>=', '<', '<=', '=='])}{random.randint(1, newest)}" for one in some]
 
         catalog = DataCatalog(
@@ -216,3 +266,49 @@ def test_it_does_so_where_it_has_to_go_back_often() -> None:
         assert ours == theirs, seed
         rounds.append(ours[0])
     assert max(rounds) > 100
+
+
+class Noting(Provider):
+    """Remembers all that was learned."""
+
+    def __init__(self, universe: Universe) -> None:
+        super().__init__(universe, Lookahead(universe))
+        self.noted: list[Clash] = []
+
+    def learn(self, package: Package) -> None:
+        super().learn(package)
+        self.noted += [self.learned] if self.learned is not None else []
+
+
+def true(world: World) -> None:
+    """No resolution has a release out of each set of a clash, whatever the stack asks for besides."""
+    universe = Universe(world.problem(), world.catalog())
+    provider = Noting(universe)
+    with suppress(DeadEnd):
+        Search(provider).run(universe.roots())
+    for clash in provider.noted:
+        lines = []
+        for package, clashing in clash.items():
+            project = universe.project(canonicalize_name(package.name))
+            lines.append([f"{package}=={project.versions[at]}" for at in project.positions(project.all & clashing)])
+        for line in islice(product(*lines), 100):
+            assert not BruteForce(world.asking(*line)).satisfiable(), (clash, line)
+
+
+@given(worlds(prereleases=True))
+def test_what_it_learns_is_true(world: World) -> None:
+    true(world)
+
+
+def test_it_is_true_where_it_has_to_go_back_often() -> None:
+    """Eight projects that need each other in circles, in few releases: clashes of up to four packages."""
+    for seed in range(70):
+        random = Random(seed)
+        names = [f"p{number}" for number in range(8)]
+
+        def needs(random: Random = random, names: list[str] = names) -> tuple[str, ...]:
+            some = random.sample(names, random.choice((1, 2, 2, 3)))
+            return tuple(f"{one}{random.choice(['>=', '<', '<=', '=='])}{random.randint(1, 4)}" for one in some)
+
+        projects = {name: {str(version): Version(needs()) for version in range(1, 5)} for name in names}
+        true(World(projects=projects, asks=tuple(names[:3])))

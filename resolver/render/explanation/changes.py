@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from packaging.requirements import InvalidRequirement, Requirement
+
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Fix, Outcome
 from resolver.model.language import Language
 from resolver.model.problem import Problem
@@ -14,10 +16,15 @@ from resolver.render.explanation.sentences import component_name, explanation_se
 def change_sentence(change: Change, language: Language) -> str:
     """What is changed, and how far it is from the wish."""
     text = _change(change, language)
-    if not change.steps:
+    more = []
+    if change.steps:
+        distance = words.NEWER if change.steps > 0 else words.OLDER
+        more.append(distance(language, abs(change.steps)))
+    if change.kind is ChangeKind.VERSION and (gone := _extras(change.before) - _extras(change.after)):
+        more.append(words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(sorted(gone))))
+    if not more:
         return text
-    distance = words.NEWER if change.steps > 0 else words.OLDER
-    return words.IN_BRACKETS(language, text=text, extra=distance(language, abs(change.steps)))
+    return words.IN_BRACKETS(language, text=text, extra=words.CLAUSE(language).join(more))
 
 
 def change_sentences(changes: Sequence[Change], language: Language) -> list[str]:
@@ -105,5 +112,18 @@ def _line(change: Change, language: Language) -> str:
         return words.LINE_DROPPED(language, before=change.before)
     if not change.before:
         return words.LINE_ADDED(language, after=change.after)
-    template = words.WITHOUT_EXTRA if change.kind is ChangeKind.EXTRA else words.ASK_INSTEAD
-    return template(language, before=change.before, after=change.after)
+    if change.kind is not ChangeKind.EXTRA:
+        return words.ASK_INSTEAD(language, before=change.before, after=change.after)
+    if len(_extras(change.before)) == 1:
+        return words.WITHOUT_EXTRA(language, before=change.before, after=change.after)
+    gone = sorted(_extras(change.before) - _extras(change.after))
+    without = words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(gone))
+    return words.INSTEAD_WITHOUT(language, without=without, before=change.before, after=change.after)
+
+
+def _extras(line: str) -> set[str]:
+    """The extras of a line of the stack that is about a project; none of another."""
+    try:
+        return Requirement(line).extras
+    except InvalidRequirement:
+        return set()

@@ -42,13 +42,27 @@ def explanation_sentence(statement: Statement, language: Language) -> str:
 
 
 def statement_details(statement: Statement, language: Language) -> tuple[str, ...]:
-    """What goes with the sentence: the files that were set aside, and why."""
-    if not isinstance(statement, Lacks) or _told_whole(statement):
+    """What goes with the sentence: the files that were set aside, and why, and what a fact could tell of them."""
+    if not isinstance(statement, Lacks):
+        return ()
+    return (*_set_aside(statement, language), *_tellable(statement, language))
+
+
+def _set_aside(statement: Lacks, language: Language) -> tuple[str, ...]:
+    if _told_whole(statement):
         return ()
     refusals = [refusal for refusal in statement.refusals if refusal.files]
     if len(statement.refusals) == 1:
         return tuple(row for refusal in refusals for row in _files(refusal, statement.machine, language))
     return tuple(_refused(refusal, statement.machine, language) for refusal in refusals)
+
+
+def _tellable(statement: Lacks, language: Language) -> Iterator[str]:
+    """The fact that makes source archives without static metadata usable."""
+    told = [one.version for one in statement.refusals if any(row.reason is Reason.DYNAMIC for row in one.files)]
+    if told and statement.lack is Lack.UNUSABLE:
+        subject = statement.subject.partition("[")[0]
+        yield words.TELLABLE(language, subject=subject, version=told[0])
 
 
 def claim(contradiction: Contradiction, language: Language) -> str:
@@ -241,10 +255,12 @@ def _needs_of_machine(rows: Sequence[SetAside], machine: _Machine, language: Lan
     missing = [lacking(row.filename, has) if row.reason is Reason.TAGS and has else {} for row in rows]
     if not missing or not all(missing):
         return ""
-    needs = list(dict.fromkeys(listed([_part(*pair) for pair in one.items()], language) for one in missing))
+    # a file that needs the same and more than another is no further way in
+    least = [one for one in missing if not any(other.items() < one.items() for other in missing)]
+    needs = list(dict.fromkeys(listed([_part(*pair) for pair in one.items()], language) for one in least))
     more = len(needs) - _FILES
     shown = needs[:_FILES] + (["…"] if more > 0 else [])
-    concerned = {key for one in missing for key in one}
+    concerned = {key for one in least for key in one}
     ours = [_part(key, value) for key, value in machine if key in concerned]
     if "system" in concerned:
         ours.insert(0, words.LINUX(language))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.language import Language
@@ -134,8 +135,9 @@ def _ways_out(explanation: Explanation, language: Language, width: int) -> Itera
         yield words.WAYS_OUT(language)
         yield from _fixes(explanation.fixes, language, width)
         argument = stack_argument(explanation.problem)
+        hint = words.APPLY if argument == explanation.problem.stack.name else words.APPLY_PATH
         yield ""
-        yield from paragraph(words.APPLY(language, stack=argument, name=explanation.fixes[0].name), width, "")
+        yield from paragraph(hint(language, stack=quote(argument), name=explanation.fixes[0].name), width, "")
         return
     yield words.NO_WAY_OUT(language)
     tried = words.LABELLED(language, label=words.HEADING_TRIED(language), text="").rstrip()

@@ -107,6 +107,12 @@ UNUSABLE = Counted(
     Words("{releases} cannot be used", "{releases} 无法使用"),
     Words("{releases} cannot be used", "{releases} 都无法使用"),
 )
+TELLABLE = Words(
+    "usable where a fact says what it needs: [[metadata]] in matrices/facts/{subject}.toml "
+    '(versions = "=={version}", requires = […] as its setup.py has them; see matrices/README.md)',
+    "若有事实写明它的依赖即可使用：在 matrices/facts/{subject}.toml 中写 [[metadata]]"
+    '（versions = "=={version}"，requires = […] 照其 setup.py 填写；见 matrices/README.md）',
+)
 PRERELEASE = Counted(
     Words(
         "{releases} is a pre-release, and the policy takes none",
@@ -352,6 +358,11 @@ KNOWN_FAULTS = Words("Known faults of these releases:", "这些版本的已知�
 
 ASK_INSTEAD = Words("ask for {after} instead of {before}", "将 {before} 改为 {after}")
 WITHOUT_EXTRA = Words("{after} without the extra, instead of {before}", "去掉 extra：将 {before} 改为 {after}")
+WITHOUT_EXTRAS = Counted(
+    Words("without the extra {extras}", "去掉 extra {extras}"),
+    Words("without the extras {extras}", "去掉 extra {extras}"),
+)
+INSTEAD_WITHOUT = Words("{after} {without}, instead of {before}", "{without}：将 {before} 改为 {after}")
 COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
 COMPONENT_ADDED = Words("state {component} {after}", "声明 {component} 为 {after}")
 POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
@@ -399,6 +410,10 @@ RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的
 RISK_METADATA = Words("risk: this goes against what upstream says of its package", "风险：违背上游对软件包的声明")
 WARNED = Counted(
     Words("warning below: {labels}", "见下方警告 {labels}"), Words("warnings below: {labels}", "见下方警告 {labels}")
+)
+APPLY_PATH = Words(
+    "hint: ascend-lock explain {stack} --apply {name} writes the changed stack beside the old one",
+    "提示：执行 ascend-lock explain {stack} --apply {name}，修改后的软件栈会写到原文件旁边",
 )
 APPLY = Words(
     "hint: make explain STACK={stack} APPLY={name} writes the changed stack beside the old one",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from resolver.model import fact as facts
 from resolver.model.explanation import Closing, Contradiction
@@ -185,6 +186,22 @@ def test_details_name_the_files_that_the_sentence_does_not() -> None:
         "x-1.tar.gz 要求其他 Python 版本（Requires-Python >=3.12）",
     )
     assert statement_details(Asks(text="x", where="a:1"), "en") == ()
+    dynamic = refusal("1", SetAside("x-1.tar.gz", Reason.DYNAMIC, "`x-1.tar.gz` has no static metadata"))
+    assert statement_details(lacks(Lack.UNUSABLE, dynamic), "zh") == (
+        (
+            "若有事实写明它的依赖即可使用：在 matrices/facts/x.toml 中写 [[metadata]]"
+            '（versions = "==1"，requires = […] 照其 setup.py 填写；见 matrices/README.md）'
+        ),
+    )
+
+
+def test_a_file_that_needs_more_than_another_is_no_further_way_in() -> None:
+    wheels = [SetAside(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", Reason.TAGS) for python in (311, 312)]
+    machine = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
+    statement = replace(lacks(Lack.FILE, refusal("1", *wheels)), machine=machine)
+    assert explanation_sentence(statement, "en") == (
+        "x 1 has no file for the target: each needs glibc 2.28 (the target has glibc 2.17)"
+    )
 
 
 @pytest.mark.parametrize(

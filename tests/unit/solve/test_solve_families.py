@@ -28,7 +28,8 @@ def test_runs_of_releases_with_the_same_requirements(groups: int) -> None:
     found = pins(resolution)
     for group in range(groups):
         assert (found[f"one{group}"], found[f"two{group}"], found[f"base{group}"]) == ("60", "1", "2")
-    assert resolution.rounds <= 200 * groups
+    assert resolution.engine == "search"
+    assert resolution.rounds <= 5 * groups
 
 
 @pytest.mark.parametrize("groups", [2, 4])
@@ -49,7 +50,7 @@ def test_conflicts_that_show_late(groups: int) -> None:
     found = pins(resolution)
     for group in range(groups):
         assert (found[f"boto{group}"], found[f"core{group}"], found[f"url{group}"]) == ("5", "5", "8")
-    assert resolution.rounds <= 2_500 * groups
+    assert resolution.rounds <= 200 * groups
 
 
 def test_a_formula_with_a_hundred_clauses() -> None:
@@ -64,7 +65,7 @@ def test_a_formula_with_a_hundred_clauses() -> None:
                 str(at): [f"{name}=={value}"] for at, (name, value) in enumerate(three, 1)
             }
     resolution = solved(problem(*(name for name in releases if name[0] == "c")), DataCatalog(releases))
-    assert resolution.rounds <= 5_000
+    assert resolution.rounds <= 1_500
 
 
 def test_a_thousand_projects_take_a_round_each() -> None:

@@ -1,0 +1,162 @@
+"""What the search learned: sets of releases, of which no resolution has one of each.
+
+Where nothing is left of a package, each of its releases needs something that others leave no room for. What is kept of
+that is not who asked, but what was left of each package that has a part in it. So whoever asks for the same, or for
+anything else that leaves no more, is passed over at once: a run of releases with the same requirements costs one
+conflict, not one for each. These are the incompatibilities of PubGrub, with masks for version ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.edge import Edge
+from resolver.model.package import Kind, Package
+from resolver.solve.admits import satisfies
+from resolver.solve.universe import Universe
+
+Clash = Mapping[Package, int]  # a set of releases of each, as a mask (see `project`); -1 has all, and all that may come
+
+_MOST = 32  # clashes of a package that are remembered, the latest
+
+
+class Clashes:
+    """Clashes by package. `asked` tells what is asked of a package now, `seen` whether anything ever was.
+
+    Of what was not seen nothing is looked up: what is learned must not hang on how far a look-ahead has come.
+    A clash is met where all of its packages are asked for, and what is asked leaves no release that is outside of it.
+    """
+
+    def __init__(
+        self, universe: Universe, asked: Callable[[Package], Sequence[Edge]], seen: Callable[[Package], bool]
+    ) -> None:
+        self._universe = universe
+        self._asked = asked
+        self._seen = seen
+        self._masks: dict[Edge, int] = {}
+        self._of: dict[Package, list[Clash]] = {}
+
+    def learn(self, package: Package) -> Clash | None:
+        """Remember why releases of a package could not be decided now, as far as that is known."""
+        if package.kind is not Kind.PROJECT:
+            return None
+        clash: dict[Package, int] = {}
+        out = 0
+        for position in self._universe.project(text.name(package.name)).positions(self._left(package)):
+            candidate = self._universe.candidate(package, position)
+            why = {} if candidate is None else self._why(candidate)
+            if why is not None:
+                out |= 1 << position
+                for other, left in why.items():
+                    clash[other] = clash.get(other, -1) & left
+        if not out:
+            return None
+        clash[package] = out
+        for one in clash:
+            known = self._of.setdefault(one, [])
+            if clash not in known:
+                known.append(clash)
+                del known[:-_MOST]
+        return clash
+
+    def is_met(self, clash: Clash, candidate: Candidate | None = None) -> bool:
+        """Whether a clash is met now, so that what is asked has no resolution; or once a candidate is decided."""
+        return self._is_met(clash, {} if candidate is None else self._asks(self._universe.edges(candidate)))
+
+    def takes_none(self, clash: Clash, candidate: Candidate) -> bool:
+        """Whether a candidate has no place where a clash is met but for its package."""
+        asks = self._asks(self._universe.edges(candidate))
+        return any(not asks[one] & left for one, left in clash.items() if one in asks)
+
+    def by_itself(self, candidate: Candidate) -> Iterator[Clash]:
+        """Clashes that are met once a candidate is decided, whatever it asks for."""
+        return self._met(candidate, (candidate.package,), {})
+
+    def with_needs(self, candidate: Candidate) -> Iterator[Clash]:
+        """Clashes that are met once a candidate is decided. Asks for its metadata."""
+        asks = self._asks(self._universe.edges(candidate)) if self._of else {}
+        return self._met(candidate, (candidate.package, *asks), asks)
+
+    def _met(self, candidate: Candidate, packages: Iterable[Package], asks: Mapping[Package, int]) -> Iterator[Clash]:
+        if not isinstance(candidate.chosen, Release):
+            return
+        decided = {**asks, candidate.package: 1 << candidate.chosen.position}
+        for package in packages:
+            for clash in reversed(self._of.get(package, ())):
+                if self._is_met(clash, decided):
+                    yield clash
+
+    def _is_met(self, clash: Clash, more: Mapping[Package, int]) -> bool:
+        """The same with `more` asked for."""
+        for package, clashing in clash.items():
+            if package not in more and not self._asked(package):
+                return False
+            if self._left(package) & more.get(package, -1) & ~clashing:
+                return False
+        return True
+
+    # --- reasons
+
+    def _why(self, candidate: Candidate) -> Clash | None:
+        """What is left of others where a candidate has no place beside them; None where it may have one."""
+        if not self._universe.opened(candidate):
+            return self._out_of_step(candidate)
+        edges = self._universe.edges(candidate)
+        if any(self._is_in_vain(edge) for edge in edges):
+            return {}
+        asks = self._asks(edges)
+        for package, mask in asks.items():
+            if not mask & self._left(package):
+                return {package: ~mask}
+        clash = next(self.with_needs(candidate), None)
+        if clash is None:
+            return None
+        rest = {one: left | ~asks.get(one, -1) for one, left in clash.items() if one != candidate.package}
+        return {one: left for one, left in rest.items() if left != -1}
+
+    def _out_of_step(self, candidate: Candidate) -> Clash | None:
+        """An extra is of its project's release: known without its metadata."""
+        base = candidate.package.base
+        if base != candidate.package and isinstance(candidate.chosen, Release):
+            mask = 1 << candidate.chosen.position
+            if not mask & self._left(base):
+                return {base: ~mask}
+        return None
+
+    def _is_in_vain(self, edge: Edge) -> bool:
+        """Whether there is nothing that meets an edge, whatever else is decided."""
+        match edge.package.kind:
+            case Kind.PROJECT:
+                return self._seen(edge.package) and not self._mask(edge)
+            case Kind.SYSTEM:
+                value = next(self._universe.values(edge.package), None)
+                return value is not None and not satisfies(value, edge.allows)
+            case Kind.MODULE:
+                return False
+            case Kind.NONE:
+                return True
+
+    # --- masks
+
+    def _asks(self, edges: Iterable[Edge]) -> dict[Package, int]:
+        """What edges admit of each project that was seen."""
+        asks: dict[Package, int] = {}
+        for edge in edges:
+            if edge.package.kind is Kind.PROJECT and self._seen(edge.package):
+                asks[edge.package] = asks.get(edge.package, -1) & self._mask(edge)
+        return asks
+
+    def _left(self, package: Package) -> int:
+        """What is left of a project by all that is asked of it."""
+        left = self._universe.project(text.name(package.name)).all
+        for edge in self._asked(package):
+            left &= self._mask(edge)
+        return left
+
+    def _mask(self, edge: Edge) -> int:
+        known = self._masks.get(edge)
+        if known is None:
+            known = self._masks[edge] = self._universe.project(text.name(edge.package.name)).mask(edge.allows)
+        return known

@@ -1,0 +1,229 @@
+"""What each candidate needs: the one place where metadata and facts meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
+
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.protocol import Catalog, UnusableFile
+from resolver.catalog.screen import Screen
+from resolver.errors import InputError, ResolverError, WrongRelease
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.component import ComponentRequirement
+from resolver.model.edge import Edge, Exactly, Nothing, Owner
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
+from resolver.model.package import Kind, Package
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import LeftOut
+from resolver.model.target import Target
+from resolver.solve.about import About
+from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.solve.relevance import Relevance
+
+_ARCHIVES = 3  # a project's archives without static metadata that are opened before the older ones are given up
+
+
+class Edges:
+    """Reads a candidate's metadata when it is first asked about it.
+
+    `absent` tells what must not be there (see `absent`). `refused` has what is wrong with files that a fact could
+    make usable.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        catalog: Catalog,
+        screen: Screen,
+        about: About,
+        absent: Callable[[], Mapping[NormalizedName, str]],
+    ) -> None:
+        self._target = target
+        self._catalog = catalog
+        self._screen = screen
+        self._facts = about
+        self._absent = absent
+        self.relevant = Relevance(target.markers)
+        self.refused: dict[str, ResolverError] = {}
+        self._known: dict[Candidate, tuple[Edge, ...]] = {}
+        self._dynamic: dict[str, list[tuple[Version, DynamicArchiveError]]] = {}
+        self._extras: dict[Release, tuple[str, ...]] = {}
+        self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
+
+    def of(self, candidate: Candidate) -> tuple[Edge, ...]:
+        """What a candidate needs. Asks for its metadata the first time."""
+        known = self._known.get(candidate)
+        if known is None:
+            known = self._known[candidate] = self._look(candidate)
+        return known
+
+    def are_known(self, candidate: Candidate) -> bool:
+        """Whether a candidate's metadata was read."""
+        return candidate in self._known
+
+    def provides(self, candidate: Candidate, extra: str) -> bool:
+        """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
+        known = self._extras.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
+        return any(text.name(name) == extra for name in known)
+
+    def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
+        """What a candidate whose edges are known needs, and what is not followed as it must be absent."""
+        return self._left_out.get(candidate, ())
+
+    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
+        """See `Universe.passed_over`."""
+        newest = {name: max(rows, key=itemgetter(0)) for name, rows in self._dynamic.items() if rows}
+        return tuple(
+            error for name, (version, error) in sorted(newest.items()) if name not in pins or pins[name] < version
+        )
+
+    def of_need(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
+        """The edges of a line of the stack or a fact."""
+        match need:
+            case ComponentRequirement():
+                # a component that the target does not state is not held against it; the lock warns
+                if need.component in self._target.system:
+                    yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
+            case Requirement():
+                try:
+                    counts = need.marker is None or need.marker.evaluate(self._target.markers)
+                except (UndefinedComparison, UndefinedEnvironmentName) as error:
+                    raise InputError(
+                        f"the marker of `{need}` cannot be told", where=origin.where, why=str(error)
+                    ) from None
+                if counts:
+                    yield from _split(need, origin)
+
+    def _look(self, candidate: Candidate) -> tuple[Edge, ...]:
+        release = candidate.chosen
+        if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
+            return ()
+        edges = (*self._needs(candidate, release), *self._stated(candidate), *self._owns(candidate, release))
+        absent = self._absent()
+        if not absent:
+            return edges
+        gone = [edge for edge in edges if edge.package.kind is Kind.PROJECT and edge.package.name in absent]
+        self._left_out[candidate] = tuple(
+            LeftOut(
+                package=text.name(candidate.package.name),
+                version=release.version,
+                name=text.name(edge.package.name),
+                requirement=getattr(edge.origin, "text", str(edge.package)),
+                because=absent[text.name(edge.package.name)],
+            )
+            for edge in gone
+        )
+        return tuple(edge for edge in edges if edge not in gone)
+
+    def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """The modules that a release owns together with another project."""
+        if candidate.package.extra:
+            return
+        for collision in self._facts.collisions(text.name(candidate.package.name), release.version):
+            yield Edge(
+                Package(collision.module, "", Kind.MODULE),
+                Owner(candidate.package.name),
+                FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
+            )
+
+    def _needs(self, candidate: Candidate, release: Release) -> tuple[Edge, ...]:
+        parent = str(candidate)
+        stated = self._about(candidate, facts.Metadata)
+        dynamic = self._dynamic.setdefault(candidate.package.name, [])
+        if len(dynamic) >= _ARCHIVES and not (stated or release.builds or release.file.is_wheel):
+            self.refused[release.file.filename] = dynamic[0][1]
+            return (_nothing(release, parent, "newer archives have no static metadata, so its own was not opened"),)
+        try:
+            lines = requirement_lines(self._catalog, release, stated)
+        except UnusableFile as error:
+            return (_nothing(release, parent, str(error)),)
+        except DynamicArchiveError as error:
+            # not fatal yet: another release may do; fatal where the whole lock fails for it
+            self.refused[release.file.filename] = error
+            dynamic.append((candidate.version, error))
+            return (_nothing(release, parent, DYNAMIC),)  # the same text for all, so that a proof names them together
+        except WrongRelease as error:
+            self.refused[release.file.filename] = error
+            return (_nothing(release, parent, error.message),)
+        if refusal := self._screen.python_refusal(lines.requires_python):
+            return (_nothing(release, parent, refusal),)
+        self._extras[release] = lines.extras
+        extra = candidate.package.extra
+        edges: list[Edge] = []
+        if extra:
+            base = candidate.package.base
+            edges.append(Edge(base, Exactly(release.version), SameRelease(parent, f"{base} {release.version}")))
+        dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
+        fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
+        for line in self.relevant.of(release.file.filename, lines.requires, extra):
+            try:
+                requirement = self.relevant(line, extra)
+            except InvalidRequirement:
+                return (_nothing(release, parent, f"`{line}` in its metadata is not a requirement"),)
+            if requirement is None or requirement.name in dropped:
+                continue
+            if requirement.url:
+                return (_nothing(release, parent, f"it needs `{requirement}`, and addresses are not followed"),)
+            if requirement.name == candidate.package.name and not requirement.extras:
+                if not requirement.specifier.contains(release.version, prereleases=True):
+                    return (_nothing(release, parent, f"it needs `{requirement}` of itself"),)
+                continue
+            origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker())
+            if fact is not None:
+                origin = FactLine(fact, parent, requirement.without_marker())
+            edges += _split(requirement, origin)
+        if not extra:
+            edges += self._build_edges(candidate, release, parent, lines.build_requires)
+        return tuple(edges)
+
+    def _stated(self, candidate: Candidate) -> Iterator[Edge]:
+        """What facts say that a release needs: they hold whether its file can be read or not."""
+        if candidate.package.extra:
+            return
+        stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]]
+        stated = [(fact, fact.needs) for fact in self._about(candidate, facts.Requires)]
+        stated += [(fact, fact.add) for fact in self._about(candidate, facts.Replaces)]
+        for fact, needs in stated:
+            for need in needs:
+                yield from self.of_need(need, FactLine(fact, str(candidate), str(need)))
+
+    def _build_edges(
+        self, candidate: Candidate, release: Release, parent: str, build_requires: tuple[str, ...]
+    ) -> Iterator[Edge]:
+        fact: facts.Fact | None = release.builds
+        here = release.builds is not None and not release.builds.isolation
+        if release.source is not None:
+            fact, here = release.source.fact, not release.source.recipe.isolation
+        if here:
+            for line in build_requires:
+                try:
+                    requirement = self.relevant(line, "")
+                except InvalidRequirement:
+                    yield _nothing(release, parent, f"`{line}` in its build-system.requires is not a requirement")
+                    continue
+                if requirement is not None and requirement.url:
+                    yield _nothing(release, parent, f"its build needs `{requirement}`, and addresses are not followed")
+                elif requirement is not None and requirement.name != candidate.package.name:
+                    what = requirement.without_marker()
+                    yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
+
+    def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        return self._facts.release(text.name(candidate.package.name), candidate.version, kind)
+
+
+def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
+    """An edge for the project, and one for each extra."""
+    yield Edge(Package(requirement.name), requirement.specifier, origin)
+    for extra in requirement.extras:
+        yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
+
+
+def _nothing(release: Release, parent: str, why: str) -> Edge:
+    return Edge(Package(release.file.filename, "", Kind.NONE), Nothing(), Unusable(release.file.filename, parent, why))

@@ -1,0 +1,90 @@
+"""Which releases of a project may be taken, and which of them first: the preferred one, then newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.model.candidate import Release
+from resolver.model.edge import Edge
+from resolver.model.origin import FactLine, StackLine
+from resolver.model.problem import Policy
+from resolver.solve.admits import names_prerelease, pins
+from resolver.solve.project import Project
+
+
+class Preference:
+    """The policy on pre-releases and yanked releases, and the releases of the lock before."""
+
+    def __init__(self, policy: Policy, preferred: Mapping[NormalizedName, Version]) -> None:
+        self._policy = policy
+        self._preferred = preferred
+
+    def order(self, project: Project, mask: int, edges: Sequence[Edge], *, stable: bool) -> Iterator[int]:
+        """Positions out of a mask, of releases that may be taken where these edges ask for the project.
+
+        Pre-releases by the policy: with "if-necessary" where a requirement names one, or nothing else fits and `stable`
+        does not say that something will. Yanked releases only where the stack or a fact pins them: PEP 592 leaves a pin
+        in metadata open, and uv refuses it, too.
+        """
+        pinned = any(isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows) for edge in edges)
+
+        def usable(among: int) -> Iterator[int]:
+            first = self._first(project)
+            if first is not None and among >> first & 1:
+                among ^= 1 << first
+                if _takes(project, first, pinned):
+                    yield first
+            for position in project.positions(among):
+                if _takes(project, position, pinned):
+                    yield position
+
+        match self._policy.prereleases_for(project.name):
+            case "allow":
+                yield from usable(mask)
+            case "never":
+                yield from usable(mask & project.stable)
+            case "if-necessary":
+                if any(names_prerelease(edge.allows) for edge in edges):
+                    yield from usable(mask)
+                    return
+                found = False
+                for position in usable(mask & project.stable):
+                    found = True
+                    yield position
+                if not found and not stable:
+                    yield from usable(mask & ~project.stable)
+
+    def every(self, project: Project) -> Iterator[int]:
+        """Positions of all releases that any edges could admit, the least wanted last.
+
+        Pre-releases and yanked releases are among them, unless the policy refuses them.
+        """
+        policy = self._policy.prereleases_for(project.name)
+        stable = project.all if policy == "allow" else project.stable
+        late: list[int] = []
+        for among in (stable, 0 if policy == "never" else project.all & ~stable):
+            first = self._first(project)
+            order = list(project.positions(among))
+            if first in order:
+                order.sort(key=lambda position: position != first)
+            for position in order:
+                release = project.release(position)
+                if not isinstance(release, Release):
+                    continue
+                if release.yanked:
+                    late.append(position)
+                else:
+                    yield position
+        yield from late
+
+    def _first(self, project: Project) -> int | None:
+        preferred = self._preferred.get(project.name)
+        return project.position(preferred) if preferred is not None else None
+
+
+def _takes(project: Project, position: int, pinned: bool) -> bool:
+    release = project.release(position)
+    return isinstance(release, Release) and (pinned or not release.yanked)

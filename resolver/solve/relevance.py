@@ -1,0 +1,65 @@
+"""Which requirement lines count: on a target, for an extra."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
+from packaging.utils import canonicalize_name
+
+from resolver.model import text
+from resolver.model.requirement import Requirement
+
+# A marker that is a row of `and` with a last member `extra == "x"`.
+_EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
+
+
+class Relevance:
+    """Reads each line once. `markers` is the target's environment (PEP 508)."""
+
+    def __init__(self, markers: Mapping[str, str]) -> None:
+        self._markers = markers
+        self._read: dict[tuple[str, str], Requirement | None] = {}
+        # by file: lines that no single extra asks for, those of them whose marker names an extra, and lines by extra
+        self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
+
+    def of(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
+        """The lines of a file that may count for an extra, or for none: a file may have thousands of either."""
+        if filename not in self._by_extra:
+            common: list[str] = []
+            those: dict[str, list[str]] = {}
+            for line in lines:
+                other = _EXTRA.search(line)
+                (common if other is None else those.setdefault(canonicalize_name(other[1]), [])).append(line)
+            self._by_extra[filename] = common, [line for line in common if "extra" in line], those
+        common, unsure, those = self._by_extra[filename]
+        return [*unsure, *those.get(extra, ())] if extra else common
+
+    def __call__(self, line: str, extra: str) -> Requirement | None:
+        """The requirement of a line where the target and `extra` make it count, else None.
+
+        With an extra, only what the extra adds. Raises InvalidRequirement.
+        """
+        key = (line, extra)
+        if key not in self._read:
+            # Most lines are for an extra that nobody asks for: those need not be parsed.
+            other = _EXTRA.search(line)
+            if other is not None and canonicalize_name(other[1]) != extra:
+                self._read[key] = None
+            else:
+                self._read[key] = self._hold(text.requirement(line), extra)
+        return self._read[key]
+
+    def _hold(self, requirement: Requirement, extra: str) -> Requirement | None:
+        if requirement.marker is None:
+            return None if extra else requirement
+        try:
+            without = requirement.marker.evaluate(self._markers)
+            if not extra:
+                return requirement if without else None
+            counts = not without and requirement.marker.evaluate({**self._markers, "extra": extra})
+        except (UndefinedComparison, UndefinedEnvironmentName) as error:
+            raise InvalidRequirement(f"the marker of `{requirement}` cannot be told: {error}") from None
+        return requirement if counts else None

@@ -1,0 +1,63 @@
+"""The changes of a fix as sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.model.explanation import Change, ChangeKind
+from resolver.render.explanation.changes import change_sentence
+
+BOTH = "demo[fast,safe]==2.0"
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "steps", "english", "chinese"),
+    [
+        (
+            ChangeKind.EXTRA,
+            "demo[fast]==2.0",
+            "demo==2.0",
+            0,
+            "demo==2.0 without the extra, instead of demo[fast]==2.0",
+            "去掉 extra：将 demo[fast]==2.0 改为 demo==2.0",
+        ),
+        (
+            ChangeKind.EXTRA,
+            BOTH,
+            "demo[safe]==2.0",
+            0,
+            "demo[safe]==2.0 without the extra fast, instead of demo[fast,safe]==2.0",
+            "去掉 extra fast：将 demo[fast,safe]==2.0 改为 demo[safe]==2.0",
+        ),
+        (
+            ChangeKind.EXTRA,
+            BOTH,
+            "demo==2.0",
+            0,
+            "demo==2.0 without the extras fast, safe, instead of demo[fast,safe]==2.0",
+            "去掉 extra fast、safe：将 demo[fast,safe]==2.0 改为 demo==2.0",
+        ),
+        (
+            ChangeKind.VERSION,
+            BOTH,
+            "demo[safe]==1.0",
+            -1,
+            "ask for demo[safe]==1.0 instead of demo[fast,safe]==2.0 (1 release older, without the extra fast)",
+            "将 demo[fast,safe]==2.0 改为 demo[safe]==1.0（比原来旧 1 个版本，去掉 extra fast）",
+        ),
+        (
+            ChangeKind.VERSION,
+            "cann in 8.5.0",
+            "cann in 8.3.RC1",
+            0,
+            "ask for cann in 8.3.RC1 instead of cann in 8.5.0",
+            "将 cann in 8.5.0 改为 cann in 8.3.RC1",
+        ),
+    ],
+)
+def test_the_extras_that_go_are_named(
+    kind: ChangeKind, before: str, after: str, steps: int, english: str, chinese: str
+) -> None:
+    change = Change(kind=kind, subject="demo", before=before, after=after, where="a:1", steps=steps)
+    assert change_sentence(change, "en") == english
+    assert change_sentence(change, "zh") == chinese
