@@ -14,10 +14,9 @@ That T (test) builds come before RC is an inference from their names.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import total_ordering
 from typing import NamedTuple
-
-import msgspec
 
 _FORM = re.compile(
     r"""
@@ -46,7 +45,8 @@ class _Key(NamedTuple):
 
 
 @total_ordering
-class SystemVersion(msgspec.Struct, frozen=True, eq=False):
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemVersion:
     """One CANN or HDK version. Comparable and hashable; `str` gives the text as written.
 
     Two texts that differ in letter case or leading zeros only are equal.
