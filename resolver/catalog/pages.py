@@ -166,7 +166,8 @@ class Pages:
         new = Record(reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""), key)
         if stored is not None and stored.parsed == key:
             self._meter.add(hits=1, revalidated=1)
-            self._shelf.keep(root, project, new.with_page_of(stored))
+            if (new := new.with_page_of(stored)) != stored:
+                self._shelf.keep(root, project, new)
             return key
         page = self._shelf.parsed(key, root, project, name)  # of another root that leads to the same address
         if page is None:
