@@ -289,7 +289,7 @@ def native_set(work: Path) -> Set:
     (matrices / "facts").mkdir()
     (matrices / "stacks/native.toml").write_text(
         f'[stack]\nname = "native"\nsummary = "for this machine"\nrequires = {json.dumps(lines)}\n\n[target]\n'
-        f'python = "{sys.version_info.major}.{sys.version_info.minor}"\nplatform = "linux-{platform.machine()}"\n'
+        f'python = "{platform.python_version()}"\nplatform = "linux-{platform.machine()}"\n'
         f'glibc = "{platform.libc_ver()[1]}"\n',
         "utf-8",
     )

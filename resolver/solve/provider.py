@@ -197,11 +197,12 @@ class Provider:
             return
         self._in_vain[package] += 1
         at, ahead = self._batches.get(package, (1, 2))
-        if self._in_vain[package] == at and package.kind is Kind.PROJECT and package in self._wanted:
-            self._batches[package] = at + ahead, min(2 * ahead, _LARGEST)
+        if self._in_vain[package] >= at and package.kind is Kind.PROJECT and package in self._wanted:
             following = self._universe.candidates(package, *self._wanted[package])
-            older = dropwhile(lambda one: one is not candidate, following)
-            self._lookahead.expect_releases(islice(older, 1, 1 + ahead))
+            older = list(islice(dropwhile(lambda one: one is not candidate, following), 1, 1 + ahead))
+            if older:  # what is admitted may go no further yet
+                self._batches[package] = self._in_vain[package] + len(older), min(2 * ahead, _LARGEST)
+                self._lookahead.expect_releases(older)
 
 
 class Matches:
