@@ -109,7 +109,7 @@ def reported_language(folder: Path) -> str:
     """The language of the report of a conflict that is there; empty where none is or can be read."""
     try:
         return str(json.loads((folder / "conflict.json").read_text(encoding="utf-8"))["language"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 
@@ -118,7 +118,7 @@ def reported(folder: Path) -> tuple[str, str]:
     try:
         told = json.loads((folder / "conflict.json").read_text(encoding="utf-8"))
         return str(told["inputs"]), str(told["exclude_newer"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", ""
 
 

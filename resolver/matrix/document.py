@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -105,11 +105,19 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     except msgspec.ValidationError as error:
         from resolver.matrix.misfit import misfit  # what is right does not pay for the words
 
-        found = misfit(tomli.loads(text, parse_float=Decimal), shape)
+        found = misfit(tomli.loads(text, parse_float=_as_written), shape)
         if found is None:
             raise InputError("the file does not have its shape", where=name, why=str(error)) from None
         raise InputError(found.what, where=_place(name, Lines(text), found.path), hint=found.hint) from None
     return Document(name, text, content)
+
+
+def _as_written(number: str) -> Decimal:
+    """A number as the file has it; one beyond all measure is no number."""
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        return Decimal("NaN")
 
 
 def _place(name: str, lines: Lines, path: KeyPath) -> str:
