@@ -167,7 +167,7 @@ def _of_zipfile(content: bytes) -> list[bytes] | None:
     found = []
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
-    except (zipfile.BadZipFile, UnicodeDecodeError):
+    except (zipfile.BadZipFile, UnicodeDecodeError, NotImplementedError):
         return None
     with archive:
         for name in archive.namelist():
