@@ -205,6 +205,7 @@ def _lock(
         answer = decide(universe, hints=hints, tick=progress.solving)
         if isinstance(answer, Refutation):
             return explain(answer)
+        catalog.expect_metadata(other for pin in answer.pins for other in pin.release.others)
         for error in universe.passed_over({pin.name: pin.version for pin in answer.pins}):
             progress.warn(
                 f"{error.message}. Releases that need it were passed over.\n  at {error.where}\nhint: {error.hint}"
