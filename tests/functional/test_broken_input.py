@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import dedent
 
 import pytest
 
@@ -349,23 +348,6 @@ def test_an_archive_without_metadata(refused: Refused, index: LoopbackIndex, wor
         '  source = "…"\n'
         "  checked = 2026-01-31\n",
     )
-
-
-def test_an_archive_without_metadata_for_which_an_older_release_was_taken(
-    index: LoopbackIndex, workspace: Workspace
-) -> None:
-    index.add_wheel("demo", "1.0")
-    index.add_wheel("demo", "2.0", requires=["broken"])
-    index.add_archive("broken", "0.2", static=False)
-    index.add_archive("broken", "0.1", static=False)
-    workspace.stack("demo")
-    run = workspace.locked()
-    told = "warning: `broken-0.2.tar.gz` has no static metadata, and locking never runs a package's code. "
-    assert told + "Releases that need it were passed over.\n  at index `pypi`\nhint: say what it needs" in run.stderr
-    assert run.stderr.count("warning:") == 1
-    workspace.facts("broken", dedent(run.stderr.partition("# matrices/facts/broken.toml\n")[2]))
-    assert "warning:" not in workspace.locked("--upgrade").stderr
-    assert workspace.pins() == {"broken": "0.2", "demo": "2.0"}
 
 
 def test_a_page_that_names_a_file_which_is_not_there(
