@@ -18,7 +18,7 @@ from resolver.catalog.shelf import Record, Shelf, mark_of, parsed_key
 from resolver.catalog.wire import CONNECTIONS
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure, Unreachable
-from resolver.model.index import Binding
+from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page
 
 _PAGE_LIMIT: Final = 32 << 20
@@ -184,6 +184,8 @@ def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:
     message = f"Index `{name}` did not answer for {project}."
     why = f"It answered {status}."
     if status in (401, 403):
-        hint = f"put user and password in ~/.netrc, or in the address of index `{name}`"
+        hint = "put `machine HOST login USER password PASSWORD` in ~/.netrc"
+        if name == PYPI:
+            hint += ", or the address with both into pip's settings: `pip config set global.index-url …`"
         return IndexFailure(message, where=url, why=why, hint=hint)
     return IndexFailure(message, where=url, why=why, hint="open the address in a browser to see what is there")

@@ -174,7 +174,7 @@ def test_next_does_not_go_on_where_an_index_answers_nonsense(workspace: Workspac
         "error: Index `vendor` did not answer for torch-npu.\n"
         "  at <server>/simple/vendor/torch-npu/\n"
         "  It answered 403.\n"
-        "hint: put user and password in ~/.netrc, or in the address of index `vendor`\n"
+        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc\n"
     )
     assert run.status == 3
 

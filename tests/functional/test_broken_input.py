@@ -231,7 +231,8 @@ def test_an_index_that_wants_a_password(refused: Refused, index: LoopbackIndex) 
         stderr="error: Index `pypi` did not answer for demo.\n"
         "  at <server>/simple/pypi/demo/\n"
         "  It answered 401.\n"
-        "hint: put user and password in ~/.netrc, or in the address of index `pypi`\n",
+        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
+        "settings: `pip config set global.index-url …`\n",
     )
 
 
