@@ -112,9 +112,10 @@ class Pages:
             except Unreachable as error:
                 failure = error
         assert failure is not None, "an index has at least one root"  # noqa: S101
-        named = Unreachable(
-            f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=failure.hint
-        )
+        hint = failure.hint
+        if name != PYPI and not lenient:
+            hint += f"; an address that answers with the same files may stand in `mirrors` of [[index]] `{name}`"
+        named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
         if lenient and name not in self._down:
             self._down[name] = named
             instead = (

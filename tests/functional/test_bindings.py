@@ -156,7 +156,8 @@ def test_fail_is_status_3(workspace: Workspace, index: LoopbackIndex, take: str)
         "error: Index `vendor` cannot be reached.\n"
         "  at <server>/simple/torch-npu/\n"
         "  [Errno 111] Connection refused (4 tries).\n"
-        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
+        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline; "
+        "an address that answers with the same files may stand in `mirrors` of [[index]] `vendor`\n"
     )
     assert (run.status, run.stdout) == (3, "")
     assert not workspace.locks.exists()

@@ -174,8 +174,22 @@ def test_an_unknown_option_gives_a_suggestion(refused: Refused) -> None:
         "--upgade",
         is_status=2,
         stderr="error: No such option '--upgade'. (Did you mean one of: '--upgrade', '--upgrade-package'?)\n"
-        "hint: see `ascend-lock --help`\n",
+        "hint: see `ascend-lock lock --help`\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("facts", "check", "--nope"), "facts check"),
+        (("export", "demo", "--format", "zip"), "export"),
+        (("--nope",), ""),
+    ],
+)
+def test_the_help_that_is_named_is_that_of_the_command(
+    workspace: Workspace, arguments: tuple[str, ...], command: str
+) -> None:
+    assert workspace.run(*arguments).stderr.endswith(f"hint: see `ascend-lock{command and ' '}{command} --help`\n")
 
 
 def test_a_lock_that_a_merge_left_half_done_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
