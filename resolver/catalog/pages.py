@@ -20,7 +20,7 @@ from resolver.catalog.sidecar import PageJob, Sidecars
 from resolver.catalog.wire import CONNECTIONS
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure, Unreachable
-from resolver.model.index import Binding
+from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page
 
 _PAGE_LIMIT: Final = 32 << 20
@@ -117,9 +117,10 @@ class Pages:
             except Unreachable as error:
                 failure = error
         assert failure is not None, "an index has at least one root"  # noqa: S101
-        named = Unreachable(
-            f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=failure.hint
-        )
+        hint = failure.hint
+        if name != PYPI and not lenient:
+            hint += f"; an address that answers with the same files may stand in `mirrors` of [[index]] `{name}`"
+        named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
         if lenient and name not in self._down:
             self._down[name] = named
             instead = (
@@ -189,6 +190,8 @@ def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:
     message = f"Index `{name}` did not answer for {project}."
     why = f"It answered {status}."
     if status in (401, 403):
-        hint = f"put user and password in ~/.netrc, or in the address of index `{name}`"
+        hint = "put `machine HOST login USER password PASSWORD` in ~/.netrc"
+        if name == PYPI:
+            hint += ", or the address with both into pip's settings: `pip config set global.index-url …`"
         return IndexFailure(message, where=url, why=why, hint=hint)
     return IndexFailure(message, where=url, why=why, hint="open the address in a browser to see what is there")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
-from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.catalog.screen import Screen
@@ -53,7 +51,7 @@ class Edges:
         self.relevant = Relevance(target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
-        self._dynamic: dict[str, list[tuple[Version, DynamicArchiveError]]] = {}
+        self._dynamic: dict[str, list[DynamicArchiveError]] = {}
         self._extras: dict[Release, tuple[str, ...]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
         self._tools: dict[Release, tuple[str, ...]] = {}
@@ -82,12 +80,9 @@ class Edges:
         """What a candidate whose edges are known needs, and what is not followed as it must be absent."""
         return self._left_out.get(candidate, ())
 
-    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
-        """See `Universe.passed_over`."""
-        newest = {name: max(rows, key=itemgetter(0)) for name, rows in self._dynamic.items() if rows}
-        return tuple(
-            error for name, (version, error) in sorted(newest.items()) if name not in pins or pins[name] < version
-        )
+    def read(self) -> Iterable[Candidate]:
+        """The candidates whose metadata was read."""
+        return self._known.keys()
 
     def of_need(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
         """The edges of a line of the stack or a fact."""
@@ -143,7 +138,7 @@ class Edges:
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         if len(dynamic) >= _ARCHIVES and not (stated or release.builds or release.file.is_wheel):
-            self.refused[release.file.filename] = dynamic[0][1]
+            self.refused[release.file.filename] = dynamic[0]
             return (_nothing(release, parent, "newer archives have no static metadata, so its own was not opened"),)
         try:
             lines = requirement_lines(self._catalog, release, stated)
@@ -152,7 +147,7 @@ class Edges:
         except DynamicArchiveError as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
-            dynamic.append((candidate.version, error))
+            dynamic.append(error)
             return (_nothing(release, parent, DYNAMIC),)  # the same text for all, so that a proof names them together
         except WrongRelease as error:
             self.refused[release.file.filename] = error

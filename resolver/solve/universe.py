@@ -30,7 +30,6 @@ from resolver.solve.about import About
 from resolver.solve.absent import kept_out
 from resolver.solve.admits import satisfies
 from resolver.solve.edges import Edges
-from resolver.solve.needs import DynamicArchiveError
 from resolver.solve.ordered import Ordered
 from resolver.solve.preference import Preference
 from resolver.solve.project import Project, of_source
@@ -242,12 +241,9 @@ class Universe:
         """What an opened candidate needs that is not followed, as it must be absent."""
         return self._edges.left_out(candidate)
 
-    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
-        """Why the newest source archive of each project was not used where the pins have none as new.
-
-        A release that needs such a project was passed over as well.
-        """
-        return self._edges.passed_over(pins)
+    def read(self) -> Iterable[Candidate]:
+        """The candidates that were opened: by an engine only, never by a look-ahead."""
+        return self._edges.read()
 
     def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
         """The requirements among the lines of a file that count for the target and an extra (see `relevance`)."""

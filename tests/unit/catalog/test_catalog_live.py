@@ -270,7 +270,8 @@ def test_a_refusal(index: LoopbackIndex, opened: Opener, code: int) -> None:
         "Index `pypi` did not answer for demo.\n"
         f"  at {index.url}demo/\n"
         f"  It answered {code}.\n"
-        "hint: put user and password in ~/.netrc, or in the address of index `pypi`"
+        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
+        "settings: `pip config set global.index-url …`"
     )
     assert len(asked(index)) == 1
 
