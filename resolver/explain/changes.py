@@ -68,7 +68,7 @@ class Changes:
                     change, stack = self._override(stack, ground)
                 case Said() | Taken():
                     change, stack = self._relax(stack, ground)
-                case Lacking() if ground.lack is Lack.PRERELEASE:
+                case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
                     change, stack = self._prereleases(stack, ground)
                 case Lacking():
                     change, stack = self._no_cutoff(stack)

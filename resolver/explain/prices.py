@@ -53,7 +53,7 @@ class Prices:
                 return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
             case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
                 return _CUTOFF
-            case Lacking() if ground.lack is Lack.PRERELEASE:
+            case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
                 return _PRERELEASES
             case _:
                 return None

@@ -28,7 +28,7 @@ from resolver.model.resolution import LeftOut
 from resolver.model.source import Source
 from resolver.solve.about import About
 from resolver.solve.absent import kept_out
-from resolver.solve.admits import satisfies
+from resolver.solve.admits import pins, satisfies
 from resolver.solve.edges import Edges
 from resolver.solve.needs import DynamicArchiveError
 from resolver.solve.ordered import Ordered
@@ -227,6 +227,21 @@ class Universe:
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What an opened candidate needs that is not followed, as it must be absent."""
         return self._edges.left_out(candidate)
+
+    def may_be_pinned(self, name: NormalizedName) -> bool:
+        """Whether a fact pins a project, or may: those that read the requirements of an archive."""
+        if self.sources or any(isinstance(fact, facts.Builds) for fact in self.problem.facts):
+            return True
+        needs: list[facts.Need] = []
+        for fact in self.problem.facts:
+            match fact:
+                case facts.Requires():
+                    needs += fact.needs
+                case facts.Replaces():
+                    needs += fact.add
+                case _:
+                    pass
+        return any(isinstance(need, Requirement) and need.name == name and pins(need.specifier) for need in needs)
 
     def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
         """Why the newest source archive of each project was not used where the pins have none as new.
