@@ -17,6 +17,7 @@ UNSURE = 200  # for a release with known faults, or that the tables of its proje
 RENAME = 50  # of a project that no index has to one of a similar name
 ADD = 120  # a fact that is there, but that the stack leaves out
 SPLIT = 400  # two environments: dearer than three other versions, cheaper than to go without a line
+LATER = -10  # for a later cut-off in place of none
 OVERRIDE = 900
 _VERSION = 100
 _EXTRA = 130
