@@ -127,6 +127,38 @@ def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_
     ]
 
 
+WARNS_OF_CANN = """\
+[[fact.warns]]
+package = "{package}"
+versions = "=={version}"
+text = "Seen to fail on this CANN."
+unless = ["cann in 8.3.RC1"]
+reason = "somebody saw it"
+strength = "observed"
+source = "a test"
+checked = 2026-01-01
+"""
+
+
+def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_of() -> None:
+    catalog = DataCatalog({"plugin": {"1": [], "2": ["base==2"]}, "base": {"1": []}})
+    fixes = ways_out(catalog, "plugin==2", "base", facts=WARNS_OF_CANN.format(package="plugin", version="1"))
+    assert [told(fix) for fix in fixes if not fix.risky] == [
+        ["plugin==2 -> plugin==1", "Seen to fail on this CANN."],
+        ["plugin==2 -> "],
+    ]
+
+
+def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_of() -> None:
+    catalog = DataCatalog(
+        {"plugin": {"2": ["base==2", "tool==2"]}, "base": {"1": [], "2": []}, "tool": {"1": [], "2": []}}
+    )
+    facts = "".join(WARNS_OF_CANN.format(package=name, version="2") for name in ("base", "tool"))
+    first, second, *_ = ways_out(catalog, "base==1", "tool==1", "plugin==2", facts=facts)
+    assert told(first)[:2] == ["base==1 -> base==2", "tool==1 -> tool==2"]
+    assert len(second.files) == 2
+
+
 CUTOFF = """\
 [policy]
 exclude-newer = {cutoff}
