@@ -7,7 +7,7 @@ would wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
@@ -21,6 +21,7 @@ from resolver.model.edge import Edge
 from resolver.model.origin import MetadataLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import File, Metadata
+from resolver.solve.demand import ANYTHING, Demand, of_edge
 from resolver.solve.universe import Universe
 
 
@@ -31,22 +32,22 @@ class Lookahead:
         self._universe = universe
         self.target = universe.problem.target
         self._told: set[tuple[str, str]] = set()
-        self._asked: dict[str, dict[str, SpecifierSet]] = {}  # by the search: what is certain of a project so far
-        self._guessed: dict[str, dict[str, SpecifierSet]] = {}  # by the likely release of each other project
+        self._asked: dict[str, _Ranges] = {}  # by the search: what is certain of a project so far
+        self._guessed: dict[str, _Ranges] = {}  # by the likely release of each other project
         self._followed: set[tuple[str, str]] = set()
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
-        wanted = []
+        wanted: dict[NormalizedName, SpecifierSet] = {}  # one of each project will do: `pick` knows the others
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 key = (edge.package.name, str(edge.allows))
                 if key not in self._told and edge.package.name not in self._universe.sources:
                     self._told.add(key)
-                    self._asked.setdefault(key[0], {})[key[1]] = edge.allows
-                    wanted.append((text.name(edge.package.name), edge.allows))
+                    self._asked.setdefault(key[0], _Ranges()).add(key[1], edge.allows)
+                    wanted[text.name(edge.package.name)] = edge.allows
         if wanted:
-            self._universe.catalog.expect(wanted, self)
+            self._universe.catalog.expect(wanted.items(), self)
 
     def expect_projects(self, names: Iterable[NormalizedName]) -> None:
         """Tell the catalog of projects that were needed the last time."""
@@ -77,13 +78,18 @@ class Lookahead:
             self._universe.project(project, lookup)
         except ResolverError:
             return None  # told when the search itself gets there
+
+        def read(one: SpecifierSet) -> Demand:
+            return of_edge(Edge(package, one, MetadataLine("", "", "")), self._universe.mask(package, one))
+
         package = Package(project)
-        asked = [_guess(package, one) for one in list(self._asked.get(project, {}).values())]
-        own = _guess(package, specifier)
-        guessed = [_guess(package, one) for one in list(self._guessed.get(project, {}).values())]
+        asked, guessed = (
+            rows[project].together(read) if project in rows else ANYTHING for rows in (self._asked, self._guessed)
+        )
+        own = read(specifier)
         guess = None
-        for edges in ((own, *asked, *guessed), (own, *asked), (own,)):
-            guess = next(self._universe.candidates(package, edges), None)
+        for demand in (own & asked & guessed, own & asked, own):
+            guess = next(self._universe.candidates(package, demand), None)
             if guess is not None:
                 break
         if guess is None or not isinstance(guess.chosen, Release):
@@ -104,7 +110,7 @@ class Lookahead:
             if requirement is None or requirement.name == project or requirement.url:
                 continue
             if requirement.name not in self._universe.sources:
-                self._guessed.setdefault(requirement.name, {})[project] = requirement.specifier
+                self._guessed.setdefault(requirement.name, _Ranges()).add(project, requirement.specifier)
                 yield requirement.name, requirement.specifier
 
 
@@ -120,5 +126,28 @@ class _Alone:
         return iter(())
 
 
-def _guess(package: Package, specifier: SpecifierSet) -> Edge:
-    return Edge(package, specifier, MetadataLine("", "", ""))
+class _Ranges:
+    """What is asked of a project, by who asks. One thread may add while another reads."""
+
+    def __init__(self) -> None:
+        self._ranges: list[SpecifierSet] = []
+        self._places: dict[str, int] = {}
+        self._known = ANYTHING, 0  # what the first so many ask together
+
+    def add(self, who: str, specifier: SpecifierSet) -> None:
+        """Say what somebody asks, in place of what they asked before."""
+        place = self._places.setdefault(who, len(self._ranges))
+        if place == len(self._ranges):
+            self._ranges.append(specifier)
+        elif self._ranges[place] != specifier:
+            self._ranges[place] = specifier
+            self._known = ANYTHING, 0
+
+    def together(self, read: Callable[[SpecifierSet], Demand]) -> Demand:
+        """What all ask together; what each asks is read once, unless somebody changed it."""
+        demand, count = self._known
+        rest = self._ranges[count:]
+        for specifier in rest:
+            demand &= read(specifier)
+        self._known = demand, count + len(rest)
+        return demand
