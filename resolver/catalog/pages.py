@@ -11,10 +11,12 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog import simple
 from resolver.catalog.address import Root
+from resolver.catalog.frozen import freeze
 from resolver.catalog.http import BRIEF, Client, Patience, Reply
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.shelf import Record, Shelf, mark_of, parsed_key
+from resolver.catalog.sidecar import PageJob, Sidecars
 from resolver.catalog.wire import CONNECTIONS
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure, Unreachable
@@ -35,8 +37,11 @@ class _Answer(NamedTuple):
 class Pages:
     """Looks projects up. Lives on an event loop. `fetched` are the pages that any catalog of the run asked for."""
 
-    def __init__(self, shelf: Shelf, fetched: Once, meter: Meter, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, shelf: Shelf, fetched: Once, sidecars: Sidecars, meter: Meter, warn: Callable[[str], None]
+    ) -> None:
         self._shelf = shelf
+        self._sidecars = sidecars
         self._fetched = fetched
         self._meter = meter
         self._warn = warn
@@ -170,10 +175,10 @@ class Pages:
             if (new := new.with_page_of(stored)) != stored:
                 self._shelf.keep(root, project, new)
             return key
-        page = self._shelf.parsed(key, root, project, name)  # of another root that leads to the same address
-        if page is None:
-            page = simple.parse(reply.body, content_type, project=project, index=name, url=reply.url)
-        self._shelf.keep_page(root, project, new, page)
+        known = self._shelf.parsed(key, root, project, name)  # of another root that leads to the same address
+        job = PageJob(content_type, project, name, reply.url)
+        page = freeze(known) if known is not None else self._sidecars.page(job, reply.body)
+        self._shelf.keep_page(root, project, new, page, name)
         return key
 
 

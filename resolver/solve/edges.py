@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
@@ -54,6 +54,7 @@ class Edges:
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}
         self._extras: dict[Release, tuple[str, ...]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
+        self._tools: dict[Release, tuple[str, ...]] = {}
 
     def of(self, candidate: Candidate) -> tuple[Edge, ...]:
         """What a candidate needs. Asks for its metadata the first time."""
@@ -70,6 +71,10 @@ class Edges:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
         known = self._extras.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
         return any(text.name(name) == extra for name in known)
+
+    def tools(self, candidate: Candidate) -> Sequence[str]:
+        """What a candidate whose edges are known is built with in an environment apart: its build-system.requires."""
+        return self._tools.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
 
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What a candidate whose edges are known needs, and what is not followed as it must be absent."""
@@ -196,7 +201,9 @@ class Edges:
         here = release.builds is not None and not release.builds.isolation
         if release.source is not None:
             fact, here = release.source.fact, not release.source.recipe.isolation
-        if here:
+        if not here:
+            self._tools[release] = build_requires
+        else:
             for line in build_requires:
                 try:
                     requirement = self.relevant(line, "")

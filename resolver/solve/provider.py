@@ -34,6 +34,7 @@ class Provider:
     def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
         self._universe = universe
         self._lookahead = lookahead
+        lookahead.asked = lambda package: [edge.allows for edge in self.asked(package)]
         self.asked: Callable[[Package], Sequence[Edge]] = lambda _: ()
         self.pinned: Callable[[Package], Candidate | None] = lambda _: None
         self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
@@ -113,6 +114,7 @@ class Provider:
         self._look_back(candidate)
         edges = self._universe.edges(candidate)
         self._lookahead.expect(edges)
+        self._lookahead.expect_tools(candidate)
         return edges
 
     def learn(self, package: Package) -> None:
@@ -196,7 +198,7 @@ class Provider:
         if before is None or not all(self.is_satisfied_by(edge, before) for edge in self.asked(package)):
             return
         self._in_vain[package] += 1
-        at, ahead = self._batches.get(package, (1, 2))
+        at, ahead = self._batches.get(package, (1, 4))
         if self._in_vain[package] >= at and package.kind is Kind.PROJECT and package in self._wanted:
             following = self._universe.candidates(package, *self._wanted[package])
             older = list(islice(dropwhile(lambda one: one is not candidate, following), 1, 1 + ahead))

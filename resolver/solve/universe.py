@@ -20,7 +20,7 @@ from resolver.errors import FactError, ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Edge, Owner
+from resolver.model.edge import Allows, Edge, Owner
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.requirement import Requirement
@@ -161,6 +161,16 @@ class Universe:
             case Kind.NONE:
                 return
 
+    def mask(self, name: NormalizedName, allows: Iterable[Allows]) -> int:
+        """The releases of a project, usable or not, that all of these admit, a bit for each; -1 where it is unknown."""
+        project = self._projects.get(name)
+        if project is None:
+            return -1
+        mask = project.all
+        for one in allows:
+            mask &= project.mask(one)
+        return mask
+
     def every(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a project that any requirements could admit, the least wanted last."""
         for position in self._preference.every(self.project(text.name(package.name))):
@@ -223,6 +233,10 @@ class Universe:
         """Whether an opened candidate's metadata has the extra (Provides-Extra)."""
         return self._edges.provides(candidate, extra)
 
+    def tools(self, candidate: Candidate) -> Sequence[str]:
+        """What an opened candidate is built with in an environment apart: the lines of its build-system.requires."""
+        return self._edges.tools(candidate)
+
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What an opened candidate needs that is not followed, as it must be absent."""
         return self._edges.left_out(candidate)
@@ -231,9 +245,9 @@ class Universe:
         """The candidates that were opened: by an engine only, never by a look-ahead."""
         return self._edges.read()
 
-    def relevant(self, line: str, extra: str) -> Requirement | None:
-        """The requirement of a line where the target and `extra` make it count, else None (see `relevance`)."""
-        return self._edges.relevant(line, extra)
+    def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+        """The requirements among the lines of a file that count for the target and an extra (see `relevance`)."""
+        return self._edges.relevant.among(filename, lines, extra)
 
     @property
     def refused(self) -> Mapping[str, ResolverError]:
