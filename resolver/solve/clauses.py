@@ -172,26 +172,33 @@ class Clauses:
         assert base is not None  # noqa: S101  it is there where the extra is
         return base
 
-    def rule_out(self, ground: Ground, candidate: Candidate, unless: Iterable[int], unread: Sequence[int]) -> None:
-        """On a ground, no candidate of this kind is taken, unless one of these variables holds.
+    def rule_out(
+        self, ground: Ground, out: Iterable[Candidate], read: Iterable[Candidate], unread: Iterable[Candidate]
+    ) -> None:
+        """On a ground, none of the candidates that are `out` is taken, unless one of the others is.
 
         Those that are `unread` count only where they are asked for: see `reading`.
         """
-        assert isinstance(candidate.chosen, Release)  # noqa: S101  policies are about releases
-        variable = self.variable(candidate)
-        row = (candidate.package, candidate.chosen.position, variable)
-        if row not in self.absent.setdefault(ground, []):
-            self.absent[ground].append(row)
+        leave = self._fresh()
         # a line that is relaxed now may give leave when it is not
         lines = [name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, Line)]
-        if unread:
+        givers = [*map(self.variable, read), *lines]
+        waiting = [*map(self.variable, unread)]
+        if waiting:
             guard = self._fresh()
             self._guards.append(guard)
-            self._unread.update(unread)
-            self._solver.add_clause([-guard, *unread])
-            self._rule([ground], [-variable, *unless, *lines, guard])
-        else:
-            self._rule([ground], [-variable, *unless, *lines])
+            self._unread.update(waiting)
+            self._solver.add_clause([-guard, *waiting])
+            givers.append(guard)
+        self._solver.add_clause([-leave, *givers])
+        rows = self.absent.setdefault(ground, [])
+        for candidate in out:
+            assert isinstance(candidate.chosen, Release)  # noqa: S101  policies are about releases
+            variable = self.variable(candidate)
+            row = (candidate.package, candidate.chosen.position, variable)
+            if row not in rows:
+                rows.append(row)
+            self._rule([ground], [-variable, leave])
 
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds whatever is relaxed."""

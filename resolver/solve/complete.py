@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
 
@@ -22,9 +23,10 @@ from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.statement import Lack
-from resolver.solve.admits import pins
+from resolver.solve.admits import names_prerelease, pins, satisfies
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground, Lacking
+from resolver.solve.preference import pins_yanked
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
@@ -214,16 +216,18 @@ class CompleteEngine:
     def _settle(self, reached: dict[Package, Candidate]) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without leave; whether it did.
 
-        The clause says: not this release together with those who ask for it now,
-        unless somebody else is chosen who asks for it, too, or whose metadata is
-        unknown and may. So it takes away nothing that could be allowed; those who may
-        are looked at only where nothing else is left, and they are not too many.
+        The clauses are about the project, not about this answer: none of its pre-releases as long as a final
+        release fits what is asked, none of its yanked releases as long as nothing pins one. So they take away
+        nothing that could be allowed, and releases that are out for the same reason are out together. Who is not
+        read yet may ask for something that gives leave; they are looked at only where nothing else is left, and
+        they are not too many.
         """
-        askers: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+        askers: dict[Package, list[Edge]] = {}
         for parent in (None, *reached.values()):
             for edge in self._universe.roots() if parent is None else self._universe.edges(parent):
                 if not isinstance(edge.origin, SameRelease):
-                    askers.setdefault(edge.package.base, []).append((parent, edge))
+                    askers.setdefault(edge.package.base, []).append(edge)
+        settled = True
         for package, candidate in reached.items():
             release = candidate.chosen
             if package.extra or not isinstance(release, Release):
@@ -231,21 +235,39 @@ class CompleteEngine:
             if not release.yanked and not release.version.is_prerelease:
                 continue
             asked = askers.get(package, [])
-            if candidate in self._universe.candidates(package, [edge for _, edge in asked]):
+            allowed = list(self._universe.candidates(package, asked))
+            if candidate in allowed:
                 continue
+            settled = False
             self.clauses.introduce_all()
-            parents = {parent for parent, _ in asked if parent is not None}
-            others = [
-                other for other in self.clauses.candidates() if other not in parents and self._may_ask(other, package)
-            ]
-            variable = self.clauses.variable
-            read = [variable(other) for other in others if self.clauses.opened(other)]
-            unread = [variable(other) for other in others if not self.clauses.opened(other)]
-            unless = [*sorted(-variable(parent) for parent in parents), *read]
-            lack = Lack.YANKED if release.yanked else Lack.PRERELEASE
-            self.clauses.rule_out(Lacking(package.name, lack, ""), candidate, unless, unread)
-            return True
-        return False
+            if release.yanked and not any(map(pins_yanked, asked)):
+                self._rule_out(package, Lack.YANKED, pins_yanked)
+            else:
+                self._rule_out(package, Lack.NEEDLESS, partial(_leaves, allowed[0]))
+        return not settled
+
+    def _rule_out(self, package: Package, lack: Lack, gives: Callable[[Edge], bool]) -> None:
+        """Rule out a project's releases of a kind, unless somebody is chosen whose edge gives leave.
+
+        Who was not read yet may give it, or need somebody who does; so may the releases themselves.
+        """
+        yanked = lack is Lack.YANKED
+        out = [
+            one
+            for one in self.clauses.packages[package]
+            if isinstance(one.chosen, Release) and (one.chosen.yanked if yanked else one.version.is_prerelease)
+        ]
+        read, unread = [], []
+        for other in self.clauses.candidates():
+            if other.package.kind is not Kind.PROJECT:
+                continue
+            if not self.clauses.opened(other):
+                unread.append(other)
+            elif any(edge.package.base == package and gives(edge) for edge in self._universe.edges(other)):
+                read.append(other)
+        if yanked and not self._universe.may_be_pinned(text.name(package.name)):
+            unread = []
+        self.clauses.rule_out(Lacking(package.name, lack, ""), out, read, unread)
 
     def _put_out(self, reached: dict[Package, Candidate]) -> bool:
         """Forbid what the solver chose though nothing leads to it, unless something outside does; whether it did.
@@ -272,9 +294,9 @@ class CompleteEngine:
             self.clauses.imply([-variable(one), *ways])
         return bool(idle)
 
-    def _may_ask(self, candidate: Candidate, package: Package) -> bool:
-        if candidate.package.kind is not Kind.PROJECT or candidate.package.base == package:
-            return False
-        if not self.clauses.opened(candidate):
-            return True
-        return any(edge.package.base == package for edge in self._universe.edges(candidate))
+
+def _leaves(final: Candidate, edge: Edge) -> bool:
+    """Whether a requirement gives leave to pre-releases where this final release fits all others."""
+    if isinstance(edge.origin, SameRelease):
+        return False
+    return names_prerelease(edge.allows) or not satisfies(final, edge.allows)

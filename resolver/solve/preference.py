@@ -29,7 +29,7 @@ class Preference:
         does not say that something will. Yanked releases only where the stack or a fact pins them: PEP 592 leaves a pin
         in metadata open, and uv refuses it, too.
         """
-        pinned = any(isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows) for edge in edges)
+        pinned = any(map(pins_yanked, edges))
 
         def usable(among: int) -> Iterator[int]:
             first = self._first(project)
@@ -83,6 +83,11 @@ class Preference:
     def _first(self, project: Project) -> int | None:
         preferred = self._preferred.get(project.name)
         return project.position(preferred) if preferred is not None else None
+
+
+def pins_yanked(edge: Edge) -> bool:
+    """Whether a requirement gives leave to a yanked release: the stack or a fact pins it."""
+    return isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows)
 
 
 def _takes(project: Project, position: int, pinned: bool) -> bool:

@@ -155,7 +155,17 @@ class _Teller:
         """The project that a ground takes releases from, and the positions of those that matter."""
         rows = self._clauses.absent[ground]
         project = self._universe.project(text.name(rows[0][0].name))
-        return project, sorted({at for _, at, variable in rows if self._matters(ground, variable)})
+        # what is out on a later ground, too, such as a yanked pre-release, is told here
+        later = {
+            other: {variable for _, _, variable in self._clauses.absent.get(other, ())}
+            for other in self._core[self._core.index(ground) + 1 :]
+        }
+        matter: set[int] = set()
+        for _, at, variable in rows:
+            rest = [other for other in self._core if other != ground and variable not in later.get(other, ())]
+            if self._clauses.satisfiable([variable], rest):
+                matter.add(at)
+        return project, sorted(matter)
 
     def _taken(self, ground: Taken) -> Forbids:
         project, positions = self._absent(ground)

@@ -28,7 +28,7 @@ from resolver.model.resolution import LeftOut
 from resolver.model.source import Source
 from resolver.solve.about import About
 from resolver.solve.absent import kept_out
-from resolver.solve.admits import satisfies
+from resolver.solve.admits import pins, satisfies
 from resolver.solve.edges import Edges
 from resolver.solve.ordered import Ordered
 from resolver.solve.preference import Preference
@@ -244,6 +244,21 @@ class Universe:
     def read(self) -> Iterable[Candidate]:
         """The candidates that were opened: by an engine only, never by a look-ahead."""
         return self._edges.read()
+
+    def may_be_pinned(self, name: NormalizedName) -> bool:
+        """Whether a fact pins a project, or may: those that read the requirements of an archive."""
+        if self.sources or any(isinstance(fact, facts.Builds) for fact in self.problem.facts):
+            return True
+        needs: list[facts.Need] = []
+        for fact in self.problem.facts:
+            match fact:
+                case facts.Requires():
+                    needs += fact.needs
+                case facts.Replaces():
+                    needs += fact.add
+                case _:
+                    pass
+        return any(isinstance(need, Requirement) and need.name == name and pins(need.specifier) for need in needs)
 
     def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
         """The requirements among the lines of a file that count for the target and an extra (see `relevance`)."""

@@ -123,6 +123,16 @@ PRERELEASE = Counted(
         "{releases} 都是预发布版本，而策略不允许使用预发布版本",
     ),
 )
+NEEDLESS = Counted(
+    Words(
+        "{releases} is a pre-release, which the policy takes only where no final release fits what is asked",
+        "{releases} 是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
+    ),
+    Words(
+        "{releases} are pre-releases, which the policy takes only where no final release fits what is asked",
+        "{releases} 都是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
+    ),
+)
 YANKED = Counted(
     Words(
         "{releases} was yanked, and neither the stack nor a fact pins it",
@@ -479,7 +489,7 @@ GRAPH_LACK_PROJECT = Words("no such project", "没有此项目")
 GRAPH_LACK_RELEASE = Words("no release", "没有版本")
 GRAPH_LACK_FILE = Words("no usable file", "没有可用文件")
 GRAPH_LACK_UNUSABLE = Words("unusable", "无法使用")
-GRAPH_LACK_PRERELEASE = Words("pre-releases only", "只有预发布版本")
+GRAPH_LACK_PRERELEASE = Words("pre-releases not taken", "不采用预发布版本")
 GRAPH_LACK_YANKED = Words("yanked", "已撤回")
 GRAPH_LACK_CUTOFF = Words("after the cut-off", "晚于截止时间")
 GRAPH_CLASH = Words("nothing left", "没有可选的版本")

@@ -176,3 +176,45 @@ def test_an_extra_that_cannot_be_used_is_told_as_the_extra() -> None:
     for one in contradictions(catalog, "p[x,y]"):
         (row,) = [row for row in told(one) if "cannot be used" in row]
         assert row.startswith(("p[x] 1 cannot be used", "p[y] 1 cannot be used"))
+
+
+def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> None:
+    """Whoever asks for the project, in whichever words: its pre-releases are out for one reason."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["lib"], "2": ["helper"]},
+            "helper": {"1": ["lib"], "2": ["lib"], "2.1": ["lib"]},
+            "lib": {"1": ["base<2"], "2": ["base<2"], **{f"3rc{number}": [] for number in range(1, 8)}},
+            "base": {"1": [], "2": []},
+        }
+    )
+    (one,) = contradictions(catalog, "app", "base>=2")
+    assert told(one) == [
+        "the stack asks for app",
+        "the stack asks for base>=2",
+        "app 2 needs helper",
+        "helper 1 to 2.1 (3 releases) need lib",
+        "lib 1 and 2 need base<2",
+        "app 1 needs lib",
+        (
+            "lib 3rc7, 3rc6, 3rc5, 3rc4 and 3 older releases are pre-releases, "
+            "which the policy takes only where no final release fits what is asked"
+        ),
+        "- app 2: 2 and 5 leave nothing to choose for base",
+        "- app 1: 2 and 5 leave nothing to choose for base",
+    ]
+
+
+def test_yanked_releases_are_told_once() -> None:
+    catalog = DataCatalog({"app": {"1": ["lib>=1"]}, "lib": {"1": ["base<2"]}, "base": {"1": [], "2": []}})
+    for version in ("4", "4.1", "5"):
+        catalog.add_wheel("lib", version, yanked="broken")
+    (one,) = contradictions(catalog, "app", "base>=2", known=[requires("base", "==1", "lib==1")])
+    assert told(one) == [
+        "the stack asks for app",
+        "the stack asks for base>=2",
+        "app 1 needs lib>=1",
+        "lib 1 needs base<2",
+        "lib 5, 4.1 and 4 were yanked, and neither the stack nor a fact pins one of them",
+        "=> 2 and 4 leave nothing to choose for base",
+    ]
