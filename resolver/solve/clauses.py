@@ -299,7 +299,7 @@ class Clauses:
         package = edge.package
         if package.kind is not Kind.PROJECT or package.extra or package in self.packages or package in self._waiting:
             return False
-        return next(self.universe.candidates(package, [edge]), None) is not None
+        return next(self.universe.candidates(package, self.universe.demand(edge)), None) is not None
 
     def _pin(self, edge: Edge, because: tuple[Ground, ...], before: list[int]) -> None:
         """Two pins that differ clash, whatever the indexes have."""

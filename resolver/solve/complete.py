@@ -20,13 +20,13 @@ from resolver.errors import UndecidedError
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease, StackLine
+from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.statement import Lack
-from resolver.solve.admits import names_prerelease, pins, satisfies
+from resolver.solve.admits import names_prerelease, satisfies
 from resolver.solve.clauses import Clauses
+from resolver.solve.demand import Demand, pins_yanked
 from resolver.solve.ground import Ground, Lacking
-from resolver.solve.preference import pins_yanked
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
@@ -54,8 +54,8 @@ class CompleteEngine:
         self._tick = tick
         self._decided: list[Candidate] = []
         self._chosen: set[Package] = set()
-        self._edges: dict[Package, list[Edge]] = {}  # what is asked of each package by the stack and the decisions
-        self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
+        # what is asked of each package by the stack and the decisions, after each of those who ask
+        self._asked: dict[Package, list[Demand]] = {}
         self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some of it is not up to date
         self._tries: Counter[Package] = Counter()
         self.rounds = 0
@@ -84,32 +84,25 @@ class CompleteEngine:
         """The package to decide now, in the order of the search: pins, what the stack names, what has bounds."""
         while self._waiting:
             preference, package = self._waiting[0]
-            if package not in self._chosen and package in self._edges and preference == self._preference(package):
+            if package not in self._chosen and package in self._asked and preference == self._preference(package):
                 return package
             heappop(self._waiting)  # what is asked of it is not what was asked then
         return None
 
     def _preference(self, package: Package) -> tuple[object, ...]:
-        pinned = asked = bounded = False
-        for edge in self._edges[package]:
-            traits = self._traits.get(edge)
-            if traits is None:
-                traits = self._traits[edge] = (
-                    pins(edge.allows),
-                    isinstance(edge.origin, StackLine),
-                    bool(str(edge.allows)),
-                )
-            pinned, asked, bounded = pinned or traits[0], asked or traits[1], bounded or traits[2]
-        return (package.kind.value, not pinned, not asked, not bounded, package)
+        asked = self._asked[package][-1]
+        return (package.kind.value, not asked.pin, not asked.stacks, not asked.bounded, package)
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Count what the stack or a decision asks for."""
         for edge in edges:
-            self._edges.setdefault(edge.package, []).append(edge)
+            asked = self._asked.setdefault(edge.package, [])
+            own = self._universe.demand(edge)
+            asked.append(asked[-1] & own if asked else own)
             self._wait(edge.package)
 
     def _wait(self, package: Package) -> None:
-        if package in self._edges and package not in self._chosen:
+        if package in self._asked and package not in self._chosen:
             heappush(self._waiting, (self._preference(package), package))
 
     def _drop(self, left: int) -> None:
@@ -119,10 +112,10 @@ class CompleteEngine:
             self._chosen.discard(candidate.package)
             self._wait(candidate.package)
             for edge in reversed(self._universe.edges(candidate)):
-                asked = self._edges[edge.package]
+                asked = self._asked[edge.package]
                 asked.pop()
                 if not asked:
-                    del self._edges[edge.package]
+                    del self._asked[edge.package]
                 self._wait(edge.package)
 
     def _decide(self, package: Package) -> bool:
@@ -162,9 +155,10 @@ class CompleteEngine:
             if package.kind is not Kind.PROJECT or package.extra:
                 continue
             project = self._universe.project(text.name(package.name))
-            mask = project.mask(edge.allows)
-            for asked in self._edges.get(package, ()):
-                mask &= project.mask(asked.allows)
+            mask = project.all & self._universe.demand(edge).mask
+            asked = self._asked.get(package)
+            if asked:
+                mask &= asked[-1].mask
             if not mask and project.found:
                 return True
         return False
@@ -172,7 +166,7 @@ class CompleteEngine:
     def _order(self, package: Package) -> Iterator[Candidate]:
         """What the requirements so far admit, as the policy has it; then all others, in case more requirements come."""
         taken: set[Candidate] = set()
-        for candidate in self._universe.candidates(package, self._edges[package]):
+        for candidate in self._universe.candidates(package, self._asked[package][-1]):
             taken.add(candidate)
             yield candidate
         for candidate in self.clauses.packages.get(package, ()):
@@ -235,7 +229,7 @@ class CompleteEngine:
             if not release.yanked and not release.version.is_prerelease:
                 continue
             asked = askers.get(package, [])
-            allowed = list(self._universe.candidates(package, asked))
+            allowed = list(self._universe.candidates(package, self._universe.demand(*asked)))
             if candidate in allowed:
                 continue
             settled = False

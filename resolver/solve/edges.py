@@ -52,7 +52,7 @@ class Edges:
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}
-        self._extras: dict[Release, tuple[str, ...]] = {}
+        self._extras: dict[Release, frozenset[str]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
         self._tools: dict[Release, tuple[str, ...]] = {}
 
@@ -69,8 +69,7 @@ class Edges:
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
-        known = self._extras.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
-        return any(text.name(name) == extra for name in known)
+        return isinstance(candidate.chosen, Release) and extra in self._extras.get(candidate.chosen, ())
 
     def tools(self, candidate: Candidate) -> Sequence[str]:
         """What a candidate whose edges are known is built with in an environment apart: its build-system.requires."""
@@ -154,7 +153,8 @@ class Edges:
             return (_nothing(release, parent, error.message),)
         if refusal := self._screen.python_refusal(lines.requires_python):
             return (_nothing(release, parent, refusal),)
-        self._extras[release] = lines.extras
+        if release not in self._extras:
+            self._extras[release] = frozenset(map(text.name, lines.extras))
         extra = candidate.package.extra
         edges: list[Edge] = []
         if extra:

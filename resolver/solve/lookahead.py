@@ -7,8 +7,8 @@ would wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -17,10 +17,11 @@ from resolver.catalog.protocol import Lookup
 from resolver.errors import ResolverError
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Allows, Edge
+from resolver.model.edge import Edge
 from resolver.model.origin import MetadataLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import File, Metadata
+from resolver.solve.demand import ANYTHING, Demand, of_edge
 from resolver.solve.retreat import Retreat, Wanted
 from resolver.solve.universe import Universe
 
@@ -28,24 +29,20 @@ from resolver.solve.universe import Universe
 class Lookahead:
     """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
 
-    `asked` tells what the search asks of a package now, as far as it is set.
+    `asked` tells what the search asks of a package now, as far as it is set; None for nothing.
     """
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self.target: Hashable = universe.problem.target
-        self.asked: Callable[[Package], Sequence[Allows]] = lambda _: ()
+        self.asked: Callable[[Package], Demand | None] = lambda _: None
         self._told: set[tuple[str, str]] = set()
-        self._asked: dict[str, dict[str, SpecifierSet]] = {}  # by the search: what is certain of a project so far
-        self._guessed: dict[str, dict[str, SpecifierSet]] = {}  # by the likely release of each other project
+        self._asked: dict[str, _Ranges] = {}  # by the search: what is certain of a project so far
+        self._guessed: dict[str, _Ranges] = {}  # by the likely release of each other project
         self._read: dict[NormalizedName, Metadata] = {}  # of the release that was picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # that are wanted of a project
         self._followed: set[tuple[str, str, str]] = set()
-        self._retreat = Retreat(
-            universe,
-            lambda name: self.asked(Package(name)),
-            lambda name: self._releases(Package(name), self._asked_of(Package(name))),
-        )
+        self._retreat = Retreat(universe, lambda name: self.asked(Package(name)), self._tried)
         self._built: set[Candidate] = set()
 
     @cached_property
@@ -54,15 +51,15 @@ class Lookahead:
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
-        wanted: Wanted = []
+        wanted: dict[NormalizedName, SpecifierSet] = {}  # one of each project will do: `pick` knows the others
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 if edge.package.extra:
-                    wanted += self._follow(self._want(text.name(edge.package.name), (edge.package.extra,)))
-                wanted += self._ask(text.name(edge.package.name), edge.allows)
+                    wanted.update(self._follow(self._want(text.name(edge.package.name), (edge.package.extra,))))
+                wanted.update(self._ask(text.name(edge.package.name), edge.allows))
         if wanted:
-            self._expect_alone(self._retreat.narrow(name for name, _ in wanted))
-            self._universe.catalog.expect(wanted, self)
+            self._expect_alone(self._retreat.narrow(wanted))
+            self._universe.catalog.expect(wanted.items(), self)
 
     def expect_projects(self, names: Iterable[NormalizedName]) -> None:
         """Tell the catalog of projects that were needed the last time."""
@@ -84,13 +81,13 @@ class Lookahead:
 
     def expect_lines(self, filename: str, lines: Sequence[str]) -> None:
         """Tell the catalog of the projects that the lines of a file name."""
-        wanted = []
+        wanted: dict[NormalizedName, SpecifierSet] = {}
         for requirement in self._universe.requirements(filename, lines, ""):
             if not requirement.url:
                 self._want(requirement.name, requirement.extras)
-                wanted += self._ask(requirement.name, requirement.specifier)
+                wanted.update(self._ask(requirement.name, requirement.specifier))
         if wanted:
-            self._universe.catalog.expect(wanted, self)
+            self._universe.catalog.expect(wanted.items(), self)
 
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog of releases that the search will try if this one fails, too."""
@@ -113,12 +110,11 @@ class Lookahead:
             self._universe.project(project, lookup)
         except ResolverError:
             return None  # told when the search itself gets there
-        package = Package(project)
-        own = _guess(package, specifier)
-        asked = self._asked_of(package)
-        guessed = [_guess(package, one) for one in list(self._guessed.get(project, {}).values())]
-        for edges in ((own, *asked, *guessed), (own, *asked), (own,)):
-            for release in self._releases(package, edges):
+
+        own = self._demand(project, specifier)
+        asked = self._asked_of(project)
+        for demand in (own & asked & self._together(self._guessed, project), own & asked, own):
+            for release in self._releases(project, demand):
                 return release.file
         return None
 
@@ -138,17 +134,28 @@ class Lookahead:
         if key in self._told or project in self._universe.sources:
             return []
         self._told.add(key)
-        self._asked.setdefault(project, {})[key[1]] = specifier
+        self._asked.setdefault(project, _Ranges()).add(key[1], specifier)
         return [(project, specifier)]
 
-    def _asked_of(self, package: Package) -> list[Edge]:
-        return [_guess(package, one) for one in list(self._asked.get(package.name, {}).values())]
+    def _demand(self, project: NormalizedName, specifier: SpecifierSet) -> Demand:
+        package = Package(project)
+        edge = Edge(package, specifier, MetadataLine("", "", ""))
+        return of_edge(edge, self._universe.mask(package, specifier))
 
-    def _releases(self, package: Package, edges: Sequence[Edge]) -> Iterator[Release]:
-        """What edges admit, in the order in which it is tried."""
-        for one in self._universe.candidates(package, edges):
+    def _together(self, ranges: Mapping[str, _Ranges], project: NormalizedName) -> Demand:
+        return ranges[project].together(partial(self._demand, project)) if project in ranges else ANYTHING
+
+    def _asked_of(self, project: NormalizedName) -> Demand:
+        return self._together(self._asked, project)
+
+    def _releases(self, project: NormalizedName, demand: Demand) -> Iterator[Release]:
+        """What a demand admits, in the order in which it is tried."""
+        for one in self._universe.candidates(Package(project), demand):
             if isinstance(one.chosen, Release):
                 yield one.chosen
+
+    def _tried(self, project: NormalizedName) -> Iterator[Release]:
+        return self._releases(project, self._asked_of(project))
 
     def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
         """Remember what is wanted of a project; those that were not, where its metadata is there already."""
@@ -172,24 +179,24 @@ class Lookahead:
                     continue
                 waiting += self._want(requirement.name, requirement.extras)
                 if requirement.name != project and requirement.name not in self._universe.sources:
-                    self._guessed.setdefault(requirement.name, {})[project] = requirement.specifier
+                    self._guessed.setdefault(requirement.name, _Ranges()).add(project, requirement.specifier)
                     yield requirement.name, requirement.specifier
 
 
 class _Tools(Lookahead):
     """For environments in which archives are built: wheels, the lock's own releases first where they will do."""
 
-    def __init__(self, universe: Universe, also_asked_of: Callable[[Package], list[Edge]]) -> None:
+    def __init__(self, universe: Universe, also_asked_of: Callable[[NormalizedName], Demand]) -> None:
         super().__init__(universe)
         self.target = universe.problem.target, "tools"
-        self.asked = lambda package: list(self._asked.get(package.name, {}).values())
+        self.asked = lambda package: self._together(self._asked, text.name(package.name))
         self._also_asked_of = also_asked_of
 
-    def _asked_of(self, package: Package) -> list[Edge]:
-        return [*super()._asked_of(package), *self._also_asked_of(package)]
+    def _asked_of(self, project: NormalizedName) -> Demand:
+        return super()._asked_of(project) & self._also_asked_of(project)
 
-    def _releases(self, package: Package, edges: Sequence[Edge]) -> Iterator[Release]:
-        return (release for release in super()._releases(package, edges) if release.file.is_wheel)
+    def _releases(self, project: NormalizedName, demand: Demand) -> Iterator[Release]:
+        return (release for release in super()._releases(project, demand) if release.file.is_wheel)
 
 
 class _Alone:
@@ -206,5 +213,28 @@ class _Alone:
         return iter(())
 
 
-def _guess(package: Package, specifier: SpecifierSet) -> Edge:
-    return Edge(package, specifier, MetadataLine("", "", ""))
+class _Ranges:
+    """What is asked of a project, by who asks. One thread may add while another reads."""
+
+    def __init__(self) -> None:
+        self._ranges: list[SpecifierSet] = []
+        self._places: dict[str, int] = {}
+        self._known = ANYTHING, 0  # what the first so many ask together
+
+    def add(self, who: str, specifier: SpecifierSet) -> None:
+        """Say what somebody asks, in place of what they asked before."""
+        place = self._places.setdefault(who, len(self._ranges))
+        if place == len(self._ranges):
+            self._ranges.append(specifier)
+        elif self._ranges[place] != specifier:
+            self._ranges[place] = specifier
+            self._known = ANYTHING, 0
+
+    def together(self, read: Callable[[SpecifierSet], Demand]) -> Demand:
+        """What all ask together; what each asks is read once, unless somebody changed it."""
+        demand, count = self._known
+        rest = self._ranges[count:]
+        for specifier in rest:
+            demand &= read(specifier)
+        self._known = demand, count + len(rest)
+        return demand

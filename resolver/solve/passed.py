@@ -59,7 +59,7 @@ def _blocked(universe: Universe) -> Mapping[Candidate, DynamicArchiveError]:
         for candidate in opened:
             for edge in universe.edges(candidate) if candidate not in blocked else ():
                 if edge.package in packages:
-                    admitted = list(universe.candidates(edge.package, [edge]))
+                    admitted = list(universe.candidates(edge.package, universe.demand(edge)))
                     if admitted and all(one in blocked for one in admitted):
                         blocked[candidate] = blocked[max(admitted, key=lambda one: one.version)]
                         break
@@ -82,7 +82,7 @@ def _asked(universe: Universe, resolution: Resolution) -> Mapping[str, Sequence[
 
 def _newer(universe: Universe, pin: Pin, asked: Sequence[Edge]) -> Mapping[Version, Candidate]:
     """The releases that all who ask for a project admit, and that are newer than its pin."""
-    admitted = universe.candidates(Package(pin.name), asked, stable=not pin.version.is_prerelease)
+    admitted = universe.candidates(Package(pin.name), universe.demand(*asked), stable=not pin.version.is_prerelease)
     return {candidate.version: candidate for candidate in admitted if candidate.version > pin.version}
 
 

@@ -18,6 +18,8 @@ from resolver.model.source import Source
 from resolver.profile import counts
 from resolver.solve.ordered import Offer, Ordered
 
+_WORD = 64  # bits that are looked through at once
+
 
 class Project:
     """All releases of a project on the indexes bound to it, newest first; with a `source` the one that it is.
@@ -50,6 +52,8 @@ class Project:
         self._screen = screen
         self._facts = facts
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
+        # of those that were looked at: what the target cannot use, and this with what was yanked
+        self.unusable = self.unwanted = 0
 
     def release(self, position: int) -> Release | tuple[SetAside, ...]:
         """The usable release at a position, or why each of its files was set aside."""
@@ -57,6 +61,11 @@ class Project:
         if known is None:
             # search and look-ahead may both come here; all must see the same object
             known = self._screened.setdefault(position, self._look(position))
+            if not isinstance(known, Release):
+                self.unusable |= 1 << position
+                self.unwanted |= 1 << position
+            elif known.yanked:
+                self.unwanted |= 1 << position
         return known
 
     def archives(self, position: int) -> tuple[File, ...]:
@@ -69,10 +78,13 @@ class Project:
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""
-        while mask:
-            low = mask & -mask
-            yield low.bit_length() - 1
-            mask ^= low
+        words = mask.to_bytes(-(-mask.bit_length() // _WORD) * _WORD // 8, "little")
+        for at in range(0, len(words), _WORD // 8):
+            word = int.from_bytes(words[at : at + _WORD // 8], "little")
+            while word:
+                low = word & -word
+                yield 8 * at + low.bit_length() - 1
+                word ^= low
 
     def position(self, version: Version) -> int | None:
         """Where a version stands; None where the project has no such release."""

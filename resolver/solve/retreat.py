@@ -5,15 +5,16 @@ The search goes back release by release, and would wait for the metadata of each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.model.candidate import Release
-from resolver.model.edge import Allows
+from resolver.model.package import Package
 from resolver.model.release import Metadata
+from resolver.solve.demand import Demand
 from resolver.solve.universe import Universe
 
 _FIRST = 4  # releases behind one that will not do; then twice as many, and so on
@@ -40,7 +41,7 @@ class Retreat:
     def __init__(
         self,
         universe: Universe,
-        asked: Callable[[NormalizedName], Sequence[Allows]],
+        asked: Callable[[NormalizedName], Demand | None],
         releases: Callable[[NormalizedName], Iterator[Release]],
     ) -> None:
         self._universe = universe
@@ -58,23 +59,29 @@ class Retreat:
         for need in self._universe.requirements(f"{project} {version}", metadata.requires_dist, ""):
             if str(need.specifier):
                 self._needs.setdefault(need.name, {})[project] = version, need.specifier
-                left = self._universe.mask(need.name, [need.specifier, *self._asked(need.name)])
-                will_do = will_do and left != 0
+                will_do = will_do and self._left_of(need.name, need.specifier) != 0
         return [] if will_do else self._back(project, version)
 
     def narrow(self, projects: Iterable[NormalizedName]) -> Wanted:
         """The same for releases that were read before, when more will be asked of these projects, and was of others."""
         found: Wanted = []
         for name in list(self._narrowed):
-            left = self._universe.mask(name, self._asked(name))
+            left = self._left_of(name)
             if left == self._left.get(name, -1):
                 continue
             self._left[name] = left
             for project, (version, specifier) in list(self._needs.get(name, {}).items()):
-                if self._universe.mask(name, [specifier]) & left == 0:
+                if self._left_of(name, specifier) == 0:
                     found += self._back(project, version)
         self._narrowed = set(projects)
         return found
+
+    def _left_of(self, name: NormalizedName, specifier: SpecifierSet | None = None) -> int:
+        """A bit for each release of a project that is admitted now; -1 for all, and where none is known yet."""
+        asked = self._asked(name) if self._universe.known(name) else None
+        if asked is None:
+            return -1
+        return asked.mask if specifier is None else asked.mask & self._universe.mask(Package(name), specifier)
 
     def _back(self, project: NormalizedName, version: str) -> Wanted:
         way = self._ways.setdefault(project, _Way())

@@ -29,6 +29,7 @@ from resolver.model.source import Source
 from resolver.solve.about import About
 from resolver.solve.absent import kept_out
 from resolver.solve.admits import pins, satisfies
+from resolver.solve.demand import ANYTHING, Demand, of_edge
 from resolver.solve.edges import Edges
 from resolver.solve.ordered import Ordered
 from resolver.solve.preference import Preference
@@ -56,6 +57,8 @@ class Universe:
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
+        self._demands: dict[Edge, Demand] = {}
+        self._owners: dict[str, dict[str, int]] = {}  # of a module: the bit of each
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
     def variant(self, problem: Problem) -> Universe:
@@ -129,10 +132,48 @@ class Universe:
         """Whether the project was looked up already."""
         return name in self._projects
 
+    def mask(self, package: Package, allows: Allows) -> int:
+        """The candidates that a requirement admits: of a project a bit for each release (see `project`)."""
+        match package.kind:
+            case Kind.PROJECT:
+                return self.project(text.name(package.name)).mask(allows)
+            case Kind.SYSTEM:
+                value = self.problem.target.system.get(package.name)
+                return int(value is not None and satisfies(self._candidate(package, value), allows))
+            case Kind.MODULE:
+                return 1 << self._owner_bit(package, allows.name) if isinstance(allows, Owner) else 0
+            case Kind.NONE:
+                return 0
+
+    def demand(self, *edges: Edge) -> Demand:
+        """What edges on one package ask together. Looks the project up."""
+        demand = ANYTHING
+        for edge in edges:
+            known = self._demands.get(edge)
+            if known is None:
+                known = self._demands[edge] = of_edge(edge, self.mask(edge.package, edge.allows))
+            demand &= known
+        return demand
+
+    def is_admitted(self, candidate: Candidate, demand: Demand) -> bool:
+        """Whether a candidate is one that a demand on its package admits, policies apart."""
+        match candidate.package.kind:
+            case Kind.PROJECT:
+                assert isinstance(candidate.chosen, Release)  # noqa: S101  projects have releases
+                return bool(demand.mask >> candidate.chosen.position & 1)
+            case Kind.MODULE:
+                return bool(demand.mask >> self._owner_bit(candidate.package, str(candidate.chosen)) & 1)
+            case _:
+                return bool(demand.mask & 1)
+
+    def _owner_bit(self, module: Package, owner: str) -> int:
+        owners = self._owners.setdefault(module.name, {})
+        return owners.setdefault(owner, len(owners))
+
     def candidates(
-        self, package: Package, edges: Sequence[Edge], excluded: Iterable[Candidate] = (), *, stable: bool = False
+        self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
     ) -> Iterator[Candidate]:
-        """The candidates that all `edges` admit, in the order of preference.
+        """The candidates that a demand admits, in the order of preference.
 
         Of what policies leave (see `preference`); `stable` says that a final release will do where none is left.
         """
@@ -140,36 +181,23 @@ class Universe:
         match package.kind:
             case Kind.PROJECT:
                 project = self.project(text.name(package.name))
-                mask = project.all
-                for edge in edges:
-                    mask &= project.mask(edge.allows)
-                for position in self._preference.order(project, mask, edges, stable=stable):
+                for position in self._preference.order(project, demand, stable=stable):
                     candidate = self.candidate(package, position)
                     if candidate is not None and candidate not in banned:
                         yield candidate
             case Kind.SYSTEM:
                 value = self.problem.target.system.get(package.name)
-                if value is not None:
+                if value is not None and demand.mask & 1:
                     candidate = self._candidate(package, value)
-                    if candidate not in banned and all(satisfies(candidate, edge.allows) for edge in edges):
+                    if candidate not in banned:
                         yield candidate
             case Kind.MODULE:
-                for name in sorted({edge.allows.name for edge in edges if isinstance(edge.allows, Owner)}):
+                for name, bit in sorted(self._owners.get(package.name, {}).items()):
                     candidate = self._candidate(package, name)
-                    if candidate not in banned and all(satisfies(candidate, edge.allows) for edge in edges):
+                    if demand.mask >> bit & 1 and candidate not in banned:
                         yield candidate
             case Kind.NONE:
                 return
-
-    def mask(self, name: NormalizedName, allows: Iterable[Allows]) -> int:
-        """The releases of a project, usable or not, that all of these admit, a bit for each; -1 where it is unknown."""
-        project = self._projects.get(name)
-        if project is None:
-            return -1
-        mask = project.all
-        for one in allows:
-            mask &= project.mask(one)
-        return mask
 
     def every(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a project that any requirements could admit, the least wanted last."""
