@@ -25,6 +25,7 @@ from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.solve.about import About
 from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.solve.project import Project
 from resolver.solve.relevance import Relevance
 
 _ARCHIVES = 3  # a project's archives without static metadata that are opened before the older ones are given up
@@ -43,12 +44,14 @@ class Edges:
         catalog: Catalog,
         screen: Screen,
         about: About,
+        project: Callable[[NormalizedName], Project],
         absent: Callable[[], Mapping[NormalizedName, str]],
     ) -> None:
         self._target = target
         self._catalog = catalog
         self._screen = screen
         self._facts = about
+        self._project = project
         self._absent = absent
         self.relevant = Relevance(target.markers)
         self.refused: dict[str, ResolverError] = {}
@@ -215,7 +218,8 @@ class Edges:
                     yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
 
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        return self._facts.release(text.name(candidate.package.name), candidate.version, kind)
+        assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases are looked at
+        return self._project(text.name(candidate.package.name)).about(candidate.chosen.position, kind)
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:

@@ -54,7 +54,7 @@ class Universe:
         self._preference = Preference(problem.policy, self.preferred)
         self._screen = Screen(problem.target, problem.policy.exclude_newer)
         self._about = About(problem.facts)
-        self._edges = Edges(problem.target, catalog, self._screen, self._about, lambda: self.absent)
+        self._edges = Edges(problem.target, catalog, self._screen, self._about, self.project, lambda: self.absent)
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
@@ -241,7 +241,7 @@ class Universe:
             if isinstance(fact, facts.Sources):
                 continue
             for versions in fact.versions:
-                if not any(versions.contains(version, prereleases=True) for version in project.versions):
+                if not project.mask(versions):
                     raise FactError(
                         f"the fact `{fact.id}` speaks of {project.name} {versions}, and there is no such release",
                         where=fact.where,

@@ -12,7 +12,7 @@ from resolver.solve.relevance import extras_named
     [
         ("extra-data>=1", set()),
         ('a; python_version < "3"', set()),
-        ('a; extra == "One_1" or extra == \'two\'', {"one-1", "two"}),
+        ("a; extra == \"One_1\" or extra == 'two'", {"one-1", "two"}),
         ('a; "one" == extra and extra != "two"', {"one", "two"}),
         ('a; extra == "extra"', None),  # which is more than is looked at
         ('a; extra in "one two"', None),
