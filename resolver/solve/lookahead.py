@@ -65,7 +65,7 @@ class Lookahead:
         wanted = [
             (text.name(one.package.name), SpecifierSet(f"=={one.version}"))
             for one in candidates
-            if isinstance(one.chosen, Release) and one.chosen.source is None
+            if isinstance(one.chosen, Release) and one.chosen.source is None and not self._universe.is_given_up(one)
         ]
         if wanted:
             self._universe.catalog.expect(wanted, _Alone(self))

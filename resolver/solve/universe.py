@@ -258,6 +258,10 @@ class Universe:
         """Whether the candidate's edges are known already."""
         return self._edges.are_known(candidate)
 
+    def is_given_up(self, candidate: Candidate) -> bool:
+        """Whether the candidate's file will not be read: files of its project were of other releases."""
+        return self._edges.is_given_up(candidate)
+
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether an opened candidate's metadata has the extra (Provides-Extra)."""
         return self._edges.provides(candidate, extra)
