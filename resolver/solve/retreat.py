@@ -11,6 +11,7 @@ from itertools import islice
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
+from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.package import Package
 from resolver.model.release import Metadata
@@ -36,6 +37,7 @@ class Retreat:
     """Judges the releases that a look-ahead reads, by what is asked of others now.
 
     `asked` and `releases` tell what is asked of a project, and which of its releases are tried, the next one first.
+    What the only release left of a project needs counts as asked before the search gets there.
     """
 
     def __init__(
@@ -48,40 +50,66 @@ class Retreat:
         self._asked = asked
         self._releases = releases
         self._ways: dict[NormalizedName, _Way] = {}
-        self._needs: dict[NormalizedName, dict[NormalizedName, tuple[str, SpecifierSet]]] = {}  # by who is needed
+        self._read: dict[NormalizedName, tuple[str, dict[NormalizedName, SpecifierSet]]] = {}  # version, its needs
+        self._needed_by: dict[NormalizedName, set[NormalizedName]] = {}
+        self._certain: dict[NormalizedName, dict[NormalizedName, SpecifierSet]] = {}  # needs of the only release left
         self._left: dict[NormalizedName, int] = {}
         self._narrowed: set[NormalizedName] = set()
 
     def of(self, project: NormalizedName, metadata: Metadata) -> Wanted:
         """What to tell the catalog of when a release was read: older ones, where it leaves nothing of another."""
         version = metadata.version
-        will_do = True
+        needs: dict[NormalizedName, SpecifierSet] = {}
         for need in self._universe.requirements(f"{project} {version}", metadata.requires_dist, ""):
             if str(need.specifier):
-                self._needs.setdefault(need.name, {})[project] = version, need.specifier
-                will_do = will_do and self._left_of(need.name, need.specifier) != 0
-        return [] if will_do else self._back(project, version)
+                needs[need.name] = need.specifier
+                self._needed_by.setdefault(need.name, set()).add(project)
+        self._read[project] = version, needs
+        will_do = all(self._left_of(name, specifier) for name, specifier in needs.items())
+        return self._again(self._settle(project)) if will_do else self._back(project, version)
 
     def narrow(self, projects: Iterable[NormalizedName]) -> Wanted:
         """The same for releases that were read before, when more will be asked of these projects, and was of others."""
+        before, self._narrowed = self._narrowed, set(projects)
+        return self._again(before)
+
+    def _again(self, narrowed: Iterable[NormalizedName]) -> Wanted:
         found: Wanted = []
-        for name in list(self._narrowed):
+        waiting = list(narrowed)
+        while waiting:
+            name = waiting.pop()
             left = self._left_of(name)
             if left == self._left.get(name, -1):
                 continue
             self._left[name] = left
-            for project, (version, specifier) in list(self._needs.get(name, {}).items()):
-                if self._left_of(name, specifier) == 0:
+            for project in list(self._needed_by.get(name, ())):
+                version, needs = self._read[project]
+                if name in needs and not self._left_of(name, needs[name]):
                     found += self._back(project, version)
-        self._narrowed = set(projects)
+            waiting += self._settle(name)
         return found
+
+    def _settle(self, project: NormalizedName) -> Iterable[NormalizedName]:
+        """Count what a project needs, if its only release left was read; of whom."""
+        left = self._left_of(project)
+        if left <= 0 or left & (left - 1) or project not in self._read:
+            return ()
+        version, needs = self._read[project]
+        if text.version(version) != self._universe.project(project).versions[left.bit_length() - 1]:
+            return ()
+        for name, specifier in needs.items():
+            self._certain.setdefault(name, {})[project] = specifier
+        return needs
 
     def _left_of(self, name: NormalizedName, specifier: SpecifierSet | None = None) -> int:
         """A bit for each release of a project that is admitted now; -1 for all, and where none is known yet."""
-        asked = self._asked(name) if self._universe.known(name) else None
-        if asked is None:
+        if not self._universe.known(name):
             return -1
-        return asked.mask if specifier is None else asked.mask & self._universe.mask(Package(name), specifier)
+        asked = self._asked(name)
+        left = -1 if asked is None else asked.mask
+        for one in (*self._certain.get(name, {}).values(), *(() if specifier is None else (specifier,))):
+            left &= self._universe.mask(Package(name), one)
+        return left
 
     def _back(self, project: NormalizedName, version: str) -> Wanted:
         way = self._ways.setdefault(project, _Way())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import permutations
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -166,6 +167,32 @@ def test_a_release_that_was_read_is_judged_again_when_more_is_asked_of_another()
     assert catalog.told == [["base<5"]]
     ahead.expect(universe.roots())  # the next decision
     assert catalog.told[1:] == [["old==8", "old==7", "old==6", "old==5"], ["old", "base"]]
+
+
+def test_what_the_only_release_left_needs_counts_before_it_is_decided() -> None:
+    """The stack pins `pin`; so `link` is 1, and `base` below 5, long before the search decides `link`."""
+    catalog = Told({"base": many(newest=9), "link": many("base<5", newest=3), "pin": many("link<2", newest=3)})
+    catalog.add_wheel("old", "9", ["base>=6"])
+    catalog.add_wheel("old", "8", ["base>=6"])
+    universe = Universe(problem("pin==2", "old"), catalog)
+    for name in ("base", "link", "pin"):
+        universe.project(NormalizedName(name))
+    pins = {name: universe.demand(edge) for edge in universe.roots() for name in [edge.package.name]}
+    reads = [("old", "9", "base>=6"), ("link", "1", "base<5"), ("pin", "2", "link<2")]
+    for order in permutations(reads):
+        ahead = Lookahead(universe)
+        ahead.asked = lambda package: pins.get(package.name)
+        catalog.told.clear()
+        for name, version, need in order:
+            assert catalog.told == []
+            led_to(ahead, name, version, need)
+        assert catalog.told == [["old==8"]]
+    ahead = Lookahead(universe)
+    ahead.asked = lambda package: pins.get(package.name)
+    catalog.told.clear()
+    for name, version, need in (*reads[:2], ("pin", "3", "link<2")):
+        led_to(ahead, name, version, need)
+    assert catalog.told == [], "the release that was read is not the one that is left"
 
 
 def picked(ahead: Lookahead, page: Lookup, specifier: str) -> str:
