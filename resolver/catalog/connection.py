@@ -30,7 +30,7 @@ class Connection:
         few_arenas()
         self.worker = Worker()
         try:
-            self.worker.wait(self._begin(pip, meter))
+            self.worker.wait(lambda: self._begin(pip, meter))
         except BaseException:
             self.worker.close(_nothing)
             raise

@@ -54,7 +54,7 @@ class Network:
     @counts("pages")
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
-        return self._worker.wait(self._lookup(project))
+        return self._worker.wait(lambda: self._lookup(project))
 
     @counts("pages")
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
@@ -63,27 +63,27 @@ class Network:
         async def ask() -> list[str]:
             return await asyncio.gather(*(self._mark(project) for project in projects))
 
-        return self._worker.wait(ask())
+        return self._worker.wait(ask)
 
     @counts("files")
     def metadata(self, file: File, release: Release) -> Metadata:
         """A wheel's metadata."""
-        return self._worker.wait(self._files.metadata(file, release))
+        return self._worker.wait(lambda: self._files.metadata(file, release))
 
     @counts("files")
     def archive(self, file: File, release: Release) -> Archive:
         """What is static in a source archive."""
-        return self._worker.wait(self._files.archive(file, release))
+        return self._worker.wait(lambda: self._files.archive(file, release))
 
     @counts("files")
     def member(self, file: File, release: Release, path: str) -> str:
         """The text of a file in a source archive."""
-        return self._worker.wait(self._files.member(file, release, path))
+        return self._worker.wait(lambda: self._files.member(file, release, path))
 
     @counts("files")
     def sha256(self, file: File) -> File:
         """The file with sha256 and size."""
-        return self._worker.wait(self._files.sha256(file))
+        return self._worker.wait(lambda: self._files.sha256(file))
 
     def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """Begin to look ahead, and do not wait."""
@@ -113,7 +113,7 @@ class Network:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-        self._worker.wait(stop())
+        self._worker.wait(stop)
 
     async def _lookup(self, project: NormalizedName) -> Lookup:
         return await self._once.do(project, lambda: self._pages.lookup(self._connection.client, project))
