@@ -17,6 +17,7 @@ from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
 
 _ROUNDS = 300
+_IN_VAIN = 4  # grounds in a row that cannot be taken back: perhaps none of the rest can
 
 
 def smallest(
@@ -54,12 +55,19 @@ def _correction(clauses: Clauses, kept: list[Ground], softs: Sequence[Ground]) -
     held = [*kept, *(ground for ground in softs if ground not in broken)]
     out = [ground for ground in softs if ground in broken]
     correction: list[Ground] = []
+    in_vain = 0
     while out:
+        if in_vain >= _IN_VAIN:
+            if not clauses.satisfiable(among=held, any_of=out):
+                return [*correction, *out]
+            in_vain = -len(out)  # one of them can be taken back: ask again when it was found, and not at each
         ground = out.pop(0)
         if clauses.satisfiable(among=[*held, ground]):
             broken = clauses.broken()
             held += [ground, *(other for other in out if other not in broken)]
             out = [other for other in out if other in broken]
+            in_vain = 0
         else:
             correction.append(ground)
+            in_vain += 1
     return correction

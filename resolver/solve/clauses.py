@@ -212,14 +212,26 @@ class Clauses:
 
     # --- answers
 
-    def satisfiable(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> bool:
-        """Whether what is known can hold, with variables assumed; of the grounds only those `among`, if given."""
+    def satisfiable(
+        self,
+        assumed: Iterable[int] = (),
+        among: Collection[Ground] | None = None,
+        any_of: Collection[Ground] = (),
+    ) -> bool:
+        """Whether what is known can hold, with variables assumed; of the grounds only those `among`, if given.
+
+        With `any_of` at least one of those holds besides.
+        """
         if among is None and not self.relaxed:
             selectors = [self._all_hold]
         elif among is None:
             selectors = [self._all_but_relaxed()]
         else:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
+        if any_of:
+            name = self._fresh()
+            self._solver.add_clause([-name, *(self._selectors[ground] for ground in any_of)])
+            selectors.append(name)
         guards = () if self.reading else [-guard for guard in self._guards]
         return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
 

@@ -32,6 +32,8 @@ from resolver.solve.universe import Universe
 _MAX_ROUNDS = 200_000
 _MOST_UNREAD = 400  # releases that are read only to see whether one of them asks for a pre-release
 _IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
+_RUN = 8  # releases of a package that fail before it is decided ahead of what they fail against
+_SEVERAL = 4  # opened releases in a row that are asked about one by one
 _AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
 
 Tick = Callable[[int, int], None]
@@ -58,6 +60,8 @@ class CompleteEngine:
         self._asked: dict[Package, list[Demand]] = {}
         self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some of it is not up to date
         self._tries: Counter[Package] = Counter()
+        self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
+        self._first: set[Package] = set()
         self.rounds = 0
         self._ask(universe.roots())
 
@@ -78,10 +82,13 @@ class CompleteEngine:
                     self._round()
                 self._go_back()
             elif not self._decide(package):
-                self._go_back()
+                self._go_back(package)
 
     def _next(self) -> Package | None:
-        """The package to decide now, in the order of the search: pins, what the stack names, what has bounds."""
+        """The package to decide now, in the order of the search: pins, what the stack names, what has bounds.
+
+        Before them those that a run of releases has failed for.
+        """
         while self._waiting:
             preference, package = self._waiting[0]
             if package not in self._chosen and package in self._asked and preference == self._preference(package):
@@ -91,7 +98,14 @@ class CompleteEngine:
 
     def _preference(self, package: Package) -> tuple[object, ...]:
         asked = self._asked[package][-1]
-        return (package.kind.value, not asked.pin, not asked.stacks, not asked.bounded, package)
+        return (
+            package.kind.value,
+            package not in self._first,
+            not asked.pin,
+            not asked.stacks,
+            not asked.bounded,
+            package,
+        )
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Count what the stack or a decision asks for."""
@@ -123,27 +137,44 @@ class CompleteEngine:
         if package.kind is not Kind.MODULE:
             self.clauses.introduce(package)
         in_vain = 0  # releases in a row that clashed as soon as they were opened
-        for candidate in self._order(package):
-            self._round()
-            opened = self.clauses.opened(candidate)
-            if opened and self._clashes(candidate):
+        for several in self._batches(package):
+            if len(several) > _SEVERAL and not self._holds_any(several):
                 continue
-            if (opened or in_vain < _IN_VAIN) and not self._holds(candidate):
-                continue
-            if not opened:
-                self._look_back(candidate)
-                self.clauses.open(candidate)
-                if self._clashes(candidate):
-                    in_vain += 1
+            for candidate in several:
+                self._round()
+                opened = self.clauses.opened(candidate)
+                if opened and self._clashes(candidate):
                     continue
-                in_vain = 0
-                if not self._holds(candidate):
+                if (opened or in_vain < _IN_VAIN) and not self._holds(candidate):
                     continue
-            self._decided.append(candidate)
-            self._chosen.add(package)
-            self._ask(self._universe.edges(candidate))
-            return True
+                if not opened:
+                    self._look_back(candidate)
+                    self.clauses.open(candidate)
+                    if self._clashes(candidate):
+                        in_vain += 1
+                        continue
+                    in_vain = 0
+                    if not self._holds(candidate):
+                        continue
+                self._decided.append(candidate)
+                self._chosen.add(package)
+                self._ask(self._universe.edges(candidate))
+                return True
         return False
+
+    def _batches(self, package: Package) -> Iterator[list[Candidate]]:
+        """The candidates in their order: those in a row that are opened together, any other one alone."""
+        opened: list[Candidate] = []
+        for candidate in self._order(package):
+            if self.clauses.opened(candidate):
+                opened.append(candidate)
+                continue
+            if opened:
+                yield opened
+                opened = []
+            yield [candidate]
+        if opened:
+            yield opened
 
     def _clashes(self, candidate: Candidate) -> bool:
         """Whether an opened candidate asks of a package what the decisions leave no release for.
@@ -155,33 +186,55 @@ class CompleteEngine:
             if package.kind is not Kind.PROJECT or package.extra:
                 continue
             project = self._universe.project(text.name(package.name))
-            mask = project.all & self._universe.demand(edge).mask
-            asked = self._asked.get(package)
-            if asked:
-                mask &= asked[-1].mask
-            if not mask and project.found:
+            if project.found and not self._universe.demand(edge).mask & self._mask(package):
                 return True
         return False
 
     def _order(self, package: Package) -> Iterator[Candidate]:
-        """What the requirements so far admit, as the policy has it; then all others, in case more requirements come."""
+        """What the requirements so far admit, as the policy has it; then the others, in case more requirements come.
+
+        Those that a decision asks not to be are left out, which may be thousands.
+        """
         taken: set[Candidate] = set()
         for candidate in self._universe.candidates(package, self._asked[package][-1]):
             taken.add(candidate)
             yield candidate
+        mask = self._mask(package) if package.kind is Kind.PROJECT else 0
         for candidate in self.clauses.packages.get(package, ()):
-            if candidate not in taken:
+            if candidate not in taken and not (
+                isinstance(candidate.chosen, Release) and not mask >> candidate.chosen.position & 1
+            ):
                 yield candidate
+
+    def _mask(self, package: Package) -> int:
+        """The positions of a project's releases that the stack and the decisions leave."""
+        project = self._universe.project(text.name(package.name))
+        asked = self._asked.get(package)
+        return project.all & asked[-1].mask if asked else project.all
 
     def _holds(self, *more: Candidate) -> bool:
         return self.clauses.satisfiable(map(self.clauses.variable, (*self._decided, *more)))
 
-    def _go_back(self) -> None:
-        """Drop the latest of the decisions that cannot hold together, and what came after it, until the rest can."""
+    def _holds_any(self, several: Iterable[Candidate]) -> bool:
+        """Whether one of several can hold together with the decisions."""
+        return self.clauses.satisfiable([*map(self.clauses.variable, self._decided), self.clauses.any_of(several)])
+
+    def _go_back(self, failed: Package | None = None) -> None:
+        """Drop the latest of the decisions that cannot hold together, and what came after it, until the rest can.
+
+        Where a run of releases of one package `failed` another against the same earlier decision, that one goes as
+        well, and the two come before it from now on: the next release would fare no better.
+        """
         before = len(self._decided)
         while self._decided and not self._holds():
             blamed = self.clauses.blamed()
-            self._drop(max((at for at, one in enumerate(self._decided) if one in blamed), default=0))
+            *earlier, last = [at for at, one in enumerate(self._decided) if one in blamed] or [0]
+            package = self._decided[last].package
+            self._failed[package] += 1
+            if earlier and failed is not None and self._failed[package] == _RUN:
+                self._first.update((package, failed))
+                last = earlier[-1]
+            self._drop(last)
         if len(self._decided) == before and self._holds():
             raise UndecidedError("the engine came to a halt", hint="please report this together with the stack file")
 

@@ -23,9 +23,17 @@ from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.solve.about import About
 from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.solve.project import Project
 from resolver.solve.relevance import Relevance
 
-_ARCHIVES = 3  # a project's archives without static metadata that are opened before the older ones are given up
+# A project's archives without static metadata, and its files with the metadata of other releases, that are opened
+# before the older ones are given up.
+_IN_VAIN = 3
+_UNREADABLE = "its metadata cannot be read"
+_ADDRESS = "it needs what is at an address"
+_ITSELF = "it needs another release of itself"
+_MIXED_UP = "its metadata is that of another release"
+NOT_READ = "other files of its project have the metadata of other releases, so its own was not read"
 
 
 class Edges:
@@ -41,17 +49,20 @@ class Edges:
         catalog: Catalog,
         screen: Screen,
         about: About,
+        project: Callable[[NormalizedName], Project],
         absent: Callable[[], Mapping[NormalizedName, str]],
     ) -> None:
         self._target = target
         self._catalog = catalog
         self._screen = screen
         self._facts = about
+        self._project = project
         self._absent = absent
         self.relevant = Relevance(target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}
+        self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
         self._extras: dict[Release, frozenset[str]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
         self._tools: dict[Release, tuple[str, ...]] = {}
@@ -74,6 +85,16 @@ class Edges:
     def tools(self, candidate: Candidate) -> Sequence[str]:
         """What a candidate whose edges are known is built with in an environment apart: its build-system.requires."""
         return self._tools.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
+
+    def is_given_up(self, candidate: Candidate) -> bool:
+        """Whether the file of a candidate is not read any more, as files of its project were of other releases."""
+        release = candidate.chosen
+        if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release) or release.source is not None:
+            return False
+        mixed_up = self._mixed_up.get(candidate.package.name, {})
+        if len(mixed_up) < _IN_VAIN or release.file.filename in mixed_up:
+            return False
+        return release not in self._extras and not (release.builds or self._about(candidate, facts.Metadata))
 
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What a candidate whose edges are known needs, and what is not followed as it must be absent."""
@@ -136,23 +157,30 @@ class Edges:
         parent = str(candidate)
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
-        if len(dynamic) >= _ARCHIVES and not (stated or release.builds or release.file.is_wheel):
+        mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
+        if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.file.is_wheel):
             self.refused[release.file.filename] = dynamic[0]
-            return (_nothing(release, parent, "newer archives have no static metadata, so its own was not opened"),)
+            why = "newer archives have no static metadata, so its own was not opened"
+            return (_nothing(release, parent, why, why),)
+        if self.is_given_up(candidate):
+            told = _given_up(candidate.package.name, list(mixed_up.values()))
+            self.refused.update(dict.fromkeys((*mixed_up, release.file.filename), told))
+            return (_nothing(release, parent, NOT_READ, _MIXED_UP),)
         try:
             lines = requirement_lines(self._catalog, release, stated)
         except UnusableFile as error:
-            return (_nothing(release, parent, str(error)),)
+            return (_nothing(release, parent, str(error), _UNREADABLE),)
         except DynamicArchiveError as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
             dynamic.append(error)
-            return (_nothing(release, parent, DYNAMIC),)  # the same text for all, so that a proof names them together
+            return (_nothing(release, parent, DYNAMIC, DYNAMIC),)
         except WrongRelease as error:
             self.refused[release.file.filename] = error
-            return (_nothing(release, parent, error.message),)
+            mixed_up[release.file.filename] = error
+            return (_nothing(release, parent, error.message, _MIXED_UP),)
         if refusal := self._screen.python_refusal(lines.requires_python):
-            return (_nothing(release, parent, refusal),)
+            return (_nothing(release, parent, refusal, refusal),)
         if release not in self._extras:
             self._extras[release] = frozenset(map(text.name, lines.extras))
         extra = candidate.package.extra
@@ -166,14 +194,15 @@ class Edges:
             try:
                 requirement = self.relevant(line, extra)
             except InvalidRequirement:
-                return (_nothing(release, parent, f"`{line}` in its metadata is not a requirement"),)
+                return (_nothing(release, parent, f"`{line}` in its metadata is not a requirement", _UNREADABLE),)
             if requirement is None or requirement.name in dropped:
                 continue
             if requirement.url:
-                return (_nothing(release, parent, f"it needs `{requirement}`, and addresses are not followed"),)
+                why = f"it needs `{requirement}`, and addresses are not followed"
+                return (_nothing(release, parent, why, _ADDRESS),)
             if requirement.name == candidate.package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
-                    return (_nothing(release, parent, f"it needs `{requirement}` of itself"),)
+                    return (_nothing(release, parent, f"it needs `{requirement}` of itself", _ITSELF),)
                 continue
             origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker())
             if fact is not None:
@@ -208,16 +237,19 @@ class Edges:
                 try:
                     requirement = self.relevant(line, "")
                 except InvalidRequirement:
-                    yield _nothing(release, parent, f"`{line}` in its build-system.requires is not a requirement")
+                    why = f"`{line}` in its build-system.requires is not a requirement"
+                    yield _nothing(release, parent, why, _UNREADABLE)
                     continue
                 if requirement is not None and requirement.url:
-                    yield _nothing(release, parent, f"its build needs `{requirement}`, and addresses are not followed")
+                    why = f"its build needs `{requirement}`, and addresses are not followed"
+                    yield _nothing(release, parent, why, _ADDRESS)
                 elif requirement is not None and requirement.name != candidate.package.name:
                     what = requirement.without_marker()
                     yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
 
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        return self._facts.release(text.name(candidate.package.name), candidate.version, kind)
+        assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases are looked at
+        return self._project(text.name(candidate.package.name)).about(candidate.chosen.position, kind)
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
@@ -227,5 +259,17 @@ def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
 
 
-def _nothing(release: Release, parent: str, why: str) -> Edge:
-    return Edge(Package(release.file.filename, "", Kind.NONE), Nothing(), Unusable(release.file.filename, parent, why))
+def _nothing(release: Release, parent: str, why: str, sort: str) -> Edge:
+    filename = release.file.filename
+    return Edge(Package(filename, "", Kind.NONE), Nothing(), Unusable(filename, parent, why, sort))
+
+
+def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:
+    """What is told of files that were not read, as those that were are of other releases than their names say."""
+    first = errors[0]
+    return WrongRelease(
+        first.message,
+        where=first.where,
+        why=f"{first.why} So it was with {len(errors)} files of {project}; the rest were not read.",
+        hint=first.hint,
+    )

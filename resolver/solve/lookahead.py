@@ -94,7 +94,7 @@ class Lookahead:
         wanted = [
             (text.name(one.package.name), SpecifierSet(f"=={one.version}"))
             for one in candidates
-            if isinstance(one.chosen, Release) and one.chosen.source is None
+            if isinstance(one.chosen, Release) and one.chosen.source is None and not self._universe.is_given_up(one)
         ]
         self._expect_alone(wanted)
 

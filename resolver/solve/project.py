@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -12,7 +13,7 @@ from resolver.catalog.protocol import Lookup
 from resolver.catalog.screen import Screen
 from resolver.model.candidate import Release
 from resolver.model.edge import Allows, Exactly
-from resolver.model.fact import Builds, Excludes, Fact, Names
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names
 from resolver.model.release import File, Page, Reason, SetAside
 from resolver.model.source import Source
 from resolver.profile import counts
@@ -50,7 +51,12 @@ class Project:
         # what is named by its commit is wanted, whatever the policy says of pre-releases
         self.stable = ordered.stable if source is None else ordered.all
         self._screen = screen
-        self._facts = facts
+        self._facts: dict[type[Any], list[tuple[Fact, int]]] = {}  # each with the releases that it speaks of
+        for fact in facts:
+            mask = 0
+            for versions in fact.versions:
+                mask |= ordered.mask(versions)
+            self._facts.setdefault(type(fact), []).append((fact, mask))
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
         # of those that were looked at: what the target cannot use, and this with what was yanked
         self.unusable = self.unwanted = 0
@@ -67,6 +73,11 @@ class Project:
             elif known.yanked:
                 self.unwanted |= 1 << position
         return known
+
+    def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
+        """The facts of a kind that speak of the release at a position."""
+        rows = self._facts.get(kind, ())
+        return [fact for fact, mask in rows if mask >> position & 1 and isinstance(fact, kind)]
 
     def archives(self, position: int) -> tuple[File, ...]:
         """The source archives of a release that the target's Python may use, where wheels are taken instead."""
@@ -115,17 +126,12 @@ class Project:
 
     def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
         index = offer.page.index
-        builds: Builds | None = None
-        for fact in self._facts:
-            match fact:
-                case Excludes() if fact.speaks_of(version):
-                    return (SetAside(str(version), Reason.FACT, f"{fact.reason}, {fact.where}"),)
-                case Names() if fact.index == index and fact.speaks_of(version):
-                    return (SetAside(str(version), Reason.FACT, f"{fact.reason}, {fact.where}"),)
-                case Builds() if fact.speaks_of(version):
-                    builds = fact
-                case _:
-                    pass
+        taken = next(iter(self.about(position, Excludes)), None) or next(
+            (fact for fact in self.about(position, Names) if fact.index == index), None
+        )
+        if taken is not None:
+            return (SetAside(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
+        builds = next(reversed(self.about(position, Builds)), None)
         if self.source is not None:
             return Release(
                 version=version,

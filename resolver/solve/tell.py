@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from resolver.model import text
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
-from resolver.model.origin import BuildLine, StackLine
+from resolver.model.origin import BuildLine, StackLine, Unusable
 from resolver.model.package import Package
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
@@ -185,14 +185,17 @@ class _Teller:
             case Lack.SOURCE if project.source is not None:
                 where = project.source.where
             case Lack.UNUSABLE:
-                rows = self._clauses.edges[ground]
-                parents = [one for one, _ in rows if one and self._matters(ground, self._clauses.variable(one))]
-                count = len(parents)
-                for parent in parents[:_REFUSALS]:
-                    file = parent.chosen.file.filename  # type: ignore[union-attr]
-                    row = SetAside(file, Reason.METADATA, ground.detail)
+                rows = [
+                    (one, edge.origin)
+                    for one, edge in self._clauses.edges[ground]
+                    if one and self._matters(ground, self._clauses.variable(one))
+                ]
+                count = len(rows)
+                for parent, origin in rows[:_REFUSALS]:
+                    assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
+                    row = SetAside(origin.filename, Reason.METADATA, origin.text)
                     if ground.detail == DYNAMIC:
-                        row = SetAside(file, Reason.DYNAMIC)
+                        row = SetAside(origin.filename, Reason.DYNAMIC)
                     refusals.append(Refusal(version=str(parent.version), files=(row,)))
             case _:
                 _, positions = self._absent(ground)

@@ -53,7 +53,7 @@ class Universe:
         self._preference = Preference(problem.policy, self.preferred)
         self._screen = Screen(problem.target, problem.policy.exclude_newer)
         self._about = About(problem.facts)
-        self._edges = Edges(problem.target, catalog, self._screen, self._about, lambda: self.absent)
+        self._edges = Edges(problem.target, catalog, self._screen, self._about, self.project, lambda: self.absent)
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
@@ -240,7 +240,7 @@ class Universe:
             if isinstance(fact, facts.Sources):
                 continue
             for versions in fact.versions:
-                if not any(versions.contains(version, prereleases=True) for version in project.versions):
+                if not project.mask(versions):
                     raise FactError(
                         f"the fact `{fact.id}` speaks of {project.name} {versions}, and there is no such release",
                         where=fact.where,
@@ -256,6 +256,10 @@ class Universe:
     def opened(self, candidate: Candidate) -> bool:
         """Whether the candidate's edges are known already."""
         return self._edges.are_known(candidate)
+
+    def is_given_up(self, candidate: Candidate) -> bool:
+        """Whether the candidate's file will not be read: files of its project were of other releases."""
+        return self._edges.is_given_up(candidate)
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether an opened candidate's metadata has the extra (Provides-Extra)."""
