@@ -36,7 +36,7 @@ def smallest(
     softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
     fixed = [ground for ground in core if ground in set(hard)]
     size = len(core) - len(fixed)
-    if size <= 1:
+    if size <= 1 or (size == 2 and not _clashes_alone(clauses, hard, softs)):
         return tuple(core)
     with Hitman(solver="m22", htype="sorted") as hitman:
         for _ in range(_ROUNDS):
@@ -47,6 +47,13 @@ def smallest(
                 return (*hard, *hit)
             hitman.hit(_correction(clauses, [*hard, *hit], softs))
     return tuple(core)
+
+
+def _clashes_alone(clauses: Clauses, hard: Collection[Ground], softs: Sequence[Ground]) -> bool:
+    """Whether one ground alone clashes with the hard ones. It is in every correction set then, so two tell most."""
+    one, other = (_correction(clauses, list(hard), order) for order in (softs, softs[::-1]))
+    both = set(one) & set(other)
+    return any(not clauses.satisfiable(among=[*hard, ground]) for ground in softs if ground in both)
 
 
 def _correction(clauses: Clauses, kept: list[Ground], softs: Sequence[Ground]) -> list[Ground]:

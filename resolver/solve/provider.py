@@ -40,6 +40,7 @@ class Provider:
         self._tried: dict[Package, dict[Candidate, None]] = {}
         self._in_vain: Counter[Package] = Counter()
         self._batches: dict[Package, tuple[int, int]] = {}  # at which try in vain the next is told, and how many
+        self._following: dict[Package, tuple[object, Iterator[Candidate], Candidate | None]] = {}
         self._wanted: dict[Package, tuple[Demand, Collection[Candidate]]] = {}
         self._ahead: set[Package] = set()
         self.conflicts: Counter[Package] = Counter()
@@ -190,11 +191,22 @@ class Provider:
         self._in_vain[package] += 1
         at, ahead = self._batches.get(package, (1, 4))
         if self._in_vain[package] >= at and package.kind is Kind.PROJECT and package in self._wanted:
-            following = self._universe.candidates(package, *self._wanted[package])
-            older = list(islice(dropwhile(lambda one: one is not candidate, following), 1, 1 + ahead))
+            older = self._older(candidate, ahead)
             if older:  # what is admitted may go no further yet
                 self._batches[package] = self._in_vain[package] + len(older), min(2 * ahead, _LARGEST)
                 self._lookahead.expect_releases(older)
+
+    def _older(self, candidate: Candidate, count: int) -> list[Candidate]:
+        """The candidates that come right after one; if it is the last of those told before, from where that ended."""
+        package = candidate.package
+        wanted = self._wanted[package]
+        known, following, last = self._following.get(package, (None, iter(()), None))
+        if known is not wanted or last is not candidate:
+            following = self._universe.candidates(package, *wanted)
+            next(dropwhile(lambda one: one is not candidate, following), None)
+        older = list(islice(following, count))
+        self._following[package] = wanted, following, older[-1] if older else None
+        return older
 
 
 class Matches:

@@ -231,8 +231,10 @@ def meant(clauses: Clauses, name: str) -> str:
                 needs += fact.unless
             case _:
                 pass
-    known = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
-    return next(iter(difflib.get_close_matches(name, sorted(known - {text.name(name)}), n=1, cutoff=0.7)), "")
+    named = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
+    universe = clauses.universe
+    known = sorted(one for one in named if not universe.known(one) or universe.project(one).found)
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.7)), "")
 
 
 def _asked(origin: StackLine | BuildLine) -> Statement:
