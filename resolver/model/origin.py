@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from resolver.model.fact import Fact
+from resolver.model.release import Reason
 
 
 class StackLine(msgspec.Struct, frozen=True):
@@ -82,12 +83,16 @@ class SameRelease(msgspec.Struct, frozen=True):
 
 
 class Unusable(msgspec.Struct, frozen=True):
-    """A file that turned out to be unusable when it was opened. Files of the same `sort` are told together."""
+    """A file that turned out to be unusable when it was opened, or was not opened for what others like it were.
+
+    Files of the same `sort` are told together, each with its reason. `text` is the specific.
+    """
 
     filename: str
     parent: str
     text: str
     sort: str
+    reason: Reason = Reason.METADATA
 
     @property
     def where(self) -> str:

@@ -53,6 +53,8 @@ class Reason(Enum):
     FACT = "is set aside by a fact"
     SOURCE = "is a source archive, and build tools are not built in turn"
     DIRECT = "needs a direct address, which is not followed"
+    UNOPENED = "was not opened, as other archives of its project have no static metadata"
+    UNREAD = "was not read, as other files of its project have the metadata of other releases"
 
 
 class SetAside(msgspec.Struct, frozen=True, array_like=True, gc=False):

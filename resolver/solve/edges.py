@@ -18,6 +18,7 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge, Exactly, Nothing, Owner
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
 from resolver.model.package import Kind, Package
+from resolver.model.release import Reason
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
@@ -33,7 +34,7 @@ _UNREADABLE = "its metadata cannot be read"
 _ADDRESS = "it needs what is at an address"
 _ITSELF = "it needs another release of itself"
 _MIXED_UP = "its metadata is that of another release"
-NOT_READ = "other files of its project have the metadata of other releases, so its own was not read"
+_UNOPENED = "it is one more archive of a project whose archives have no static metadata"
 
 
 class Edges:
@@ -160,12 +161,11 @@ class Edges:
         mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.file.is_wheel):
             self.refused[release.file.filename] = dynamic[0]
-            why = "newer archives have no static metadata, so its own was not opened"
-            return (_nothing(release, parent, why, why),)
+            return (_nothing(release, parent, Reason.UNOPENED.value, _UNOPENED, Reason.UNOPENED),)
         if self.is_given_up(candidate):
             told = _given_up(candidate.package.name, list(mixed_up.values()))
             self.refused.update(dict.fromkeys((*mixed_up, release.file.filename), told))
-            return (_nothing(release, parent, NOT_READ, _MIXED_UP),)
+            return (_nothing(release, parent, Reason.UNREAD.value, _MIXED_UP, Reason.UNREAD),)
         try:
             lines = requirement_lines(self._catalog, release, stated)
         except UnusableFile as error:
@@ -174,13 +174,13 @@ class Edges:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
             dynamic.append(error)
-            return (_nothing(release, parent, DYNAMIC, DYNAMIC),)
+            return (_nothing(release, parent, DYNAMIC, DYNAMIC, Reason.DYNAMIC),)
         except WrongRelease as error:
             self.refused[release.file.filename] = error
             mixed_up[release.file.filename] = error
             return (_nothing(release, parent, error.message, _MIXED_UP),)
         if refusal := self._screen.python_refusal(lines.requires_python):
-            return (_nothing(release, parent, refusal, refusal),)
+            return (_nothing(release, parent, refusal, refusal, Reason.PYTHON),)
         if release not in self._extras:
             self._extras[release] = frozenset(map(text.name, lines.extras))
         extra = candidate.package.extra
@@ -199,7 +199,7 @@ class Edges:
                 continue
             if requirement.url:
                 why = f"it needs `{requirement}`, and addresses are not followed"
-                return (_nothing(release, parent, why, _ADDRESS),)
+                return (_nothing(release, parent, why, _ADDRESS, Reason.DIRECT),)
             if requirement.name == candidate.package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
                     return (_nothing(release, parent, f"it needs `{requirement}` of itself", _ITSELF),)
@@ -242,7 +242,7 @@ class Edges:
                     continue
                 if requirement is not None and requirement.url:
                     why = f"its build needs `{requirement}`, and addresses are not followed"
-                    yield _nothing(release, parent, why, _ADDRESS)
+                    yield _nothing(release, parent, why, _ADDRESS, Reason.DIRECT)
                 elif requirement is not None and requirement.name != candidate.package.name:
                     what = requirement.without_marker()
                     yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
@@ -259,9 +259,10 @@ def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
 
 
-def _nothing(release: Release, parent: str, why: str, sort: str) -> Edge:
+def _nothing(release: Release, parent: str, why: str, sort: str, reason: Reason = Reason.METADATA) -> Edge:
     filename = release.file.filename
-    return Edge(Package(filename, "", Kind.NONE), Nothing(), Unusable(filename, parent, why, sort))
+    origin = Unusable(filename, parent, why, sort, reason)
+    return Edge(Package(filename, "", Kind.NONE), Nothing(), origin)
 
 
 def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:

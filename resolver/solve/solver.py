@@ -14,10 +14,10 @@ from resolver.errors import ResolverError, UndecidedError
 from resolver.model.conflict import Conflict
 from resolver.model.origin import Unusable
 from resolver.model.problem import Problem
+from resolver.model.release import Reason
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
 from resolver.solve.check import check
-from resolver.solve.edges import NOT_READ
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
 from resolver.solve.lookahead import Lookahead
@@ -126,7 +126,7 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
         for _, edge in clauses.edges.get(ground, ()):
             if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
                 refused.setdefault(ground, universe.refused[edge.origin.filename])  # the newest is opened first
-                if edge.origin.text == NOT_READ:
+                if edge.origin.reason is Reason.UNREAD:
                     unread.add(ground)
     if refused.keys().isdisjoint(core):
         return core

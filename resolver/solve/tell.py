@@ -34,9 +34,9 @@ from resolver.model.tags import machine_of
 from resolver.model.target import Target
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.solve.needs import DYNAMIC
 from resolver.solve.project import Project
 
+_SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
 _REFUSALS = 4  # releases whose files are told one by one
 
 
@@ -190,12 +190,12 @@ class _Teller:
                     for one, edge in self._clauses.edges[ground]
                     if one and self._matters(ground, self._clauses.variable(one))
                 ]
+                rows.sort(key=lambda row: row[0].version, reverse=True)
                 count = len(rows)
                 for parent, origin in rows[:_REFUSALS]:
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
-                    row = SetAside(origin.filename, Reason.METADATA, origin.text)
-                    if ground.detail == DYNAMIC:
-                        row = SetAside(origin.filename, Reason.DYNAMIC)
+                    detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
+                    row = SetAside(origin.filename, origin.reason, detail)
                     refusals.append(Refusal(version=str(parent.version), files=(row,)))
             case _:
                 _, positions = self._absent(ground)

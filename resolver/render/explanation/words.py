@@ -244,6 +244,26 @@ SET_ASIDE_DIRECT = Counted(
     Words("needs a direct address, which is not followed", "依赖直接地址（URL），而直接地址不予采用"),
     Words("need a direct address, which is not followed", "依赖直接地址（URL），而直接地址不予采用"),
 )
+SET_ASIDE_UNOPENED = Counted(
+    Words(
+        "was not opened, as other archives of its project have no static metadata",
+        "未被打开，因为该项目的其他源码包没有静态元数据",
+    ),
+    Words(
+        "were not opened, as other archives of the project have no static metadata",
+        "未被打开，因为该项目的其他源码包没有静态元数据",
+    ),
+)
+SET_ASIDE_UNREAD = Counted(
+    Words(
+        "was not read, as other files of its project have the metadata of other releases",
+        "未被读取，因为该项目的其他文件带有别的版本的元数据",
+    ),
+    Words(
+        "were not read, as other files of the project have the metadata of other releases",
+        "未被读取，因为该项目的其他文件带有别的版本的元数据",
+    ),
+)
 _PREDICATES = {
     Reason.FORMAT: SET_ASIDE_FORMAT,
     Reason.NAME: SET_ASIDE_NAME,
@@ -260,6 +280,8 @@ _PREDICATES = {
     Reason.FACT: SET_ASIDE_FACT,
     Reason.SOURCE: SET_ASIDE_SOURCE,
     Reason.DIRECT: SET_ASIDE_DIRECT,
+    Reason.UNOPENED: SET_ASIDE_UNOPENED,
+    Reason.UNREAD: SET_ASIDE_UNREAD,
 }
 
 

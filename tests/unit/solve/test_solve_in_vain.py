@@ -67,3 +67,33 @@ def test_files_that_cannot_be_read_are_one_statement() -> None:
         "  x-1.47-py3-none-any.whl has metadata that cannot be read (`y47 >> 1` in its metadata is not a requirement)",
         "  x-1.46-py3-none-any.whl has metadata that cannot be read (`y46 >> 1` in its metadata is not a requirement)",
     ]
+
+
+def test_an_archive_that_was_not_opened_is_not_said_to_have_metadata_that_cannot_be_read() -> None:
+    """Three were opened in vain. Pre-releases come after final ones, and are told where their versions stand."""
+    catalog = DataCatalog({"y": {"1": ["x"]}})
+    for version in ("3.0", "2.0", "1.0", "0.9", "0.8", "0.7", "0.6", "4.0rc1"):
+        catalog.add_archive("x", version, None)
+    not_opened = "was not opened, as other archives of its project have no static metadata"
+    assert told(problem("y"), catalog)[7:] == [
+        (
+            "x 4.0rc1, 0.9, 0.8, 0.7 and 1 older release cannot be used"
+            " @ x-4.0rc1.tar.gz, x-0.9.tar.gz, x-0.8.tar.gz, x-0.7.tar.gz"
+        ),
+        *(f"  x-{version}.tar.gz {not_opened}" for version in ("4.0rc1", "0.9", "0.8", "0.7")),
+    ]
+
+
+def test_metadata_that_was_read_is_none_that_cannot_be_read() -> None:
+    catalog = DataCatalog({"x": {"2": ["y @ https://y.test/y.zip"], "1": ["z @ https://z.test/z.zip"]}})
+    for version in ("1", "2"):
+        catalog.add_wheel("w", version, metadata_python="<3.9")
+    followed = "needs a direct address, which is not followed"
+    assert told(problem("x"), catalog)[2:] == [
+        f"  x-2-py3-none-any.whl {followed} (it needs `y @ https://y.test/y.zip`, and addresses are not followed)",
+        f"  x-1-py3-none-any.whl {followed} (it needs `z @ https://z.test/z.zip`, and addresses are not followed)",
+    ]
+    assert told(problem("w"), catalog)[2:] == [
+        "  w-2-py3-none-any.whl needs another Python (Requires-Python <3.9)",
+        "  w-1-py3-none-any.whl needs another Python (Requires-Python <3.9)",
+    ]
