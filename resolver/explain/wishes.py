@@ -84,7 +84,7 @@ _LOOKED_AT = 600
 
 
 def explore(clauses: Clauses) -> None:
-    """Open what clashes a little way off, too: requirements that no release meets together.
+    """Open what clashes a little way off, too: requirements that no release meets together, and files of no use.
 
     Each line of the stack is followed alone, always to the release that it would get.
     """
@@ -92,10 +92,13 @@ def explore(clauses: Clauses) -> None:
     level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
     asked: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
     parents: dict[Candidate, set[Candidate]] = {}
+    unusable: list[Candidate] = []
     for _ in range(_DEPTH):
         following: list[tuple[Candidate | None, Edge]] = []
         clauses.expect_edges(edge for _, edge in level)
         for parent, edge in level:
+            if edge.package.kind is Kind.NONE and parent is not None:  # its file is of no use
+                unusable.append(parent)
             if edge.package.kind is not Kind.PROJECT:
                 continue
             asked.setdefault(edge.package.base, []).append((parent, edge))
@@ -110,6 +113,7 @@ def explore(clauses: Clauses) -> None:
                     except ResolverError:
                         pass  # the conflict is certain without it
         level = following
+    _open_ways(clauses, parents, unusable)
     for package, rows in asked.items():
         if next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None) is None:
             _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])

@@ -74,6 +74,23 @@ def test_two_conflicts_that_have_nothing_to_do_with_each_other_are_both_told() -
     ]
 
 
+def test_a_source_archive_of_no_use_is_a_conflict_though_another_one_was_found_first() -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("c", "1", None)
+    assert [told(one) for one in contradictions(catalog, "a", "c==1")] == [
+        [
+            "the stack asks for a",
+            "no index has a project `a`",
+            "=> 1 and 2 leave nothing to choose for a",
+        ],
+        [
+            "the stack asks for c==1",
+            "c 1 cannot be used: c-1.tar.gz is a source archive without static metadata",
+            "=> 1 and 2 leave nothing to choose for c",
+        ],
+    ]
+
+
 def test_releases_that_fail_for_different_reasons_are_cases() -> None:
     catalog = DataCatalog({"a": {"1": ["x<2"], "2": ["x<2"], "3": ["y<2"]}, "x": {"1": [], "2": []}})
     for version in ("1", "2"):

@@ -115,6 +115,13 @@ def test_a_misspelt_name_and_another_version_are_one_change_of_the_line() -> Non
     assert 'requires = [\n    "plugin==1",\n    "base",\n]' in fixes[0].files[0][1]
 
 
+def test_another_release_instead_of_a_source_archive_of_no_use_beside_another_conflict() -> None:
+    catalog = DataCatalog({"c": {"1": []}})
+    catalog.add_archive("c", "2", None)
+    first, *_ = ways_out(catalog, "a", "c==2")
+    assert told(first) == ["a -> ", "c==2 -> c==1"]
+
+
 def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_it() -> None:
     """The line further down is the cheaper one to change, but what it then brings is for another SoC."""
     catalog = DataCatalog(
