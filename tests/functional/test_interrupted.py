@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,38 @@ def test_an_interrupt_while_an_index_is_waited_for(
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
     assert tree(workspace.locks) == before
     assert tree(workspace.temporary) == {}
+
+
+def test_a_second_interrupt_does_not_break_off_what_the_first_one_made_end() -> None:
+    code = """
+import signal
+from resolver.cli.interrupt import listen
+listen()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGTERM)
+    print("ended")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "ended\n", "")
+
+
+def test_an_interrupt_among_the_imports_tells_nothing() -> None:
+    """A process that died of SIGINT: its shell knows what that means."""
+    code = """
+import signal, sys
+class Import:
+    def find_spec(self, name, *_):
+        if name == "click":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Import())
+from resolver.cli import main
+main()
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_an_interrupt_while_an_archive_is_downloaded_leaves_no_part_of_it(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from resolver.cli.main import _Group
+from resolver.cli.commands import _Group
 from tests.functional.warm import WarmCommand
 from tests.functional.workspace import COMMAND, HERE, INTERPRETER, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex

@@ -16,7 +16,7 @@ from typing import Any
 from unittest import mock
 
 from resolver.catalog import http
-from resolver.cli.main import status
+from resolver.cli.commands import status
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
 from tests.loopback import LoopbackIndex, Response

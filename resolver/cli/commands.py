@@ -11,7 +11,6 @@ import gc
 import io
 import json
 import os
-import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ import click
 from resolver import __version__
 from resolver.cli.called import as_called
 from resolver.cli.failures import failure
+from resolver.cli.interrupt import listen
 from resolver.errors import InputError, ResolverError
 from resolver.profile import begin, counts
 
@@ -72,7 +72,7 @@ def main() -> None:
     if "--profile" in sys.argv[1:]:
         begin()  # before the command's own modules are loaded
     gc.disable()  # a short run makes much that lives to its end, and next to no garbage
-    signal.signal(signal.SIGTERM, _terminate)
+    listen()
     _open_streams()
     try:
         code = status()
@@ -130,7 +130,3 @@ def _say(error: ResolverError) -> None:
     if "--json" in sys.argv[1:]:
         with suppress(OSError):
             sys.stdout.write(json.dumps({"status": "error", **error.parts()}, indent=2) + "\n")
-
-
-def _terminate(_signal: int, _frame: object) -> None:
-    raise KeyboardInterrupt
