@@ -162,14 +162,17 @@ class CompleteEngine:
         return False
 
     def _order(self, package: Package) -> Iterator[Candidate]:
-        """What the requirements so far admit, as the policy has it; then all others, in case more requirements come."""
+        """What the requirements so far admit, as the policy has it; then what more requirements may give leave to."""
         taken: set[Candidate] = set()
-        for candidate in self._universe.candidates(package, self._asked[package][-1]):
+        asked = self._asked[package][-1]
+        for candidate in self._universe.candidates(package, asked):
             taken.add(candidate)
             yield candidate
         for candidate in self.clauses.packages.get(package, ()):
-            if candidate not in taken:
-                yield candidate
+            if candidate in taken:
+                continue
+            if package.kind is not Kind.PROJECT or self._universe.is_admitted(candidate, asked):
+                yield candidate  # of a project others clash with what is decided
 
     def _holds(self, *more: Candidate) -> bool:
         return self.clauses.satisfiable(map(self.clauses.variable, (*self._decided, *more)))
