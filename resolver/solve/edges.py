@@ -24,7 +24,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.solve.about import About
-from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.solve.needs import DYNAMIC, UNOPENED, DynamicArchiveError, requirement_lines
 from resolver.solve.relevance import Relevance
 
 _ARCHIVES = 3  # a project's archives without static metadata that are opened before the older ones are given up
@@ -139,7 +139,7 @@ class Edges:
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         if len(dynamic) >= _ARCHIVES and not (stated or release.builds or release.file.is_wheel):
             self.refused[release.file.filename] = dynamic[0][1]
-            return (_nothing(release, parent, "newer archives have no static metadata, so its own was not opened"),)
+            return (_nothing(release, parent, UNOPENED),)
         try:
             lines = requirement_lines(self._catalog, release, stated)
         except UnusableFile as error:
@@ -148,7 +148,7 @@ class Edges:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
             dynamic.append((candidate.version, error))
-            return (_nothing(release, parent, DYNAMIC),)  # the same text for all, so that a proof names them together
+            return (_nothing(release, parent, DYNAMIC),)
         except WrongRelease as error:
             self.refused[release.file.filename] = error
             return (_nothing(release, parent, error.message),)

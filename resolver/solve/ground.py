@@ -14,6 +14,7 @@ from resolver.model.edge import Edge, Nothing, Owner
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine
 from resolver.model.package import Package
 from resolver.model.statement import Lack, Source
+from resolver.solve.needs import DYNAMIC, UNOPENED
 
 
 class Line(NamedTuple):
@@ -94,4 +95,5 @@ def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:
             return Said(parent, Source.METADATA, origin.text, "")
         case _:
             assert isinstance(edge.allows, Nothing)  # noqa: S101  an unusable file is all that is left
-            return Lacking(str(parent), Lack.UNUSABLE, origin.text)
+            # one ground for all archives without static metadata, so that a core names them together
+            return Lacking(str(parent), Lack.UNUSABLE, DYNAMIC if origin.text == UNOPENED else origin.text)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from resolver.model import text
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
-from resolver.model.origin import BuildLine, StackLine
+from resolver.model.origin import BuildLine, StackLine, Unusable
 from resolver.model.package import Package
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
@@ -32,9 +32,9 @@ from resolver.model.statement import (
 )
 from resolver.model.tags import machine_of
 from resolver.model.target import Target
+from resolver.solve import needs
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.solve.needs import DYNAMIC
 from resolver.solve.project import Project
 
 _REFUSALS = 4  # releases whose files are told one by one
@@ -186,14 +186,12 @@ class _Teller:
                 where = project.source.where
             case Lack.UNUSABLE:
                 rows = self._clauses.edges[ground]
-                parents = [one for one, _ in rows if one and self._matters(ground, self._clauses.variable(one))]
-                count = len(parents)
-                for parent in parents[:_REFUSALS]:
-                    file = parent.chosen.file.filename  # type: ignore[union-attr]
-                    row = SetAside(file, Reason.METADATA, ground.detail)
-                    if ground.detail == DYNAMIC:
-                        row = SetAside(file, Reason.DYNAMIC)
-                    refusals.append(Refusal(version=str(parent.version), files=(row,)))
+                matter = [row for row in rows if row[0] and self._matters(ground, self._clauses.variable(row[0]))]
+                count = len(matter)
+                for parent, edge in matter[:_REFUSALS]:
+                    assert parent is not None  # noqa: S101  as asked above
+                    assert isinstance(edge.origin, Unusable)  # noqa: S101  the ground is of such edges alone
+                    refusals.append(Refusal(version=str(parent.version), files=(_unusable(edge.origin),)))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
@@ -214,6 +212,16 @@ class _Teller:
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE else (),
             cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
+
+
+def _unusable(origin: Unusable) -> SetAside:
+    match origin.text:
+        case needs.DYNAMIC:
+            return SetAside(origin.filename, Reason.DYNAMIC)
+        case needs.UNOPENED:
+            return SetAside(origin.filename, Reason.UNOPENED)
+        case text:
+            return SetAside(origin.filename, Reason.METADATA, text)
 
 
 def meant(clauses: Clauses, name: str) -> str:
