@@ -22,7 +22,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.solve.about import About
-from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.solve.needs import DYNAMIC, UNOPENED, DynamicArchiveError, requirement_lines
 from resolver.solve.project import Project
 from resolver.solve.relevance import Relevance
 
@@ -160,8 +160,8 @@ class Edges:
         mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.file.is_wheel):
             self.refused[release.file.filename] = dynamic[0]
-            why = "newer archives have no static metadata, so its own was not opened"
-            return (_nothing(release, parent, why, why),)
+            # of one sort, so that a core names them together
+            return (_nothing(release, parent, UNOPENED, DYNAMIC),)
         if self.is_given_up(candidate):
             told = _given_up(candidate.package.name, list(mixed_up.values()))
             self.refused.update(dict.fromkeys((*mixed_up, release.file.filename), told))

@@ -21,6 +21,7 @@ _COMMENT = re.compile(r"(^|\s)#.*$")
 _LEGACY_BUILD = ("setuptools>=40.8.0", "wheel")
 
 DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
+UNOPENED = "newer archives have no static metadata, so its own was not opened"
 
 
 class DynamicArchiveError(InputError):

@@ -32,9 +32,9 @@ from resolver.model.statement import (
 )
 from resolver.model.tags import machine_of
 from resolver.model.target import Target
+from resolver.solve import needs
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.solve.needs import DYNAMIC
 from resolver.solve.project import Project
 
 _REFUSALS = 4  # releases whose files are told one by one
@@ -193,10 +193,7 @@ class _Teller:
                 count = len(rows)
                 for parent, origin in rows[:_REFUSALS]:
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
-                    row = SetAside(origin.filename, Reason.METADATA, origin.text)
-                    if ground.detail == DYNAMIC:
-                        row = SetAside(origin.filename, Reason.DYNAMIC)
-                    refusals.append(Refusal(version=str(parent.version), files=(row,)))
+                    refusals.append(Refusal(version=str(parent.version), files=(_unusable(origin),)))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
@@ -217,6 +214,16 @@ class _Teller:
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE else (),
             cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
+
+
+def _unusable(origin: Unusable) -> SetAside:
+    match origin.text:
+        case needs.DYNAMIC:
+            return SetAside(origin.filename, Reason.DYNAMIC)
+        case needs.UNOPENED:
+            return SetAside(origin.filename, Reason.UNOPENED)
+        case text:
+            return SetAside(origin.filename, Reason.METADATA, text)
 
 
 def meant(clauses: Clauses, name: str) -> str:

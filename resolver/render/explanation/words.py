@@ -233,6 +233,10 @@ SET_ASIDE_DYNAMIC = Counted(
     Words("is a source archive without static metadata", "是没有静态元数据的源码包"),
     Words("are source archives without static metadata", "是没有静态元数据的源码包"),
 )
+SET_ASIDE_UNOPENED = Counted(
+    Words("was not opened, as newer archives have no static metadata", "未打开，因为更新的源码包没有静态元数据"),
+    Words("were not opened, as newer archives have no static metadata", "未打开，因为更新的源码包没有静态元数据"),
+)
 SET_ASIDE_FACT = Counted(
     Words("is set aside by a fact", "被一条事实排除"), Words("are set aside by a fact", "被一条事实排除")
 )
@@ -257,6 +261,7 @@ _PREDICATES = {
     Reason.NO_DATE: SET_ASIDE_NO_DATE,
     Reason.METADATA: SET_ASIDE_METADATA,
     Reason.DYNAMIC: SET_ASIDE_DYNAMIC,
+    Reason.UNOPENED: SET_ASIDE_UNOPENED,
     Reason.FACT: SET_ASIDE_FACT,
     Reason.SOURCE: SET_ASIDE_SOURCE,
     Reason.DIRECT: SET_ASIDE_DIRECT,
