@@ -85,7 +85,7 @@ class Screen:
         if refusal := self.python_refusal(file.requires_python):
             return Reason.PYTHON, refusal
         if self._cutoff is not None:
-            uploaded = _moment(file.uploaded)
+            uploaded = moment(file.uploaded)
             if uploaded is None:
                 return Reason.NO_DATE, ""
             if uploaded >= self._cutoff:
@@ -130,7 +130,7 @@ def _is_valid(filename: str) -> bool:
 
 
 @lru_cache(1 << 16)
-def _moment(uploaded: str) -> dt.datetime | None:
+def moment(uploaded: str) -> dt.datetime | None:
     """An upload time of a page (RFC 3339, PEP 700); None where it is not one."""
     match = _RFC3339.fullmatch(uploaded)
     if match is None:
@@ -139,7 +139,6 @@ def _moment(uploaded: str) -> dt.datetime | None:
     fraction = f".{match['fraction'][:6]:0<6}" if match["fraction"] else ""
     zone = match["zone"] if match["zone"] not in (None, "", "Z", "z") else "+00:00"
     try:
-        moment = dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}")
+        return dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}")
     except ValueError:
         return None
-    return moment

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.explain.edit import StackText
 from resolver.explain.offers import Offers
-from resolver.explain.prices import RENAME, UNSURE, Prices, drops
+from resolver.explain.prices import LATER, RENAME, UNSURE, Prices, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate
@@ -57,8 +57,10 @@ class Changes:
         for at, ask in enumerate(self._problem.stack.asks):
             self._places.setdefault(ask.origin, []).append(at)  # the same line may stand there twice
 
-    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
-        """The stack with these changes."""
+    def apply(
+        self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate], cutoff: date | None = None
+    ) -> Changed:
+        """The stack with these changes. A cut-off that is among them goes, or becomes that day."""
         stack, changes = self._lines([ground for ground in wanted if isinstance(ground, Line)], choice)
         for ground in wanted:
             match ground:
@@ -68,15 +70,15 @@ class Changes:
                     change, stack = self._override(stack, ground)
                 case Said() | Taken():
                     change, stack = self._relax(stack, ground)
-                case Lacking() if ground.lack is Lack.PRERELEASE:
+                case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
                     change, stack = self._prereleases(stack, ground)
                 case Lacking():
-                    change, stack = self._no_cutoff(stack)
+                    change, stack = self._cutoff(stack, cutoff)
                 case _:
                     continue
             changes.append(change)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
-        price += UNSURE * sum(map(self._offers.is_unsure, choice.values()))
+        price += UNSURE * sum(map(self._offers.is_unsure, choice.values())) + (LATER if cutoff is not None else 0)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         return Changed(tuple(changes), stack.text, price, risky)
 
@@ -167,12 +169,17 @@ class Changes:
         )
         return change, stack.with_prereleases(ground.project)
 
-    def _no_cutoff(self, stack: StackText) -> tuple[Change, StackText]:
+    def _cutoff(self, stack: StackText, day: date | None) -> tuple[Change, StackText]:
+        """Another day for the stack's cut-off; none where no day is given."""
         document = self._trials.inputs.stack
-        before = f"exclude-newer = {document.content.policy.exclude_newer}"
-        where = document.line("policy", "exclude-newer")
-        change = Change(kind=ChangeKind.POLICY, subject="exclude-newer", before=before, after="", where=where)
-        return change, stack.without_cutoff()
+        change = Change(
+            kind=ChangeKind.POLICY,
+            subject="exclude-newer",
+            before=f"exclude-newer = {document.content.policy.exclude_newer}",
+            after="" if day is None else f"exclude-newer = {day}",
+            where=document.line("policy", "exclude-newer"),
+        )
+        return change, stack.without_cutoff() if day is None else stack.with_cutoff(day)
 
     def _relax(self, stack: StackText, ground: Said | Taken) -> tuple[Change, StackText]:
         fact: Fact = self._facts[ground.fact]

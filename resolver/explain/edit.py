@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from typing import Any
 
 import tomli
@@ -13,8 +14,7 @@ import tomli_w
 from resolver.matrix.lines import Lines
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
-
-
+_CUTOFF = re.compile(r"(exclude-newer[\"']?\s*=\s*)[0-9][-+:.0-9TtZz ]*[0-9Zz]")
 _LONGEST_NAME = 80
 
 
@@ -74,6 +74,13 @@ class StackText:
         at = Lines(self.text).line(("policy", "exclude-newer")) - 1
         shorter = _joined(self.text.splitlines(keepends=True), at, "")
         return self._first([shorter], {**self._raw, "policy": policy})
+
+    def with_cutoff(self, day: date) -> StackText:
+        """With another day for exclude-newer, which it has."""
+        rows = self.text.splitlines(keepends=True)
+        at = Lines(self.text).line(("policy", "exclude-newer")) - 1
+        changed = _joined(rows, at, _CUTOFF.sub(lambda match: f"{match[1]}{day}", rows[at], count=1))
+        return self._first([changed], {**self._raw, "policy": {**self._raw["policy"], "exclude-newer": day}})
 
     def with_prereleases(self, project: str) -> StackText:
         """With pre-releases of a project allowed."""

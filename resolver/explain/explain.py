@@ -14,7 +14,7 @@ from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
-from resolver.explain.prices import SPLIT
+from resolver.explain.prices import SPLIT, cost
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Trials, environment
 from resolver.explain.wishes import wish_of
@@ -56,7 +56,7 @@ def explain(
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=_named(fix for _, fix in sorted(priced, key=lambda row: row[0])),
+        fixes=_named(priced),
         attempts=tuple(found.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
@@ -122,19 +122,13 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
     ]
 
 
-def _named(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
-    """Fixes with letters, those that go against a fact last, and before them those that may not work on the machine.
+def _named(priced: Iterable[tuple[int, Fix]]) -> tuple[Fix, ...]:
+    """Fixes with letters, the least that is lost first, those that go against a fact last.
 
     The files of each bear its letter.
     """
-    ranked = sorted(fixes, key=lambda fix: (fix.risky, _doubt(fix)))
+    ranked = [fix for _, fix in sorted(priced, key=lambda row: (row[1].risky, cost(*row)))]
     return tuple(_lettered(fix, letter) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
-
-
-def _doubt(fix: Fix) -> int:
-    """How doubtful it is that what locks works on the machine: 2 by a warning about the SoC, 1 by another."""
-    about = {component for where in fix.environments for fact in where.warnings for component in fact.components}
-    return 2 if "soc" in about else int(bool(about))
 
 
 def _lettered(fix: Fix, letter: str) -> Fix:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TypeGuard
 
 from resolver.model import text
+from resolver.model.explanation import ChangeKind, Fix
 from resolver.model.fact import Builds, Excludes, Names, Requires, Strength
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -14,17 +15,21 @@ from resolver.model.statement import Lack, Source
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
-UNSURE = 200  # for a release with known faults, or that the tables of its project leave out
+UNSURE = 100  # for a release with known faults, or that the tables of its project leave out
 RENAME = 50  # of a project that no index has to one of a similar name
 ADD = 120  # a fact that is there, but that the stack leaves out
-SPLIT = 400  # two environments: dearer than three other versions, cheaper than to go without a line
+SPLIT = 700  # two environments: dearer than two other versions with all that may be said against them
+LATER = -10  # for a later cut-off in place of none
 OVERRIDE = 900
 _VERSION = 100
 _EXTRA = 130
 _CUTOFF = 170
 _PRERELEASES = 180
-_DROP = 600
-_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # another machine is the dearest
+_DROP = 600  # when looking: sooner than what goes against vendors, or those would end the search
+_LOST = 400  # more when ways out are told: without a line the stack is another one
+_WARNED = 100  # more for an environment that is warned of: by the machine, or by what is not in it
+_OTHER_KERNELS = 500  # the same about the SoC: it will not work there
+_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # the last is another machine
 _RELAX = {Strength.OBSERVED: 500, Strength.DOCUMENTED: 600, Strength.VENDOR: 700}
 
 
@@ -56,7 +61,7 @@ class Prices:
                 return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
             case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
                 return _CUTOFF
-            case Lacking() if ground.lack is Lack.PRERELEASE:
+            case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
                 return _PRERELEASES
             case _:
                 return None
@@ -92,6 +97,15 @@ class Prices:
     def is_override(self, ground: Ground) -> TypeGuard[Said]:
         """Whether a ground changes by a fact that replaces what upstream says."""
         return isinstance(ground, Said) and self.of(ground) == OVERRIDE
+
+
+def cost(price: int, fix: Fix) -> int:
+    """What a way out costs when it is told: its changes' price, what is lost, and what may not work on the machine."""
+    lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
+    warnings = [fact for where in fix.environments for fact in where.warnings]
+    if any("soc" in fact.components for fact in warnings):
+        return price + lost + _OTHER_KERNELS
+    return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
 
 
 def risky(ground: Ground) -> bool:

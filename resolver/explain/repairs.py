@@ -23,6 +23,7 @@ from resolver.catalog.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.corrections import Corrections
+from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.offers import Offers
 from resolver.explain.prices import Prices, risky
@@ -31,15 +32,16 @@ from resolver.explain.trial import Failure, Trials
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Outcome
 from resolver.model.resolution import Resolution
-from resolver.model.statement import Statement
+from resolver.model.statement import Lack, Statement
 from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Line
+from resolver.solve.ground import Component, Ground, Lacking, Line
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
 WHOLE = 2  # fixes after which none is looked for that drops a line
 _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
+_DAYS = 12  # that are tried for one cut-off
 _PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
 _LOOKS = 400  # candidates that are looked at for one set and one direction
 _AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, after how many
@@ -200,6 +202,8 @@ class Repairs:
                 answer = self._lock(self._after(changed), tried)
                 if answer is None:
                     hit = True
+                    if not newest:
+                        self._try_cutoffs(wanted, choice)
                     break
                 if isinstance(answer, Refutation):
                     clauses.learn(answer.engine.clauses)
@@ -213,6 +217,28 @@ class Repairs:
         if self._before is None:
             self._found.attempts += tried[:1]
         return None, failed
+
+    def _try_cutoffs(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> None:
+        """Where a stack locks without its cut-off: the first day as a cut-off with which it does, too.
+
+        What clashes under one cut-off clashes until one of the releases that it keeps out may be used, so
+        that no day is passed over.
+        """
+        if not any(map(_is_cutoff, wanted)):
+            return
+        clauses, relaxed = self._clauses, self._clauses.relaxed
+        clauses.relaxed = frozenset(ground for ground in relaxed if not _is_cutoff(ground))
+        assumed = [clauses.variable(one) for one in choice.values()]
+        core = [] if clauses.satisfiable(assumed) else clauses.minimal(assumed)
+        day = first_day(clauses, core)
+        clauses.relaxed = relaxed
+        for _ in range(_DAYS):
+            if day is None or self._trials.clock.expired():
+                return
+            answer = self._lock(self._after(self._changes.apply(wanted, choice, day)), [])
+            if not isinstance(answer, Refutation):
+                return
+            day = first_day(answer.engine.clauses, answer.core)
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
         """Lock a changed stack: a fix, or one more attempt, and why it is none."""
@@ -259,6 +285,10 @@ class Repairs:
 
 def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
     return {(change.kind, change.subject) for change in changed.changes}
+
+
+def _is_cutoff(ground: Ground) -> bool:
+    return isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF
 
 
 def _is_proposed(ground: Ground) -> bool:

@@ -50,6 +50,7 @@ class Reason(Enum):
     NO_DATE = "has no upload time to hold against the cut-off"
     METADATA = "has metadata that cannot be read"
     DYNAMIC = "is a source archive without static metadata"
+    UNOPENED = "was not opened, as newer archives have no static metadata"
     FACT = "is set aside by a fact"
     SOURCE = "is a source archive, and build tools are not built in turn"
     DIRECT = "needs a direct address, which is not followed"

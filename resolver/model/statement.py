@@ -95,6 +95,7 @@ class Lack(Enum):
     FILE = "file"  # the releases have no file that the target can use
     UNUSABLE = "unusable"  # a file proved unusable when it was opened
     PRERELEASE = "prerelease"  # pre-releases, which the policy does not take
+    NEEDLESS = "needless"  # pre-releases, which the policy takes only where no final release fits what is asked
     YANKED = "yanked"  # yanked, and pinned by neither the stack nor a fact
     CUTOFF = "cutoff"  # uploaded after the cut-off
     SOURCE = "source"  # the stack takes the project from a commit, whose version is another

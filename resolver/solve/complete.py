@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
 
@@ -22,14 +23,17 @@ from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.statement import Lack
+from resolver.solve.admits import names_prerelease, satisfies
 from resolver.solve.clauses import Clauses
-from resolver.solve.demand import Demand
+from resolver.solve.demand import Demand, pins_yanked
 from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
 _MOST_UNREAD = 400  # releases that are read only to see whether one of them asks for a pre-release
 _IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
+_RUN = 8  # releases of a package that fail before it is decided ahead of what they fail against
+_SEVERAL = 4  # opened releases in a row that are asked about one by one
 _AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
 
 Tick = Callable[[int, int], None]
@@ -56,6 +60,8 @@ class CompleteEngine:
         self._asked: dict[Package, list[Demand]] = {}
         self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some of it is not up to date
         self._tries: Counter[Package] = Counter()
+        self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
+        self._first: set[Package] = set()
         self.rounds = 0
         self._ask(universe.roots())
 
@@ -76,10 +82,13 @@ class CompleteEngine:
                     self._round()
                 self._go_back()
             elif not self._decide(package):
-                self._go_back()
+                self._go_back(package)
 
     def _next(self) -> Package | None:
-        """The package to decide now, in the order of the search: pins, what the stack names, what has bounds."""
+        """The package to decide now, in the order of the search: pins, what the stack names, what has bounds.
+
+        Before them those that a run of releases has failed for.
+        """
         while self._waiting:
             preference, package = self._waiting[0]
             if package not in self._chosen and package in self._asked and preference == self._preference(package):
@@ -89,7 +98,14 @@ class CompleteEngine:
 
     def _preference(self, package: Package) -> tuple[object, ...]:
         asked = self._asked[package][-1]
-        return (package.kind.value, not asked.pin, not asked.stacks, not asked.bounded, package)
+        return (
+            package.kind.value,
+            package not in self._first,
+            not asked.pin,
+            not asked.stacks,
+            not asked.bounded,
+            package,
+        )
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Count what the stack or a decision asks for."""
@@ -121,27 +137,44 @@ class CompleteEngine:
         if package.kind is not Kind.MODULE:
             self.clauses.introduce(package)
         in_vain = 0  # releases in a row that clashed as soon as they were opened
-        for candidate in self._order(package):
-            self._round()
-            opened = self.clauses.opened(candidate)
-            if opened and self._clashes(candidate):
+        for several in self._batches(package):
+            if len(several) > _SEVERAL and not self._holds_any(several):
                 continue
-            if (opened or in_vain < _IN_VAIN) and not self._holds(candidate):
-                continue
-            if not opened:
-                self._look_back(candidate)
-                self.clauses.open(candidate)
-                if self._clashes(candidate):
-                    in_vain += 1
+            for candidate in several:
+                self._round()
+                opened = self.clauses.opened(candidate)
+                if opened and self._clashes(candidate):
                     continue
-                in_vain = 0
-                if not self._holds(candidate):
+                if (opened or in_vain < _IN_VAIN) and not self._holds(candidate):
                     continue
-            self._decided.append(candidate)
-            self._chosen.add(package)
-            self._ask(self._universe.edges(candidate))
-            return True
+                if not opened:
+                    self._look_back(candidate)
+                    self.clauses.open(candidate)
+                    if self._clashes(candidate):
+                        in_vain += 1
+                        continue
+                    in_vain = 0
+                    if not self._holds(candidate):
+                        continue
+                self._decided.append(candidate)
+                self._chosen.add(package)
+                self._ask(self._universe.edges(candidate))
+                return True
         return False
+
+    def _batches(self, package: Package) -> Iterator[list[Candidate]]:
+        """The candidates in their order: those in a row that are opened together, any other one alone."""
+        opened: list[Candidate] = []
+        for candidate in self._order(package):
+            if self.clauses.opened(candidate):
+                opened.append(candidate)
+                continue
+            if opened:
+                yield opened
+                opened = []
+            yield [candidate]
+        if opened:
+            yield opened
 
     def _clashes(self, candidate: Candidate) -> bool:
         """Whether an opened candidate asks of a package what the decisions leave no release for.
@@ -153,36 +186,55 @@ class CompleteEngine:
             if package.kind is not Kind.PROJECT or package.extra:
                 continue
             project = self._universe.project(text.name(package.name))
-            mask = project.all & self._universe.demand(edge).mask
-            asked = self._asked.get(package)
-            if asked:
-                mask &= asked[-1].mask
-            if not mask and project.found:
+            if project.found and not self._universe.demand(edge).mask & self._mask(package):
                 return True
         return False
 
     def _order(self, package: Package) -> Iterator[Candidate]:
-        """What the requirements so far admit, as the policy has it; then what more requirements may give leave to."""
+        """What the requirements so far admit, as the policy has it; then the others, in case more requirements come.
+
+        Those that a decision asks not to be are left out, which may be thousands.
+        """
         taken: set[Candidate] = set()
-        asked = self._asked[package][-1]
-        for candidate in self._universe.candidates(package, asked):
+        for candidate in self._universe.candidates(package, self._asked[package][-1]):
             taken.add(candidate)
             yield candidate
+        mask = self._mask(package) if package.kind is Kind.PROJECT else 0
         for candidate in self.clauses.packages.get(package, ()):
-            if candidate in taken:
-                continue
-            if package.kind is not Kind.PROJECT or self._universe.is_admitted(candidate, asked):
-                yield candidate  # of a project others clash with what is decided
+            if candidate not in taken and not (
+                isinstance(candidate.chosen, Release) and not mask >> candidate.chosen.position & 1
+            ):
+                yield candidate
+
+    def _mask(self, package: Package) -> int:
+        """The positions of a project's releases that the stack and the decisions leave."""
+        project = self._universe.project(text.name(package.name))
+        asked = self._asked.get(package)
+        return project.all & asked[-1].mask if asked else project.all
 
     def _holds(self, *more: Candidate) -> bool:
         return self.clauses.satisfiable(map(self.clauses.variable, (*self._decided, *more)))
 
-    def _go_back(self) -> None:
-        """Drop the latest of the decisions that cannot hold together, and what came after it, until the rest can."""
+    def _holds_any(self, several: Iterable[Candidate]) -> bool:
+        """Whether one of several can hold together with the decisions."""
+        return self.clauses.satisfiable([*map(self.clauses.variable, self._decided), self.clauses.any_of(several)])
+
+    def _go_back(self, failed: Package | None = None) -> None:
+        """Drop the latest of the decisions that cannot hold together, and what came after it, until the rest can.
+
+        Where a run of releases of one package `failed` another against the same earlier decision, that one goes as
+        well, and the two come before it from now on: the next release would fare no better.
+        """
         before = len(self._decided)
         while self._decided and not self._holds():
             blamed = self.clauses.blamed()
-            self._drop(max((at for at, one in enumerate(self._decided) if one in blamed), default=0))
+            *earlier, last = [at for at, one in enumerate(self._decided) if one in blamed] or [0]
+            package = self._decided[last].package
+            self._failed[package] += 1
+            if earlier and failed is not None and self._failed[package] == _RUN:
+                self._first.update((package, failed))
+                last = earlier[-1]
+            self._drop(last)
         if len(self._decided) == before and self._holds():
             raise UndecidedError("the engine came to a halt", hint="please report this together with the stack file")
 
@@ -211,16 +263,18 @@ class CompleteEngine:
     def _settle(self, reached: dict[Package, Candidate]) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without leave; whether it did.
 
-        The clause says: not this release together with those who ask for it now,
-        unless somebody else is chosen who asks for it, too, or whose metadata is
-        unknown and may. So it takes away nothing that could be allowed; those who may
-        are looked at only where nothing else is left, and they are not too many.
+        The clauses are about the project, not about this answer: none of its pre-releases as long as a final
+        release fits what is asked, none of its yanked releases as long as nothing pins one. So they take away
+        nothing that could be allowed, and releases that are out for the same reason are out together. Who is not
+        read yet may ask for something that gives leave; they are looked at only where nothing else is left, and
+        they are not too many.
         """
-        askers: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+        askers: dict[Package, list[Edge]] = {}
         for parent in (None, *reached.values()):
             for edge in self._universe.roots() if parent is None else self._universe.edges(parent):
                 if not isinstance(edge.origin, SameRelease):
-                    askers.setdefault(edge.package.base, []).append((parent, edge))
+                    askers.setdefault(edge.package.base, []).append(edge)
+        settled = True
         for package, candidate in reached.items():
             release = candidate.chosen
             if package.extra or not isinstance(release, Release):
@@ -228,21 +282,39 @@ class CompleteEngine:
             if not release.yanked and not release.version.is_prerelease:
                 continue
             asked = askers.get(package, [])
-            if candidate in self._universe.candidates(package, self._universe.demand(*(edge for _, edge in asked))):
+            allowed = list(self._universe.candidates(package, self._universe.demand(*asked)))
+            if candidate in allowed:
                 continue
+            settled = False
             self.clauses.introduce_all()
-            parents = {parent for parent, _ in asked if parent is not None}
-            others = [
-                other for other in self.clauses.candidates() if other not in parents and self._may_ask(other, package)
-            ]
-            variable = self.clauses.variable
-            read = [variable(other) for other in others if self.clauses.opened(other)]
-            unread = [variable(other) for other in others if not self.clauses.opened(other)]
-            unless = [*sorted(-variable(parent) for parent in parents), *read]
-            lack = Lack.YANKED if release.yanked else Lack.PRERELEASE
-            self.clauses.rule_out(Lacking(package.name, lack, ""), candidate, unless, unread)
-            return True
-        return False
+            if release.yanked and not any(map(pins_yanked, asked)):
+                self._rule_out(package, Lack.YANKED, pins_yanked)
+            else:
+                self._rule_out(package, Lack.NEEDLESS, partial(_leaves, allowed[0]))
+        return not settled
+
+    def _rule_out(self, package: Package, lack: Lack, gives: Callable[[Edge], bool]) -> None:
+        """Rule out a project's releases of a kind, unless somebody is chosen whose edge gives leave.
+
+        Who was not read yet may give it, or need somebody who does; so may the releases themselves.
+        """
+        yanked = lack is Lack.YANKED
+        out = [
+            one
+            for one in self.clauses.packages[package]
+            if isinstance(one.chosen, Release) and (one.chosen.yanked if yanked else one.version.is_prerelease)
+        ]
+        read, unread = [], []
+        for other in self.clauses.candidates():
+            if other.package.kind is not Kind.PROJECT:
+                continue
+            if not self.clauses.opened(other):
+                unread.append(other)
+            elif any(edge.package.base == package and gives(edge) for edge in self._universe.edges(other)):
+                read.append(other)
+        if yanked and not self._universe.may_be_pinned(text.name(package.name)):
+            unread = []
+        self.clauses.rule_out(Lacking(package.name, lack, ""), out, read, unread)
 
     def _put_out(self, reached: dict[Package, Candidate]) -> bool:
         """Forbid what the solver chose though nothing leads to it, unless something outside does; whether it did.
@@ -269,9 +341,9 @@ class CompleteEngine:
             self.clauses.imply([-variable(one), *ways])
         return bool(idle)
 
-    def _may_ask(self, candidate: Candidate, package: Package) -> bool:
-        if candidate.package.kind is not Kind.PROJECT or candidate.package.base == package:
-            return False
-        if not self.clauses.opened(candidate):
-            return True
-        return any(edge.package.base == package for edge in self._universe.edges(candidate))
+
+def _leaves(final: Candidate, edge: Edge) -> bool:
+    """Whether a requirement gives leave to pre-releases where this final release fits all others."""
+    if isinstance(edge.origin, SameRelease):
+        return False
+    return names_prerelease(edge.allows) or not satisfies(final, edge.allows)

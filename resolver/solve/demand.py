@@ -50,6 +50,11 @@ def of_edge(edge: Edge, mask: int) -> Demand:
         isinstance(edge.allows, Exactly) or (bounds.startswith("==") and "*" not in bounds),
         isinstance(edge.origin, StackLine),
         bool(bounds),
-        pin and isinstance(edge.origin, (StackLine, FactLine)),
+        pins_yanked(edge),
         names_prerelease(edge.allows),
     )
+
+
+def pins_yanked(edge: Edge) -> bool:
+    """Whether a requirement gives leave to a yanked release: the stack or a fact pins it."""
+    return isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
-from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.catalog.screen import Screen
@@ -24,7 +22,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.solve.about import About
-from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.solve.needs import DYNAMIC, UNOPENED, DynamicArchiveError, requirement_lines
 from resolver.solve.project import Project
 from resolver.solve.relevance import Relevance
 
@@ -63,10 +61,11 @@ class Edges:
         self.relevant = Relevance(target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
-        self._dynamic: dict[str, list[tuple[Version, DynamicArchiveError]]] = {}
+        self._dynamic: dict[str, list[DynamicArchiveError]] = {}
         self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
         self._extras: dict[Release, frozenset[str]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
+        self._tools: dict[Release, tuple[str, ...]] = {}
 
     def of(self, candidate: Candidate) -> tuple[Edge, ...]:
         """What a candidate needs. Asks for its metadata the first time."""
@@ -83,6 +82,10 @@ class Edges:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
         return isinstance(candidate.chosen, Release) and extra in self._extras.get(candidate.chosen, ())
 
+    def tools(self, candidate: Candidate) -> Sequence[str]:
+        """What a candidate whose edges are known is built with in an environment apart: its build-system.requires."""
+        return self._tools.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
+
     def is_given_up(self, candidate: Candidate) -> bool:
         """Whether the file of a candidate is not read any more, as files of its project were of other releases."""
         release = candidate.chosen
@@ -97,12 +100,9 @@ class Edges:
         """What a candidate whose edges are known needs, and what is not followed as it must be absent."""
         return self._left_out.get(candidate, ())
 
-    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
-        """See `Universe.passed_over`."""
-        newest = {name: max(rows, key=itemgetter(0)) for name, rows in self._dynamic.items() if rows}
-        return tuple(
-            error for name, (version, error) in sorted(newest.items()) if name not in pins or pins[name] < version
-        )
+    def read(self) -> Iterable[Candidate]:
+        """The candidates whose metadata was read."""
+        return self._known.keys()
 
     def of_need(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
         """The edges of a line of the stack or a fact."""
@@ -159,9 +159,9 @@ class Edges:
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.file.is_wheel):
-            self.refused[release.file.filename] = dynamic[0][1]
-            why = "newer archives have no static metadata, so its own was not opened"
-            return (_nothing(release, parent, why, why),)
+            self.refused[release.file.filename] = dynamic[0]
+            # of one sort, so that a core names them together
+            return (_nothing(release, parent, UNOPENED, DYNAMIC),)
         if self.is_given_up(candidate):
             told = _given_up(candidate.package.name, list(mixed_up.values()))
             self.refused.update(dict.fromkeys((*mixed_up, release.file.filename), told))
@@ -173,7 +173,7 @@ class Edges:
         except DynamicArchiveError as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
-            dynamic.append((candidate.version, error))
+            dynamic.append(error)
             return (_nothing(release, parent, DYNAMIC, DYNAMIC),)
         except WrongRelease as error:
             self.refused[release.file.filename] = error
@@ -230,7 +230,9 @@ class Edges:
         here = release.builds is not None and not release.builds.isolation
         if release.source is not None:
             fact, here = release.source.fact, not release.source.recipe.isolation
-        if here:
+        if not here:
+            self._tools[release] = build_requires
+        else:
             for line in build_requires:
                 try:
                     requirement = self.relevant(line, "")

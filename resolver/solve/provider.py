@@ -34,6 +34,7 @@ class Provider:
     def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
         self._universe = universe
         self._lookahead = lookahead
+        lookahead.asked = lambda package: self.asked(package)
         self.asked: Callable[[Package], Demand | None] = lambda _: None
         self.pinned: Callable[[Package], Candidate | None] = lambda _: None
         self._tried: dict[Package, dict[Candidate, None]] = {}
@@ -104,6 +105,7 @@ class Provider:
         self._look_back(candidate)
         edges = self._universe.edges(candidate)
         self._lookahead.expect(edges)
+        self._lookahead.expect_tools(candidate)
         return edges
 
     def learn(self, package: Package) -> None:
@@ -187,7 +189,7 @@ class Provider:
         if before is None or not self.is_admitted(before, self.asked(package)):
             return
         self._in_vain[package] += 1
-        at, ahead = self._batches.get(package, (1, 2))
+        at, ahead = self._batches.get(package, (1, 4))
         if self._in_vain[package] >= at and package.kind is Kind.PROJECT and package in self._wanted:
             older = self._older(candidate, ahead)
             if older:  # what is admitted may go no further yet

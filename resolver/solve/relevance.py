@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
@@ -45,6 +46,14 @@ class Relevance:
             self._by_extra[filename] = common, unsure, those
         common, unsure, those = self._by_extra[filename]
         return [*unsure, *those.get(extra, ())] if extra else common
+
+    def among(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+        """The requirements among the lines of a file that count; what is none is left out."""
+        for line in self.of(filename, lines, extra):
+            with suppress(InvalidRequirement):
+                requirement = self(line, extra)
+                if requirement is not None:
+                    yield requirement
 
     def __call__(self, line: str, extra: str) -> Requirement | None:
         """The requirement of a line where the target and `extra` make it count, else None.

@@ -32,9 +32,9 @@ from resolver.model.statement import (
 )
 from resolver.model.tags import machine_of
 from resolver.model.target import Target
+from resolver.solve import needs
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.solve.needs import DYNAMIC
 from resolver.solve.project import Project
 
 _REFUSALS = 4  # releases whose files are told one by one
@@ -155,7 +155,17 @@ class _Teller:
         """The project that a ground takes releases from, and the positions of those that matter."""
         rows = self._clauses.absent[ground]
         project = self._universe.project(text.name(rows[0][0].name))
-        return project, sorted({at for _, at, variable in rows if self._matters(ground, variable)})
+        # what is out on a later ground, too, such as a yanked pre-release, is told here
+        later = {
+            other: {variable for _, _, variable in self._clauses.absent.get(other, ())}
+            for other in self._core[self._core.index(ground) + 1 :]
+        }
+        matter: set[int] = set()
+        for _, at, variable in rows:
+            rest = [other for other in self._core if other != ground and variable not in later.get(other, ())]
+            if self._clauses.satisfiable([variable], rest):
+                matter.add(at)
+        return project, sorted(matter)
 
     def _taken(self, ground: Taken) -> Forbids:
         project, positions = self._absent(ground)
@@ -183,10 +193,7 @@ class _Teller:
                 count = len(rows)
                 for parent, origin in rows[:_REFUSALS]:
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
-                    row = SetAside(origin.filename, Reason.METADATA, origin.text)
-                    if ground.detail == DYNAMIC:
-                        row = SetAside(origin.filename, Reason.DYNAMIC)
-                    refusals.append(Refusal(version=str(parent.version), files=(row,)))
+                    refusals.append(Refusal(version=str(parent.version), files=(_unusable(origin),)))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
@@ -207,6 +214,16 @@ class _Teller:
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE else (),
             cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
+
+
+def _unusable(origin: Unusable) -> SetAside:
+    match origin.text:
+        case needs.DYNAMIC:
+            return SetAside(origin.filename, Reason.DYNAMIC)
+        case needs.UNOPENED:
+            return SetAside(origin.filename, Reason.UNOPENED)
+        case text:
+            return SetAside(origin.filename, Reason.METADATA, text)
 
 
 def meant(clauses: Clauses, name: str) -> str:

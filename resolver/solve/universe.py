@@ -7,7 +7,7 @@ chosen (`edges`). The search and the complete engine both stand on it; the indep
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -28,10 +28,9 @@ from resolver.model.resolution import LeftOut
 from resolver.model.source import Source
 from resolver.solve.about import About
 from resolver.solve.absent import kept_out
-from resolver.solve.admits import satisfies
+from resolver.solve.admits import pins, satisfies
 from resolver.solve.demand import ANYTHING, Demand, of_edge
 from resolver.solve.edges import Edges
-from resolver.solve.needs import DynamicArchiveError
 from resolver.solve.ordered import Ordered
 from resolver.solve.preference import Preference
 from resolver.solve.project import Project, of_source
@@ -266,20 +265,36 @@ class Universe:
         """Whether an opened candidate's metadata has the extra (Provides-Extra)."""
         return self._edges.provides(candidate, extra)
 
+    def tools(self, candidate: Candidate) -> Sequence[str]:
+        """What an opened candidate is built with in an environment apart: the lines of its build-system.requires."""
+        return self._edges.tools(candidate)
+
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What an opened candidate needs that is not followed, as it must be absent."""
         return self._edges.left_out(candidate)
 
-    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
-        """Why the newest source archive of each project was not used where the pins have none as new.
+    def read(self) -> Iterable[Candidate]:
+        """The candidates that were opened: by an engine only, never by a look-ahead."""
+        return self._edges.read()
 
-        A release that needs such a project was passed over as well.
-        """
-        return self._edges.passed_over(pins)
+    def may_be_pinned(self, name: NormalizedName) -> bool:
+        """Whether a fact pins a project, or may: those that read the requirements of an archive."""
+        if self.sources or any(isinstance(fact, facts.Builds) for fact in self.problem.facts):
+            return True
+        needs: list[facts.Need] = []
+        for fact in self.problem.facts:
+            match fact:
+                case facts.Requires():
+                    needs += fact.needs
+                case facts.Replaces():
+                    needs += fact.add
+                case _:
+                    pass
+        return any(isinstance(need, Requirement) and need.name == name and pins(need.specifier) for need in needs)
 
-    def relevant(self, line: str, extra: str) -> Requirement | None:
-        """The requirement of a line where the target and `extra` make it count, else None (see `relevance`)."""
-        return self._edges.relevant(line, extra)
+    def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+        """The requirements among the lines of a file that count for the target and an extra (see `relevance`)."""
+        return self._edges.relevant.among(filename, lines, extra)
 
     @property
     def refused(self) -> Mapping[str, ResolverError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import signal
 import threading
@@ -784,3 +785,8 @@ def test_the_hint_for_a_stack_that_is_a_path(workspace: Workspace, index: Loopba
     run = workspace.run("explain", "./my stack.toml")
     hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack beside the old one"
     assert hint in run.stdout.splitlines()
+    (folder,) = (workspace.locks / "demo").iterdir()
+    for report in ("conflict.md", "conflict.html"):
+        text = html.unescape((folder / report).read_text(encoding="utf-8")).replace("\\", "")
+        assert hint in text
+        assert "make explain" not in text

@@ -269,7 +269,9 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
             case Lack.YANKED:
                 true = release.yanked
             case Lack.PRERELEASE:
-                true = Version(refusal.version).is_prerelease
+                true = Version(refusal.version).is_prerelease and world.prereleases == "never"
+            case Lack.NEEDLESS:
+                true = Version(refusal.version).is_prerelease and world.prereleases == "if-necessary"
             case _:
                 true = False
         if not true:

@@ -31,12 +31,21 @@ from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
 from tests.property.statements import Told, falsehoods, left, within
-from tests.property.worlds import COMPONENT_NEEDS, World, machine_world, random_world, stack_inputs, worlds
+from tests.property.worlds import (
+    COMPONENT_NEEDS,
+    World,
+    machine_world,
+    policy_world,
+    random_world,
+    stack_inputs,
+    worlds,
+)
 
 _SECONDS = 60.0
 _laws = settings(max_examples=settings.default.max_examples // 3)  # each one explains, and some lock a lot
 _GROUNDS = 12  # of which every choice is tried
 _machines = st.integers(0, 99_999).map(machine_world)
+_policies = st.one_of(worlds(prereleases=True), st.integers(0, 99_999).map(policy_world))
 _any_worlds = st.one_of(worlds(), _machines)
 
 
@@ -104,7 +113,8 @@ def test_the_statements_of_a_contradiction_cannot_hold_together(world: World) ->
 
 
 @_laws
-@given(worlds(prereleases=True))
+@given(_policies)
+@example(policy_world(533))  # one release that is yanked, and a pre-release
 def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:
     case = conflict(world)
     for one in case.contradictions:

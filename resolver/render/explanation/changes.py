@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Fix, Outcome
+from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
 from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.render.explanation import words
@@ -76,7 +77,14 @@ def outcome_sentence(attempt: Attempt, language: Language) -> str:
             return words.STILL(language, statements=words.SEMICOLON(language).join(told))
 
 
-def stack_argument(problem: Problem) -> str:
+def apply_hint(explanation: Explanation, language: Language) -> str:
+    """The command that writes the first way out, one that works for a stack given by name or by path."""
+    argument = _stack_argument(explanation.problem)
+    hint = words.APPLY if argument == explanation.problem.stack.name else words.APPLY_PATH
+    return hint(language, stack=quote(argument), name=explanation.fixes[0].name)
+
+
+def _stack_argument(problem: Problem) -> str:
     """What the stack is called on the command line: its name, or its path where it is not in the matrices."""
     name = problem.stack.name
     return name if problem.stack.where == f"matrices/stacks/{name}.toml" else problem.stack.where

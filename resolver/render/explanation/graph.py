@@ -141,7 +141,7 @@ def _lack(statement: Lacks, language: Language) -> str:
             return words.GRAPH_LACK_FILE(language)
         case Lack.UNUSABLE:
             return words.GRAPH_LACK_UNUSABLE(language)
-        case Lack.PRERELEASE:
+        case Lack.PRERELEASE | Lack.NEEDLESS:
             return words.GRAPH_LACK_PRERELEASE(language)
         case Lack.YANKED:
             return words.GRAPH_LACK_YANKED(language)

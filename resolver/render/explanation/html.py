@@ -12,11 +12,11 @@ from resolver.model.explanation import Explanation, Fix
 from resolver.model.language import Language
 from resolver.render.explanation import words
 from resolver.render.explanation.changes import (
+    apply_hint,
     change_sentences,
     changes_sentence,
     requires_sentence,
     risk_sentence,
-    stack_argument,
 )
 from resolver.render.explanation.diff import change_diff, safe_lines
 from resolver.render.explanation.graph import conflict_graph
@@ -45,7 +45,7 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
             details=[_details(fix, language) for fix in explanation.fixes],
             missing=missing_sentence(explanation.missing, language) if explanation.missing else "",
             target=one_line(target_line(problem, language)),
-            argument=one_line(stack_argument(problem)),
+            hint=one_line(apply_hint(explanation, language)) if explanation.fixes else "",
             words=words,
             language=language,
             lang=_LANGUAGES[language],

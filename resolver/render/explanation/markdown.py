@@ -12,6 +12,7 @@ from resolver.model.language import Language
 from resolver.model.statement import Forbids, Statement
 from resolver.render.explanation import words
 from resolver.render.explanation.changes import (
+    apply_hint,
     change_sentences,
     changes_sentence,
     environment_sentence,
@@ -148,6 +149,8 @@ def _ways_out(explanation: Explanation, language: Language) -> Iterator[str]:
         changes = [markdown(told) for told in change_sentences(fix.changes, language)]
         cells = [markdown(fix.name), "<br>".join(changes), "<br>".join(results), _to_know(fix, language)]
         yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield markdown(apply_hint(explanation, language))
     yield ""
     for fix in explanation.fixes:
         yield from _fix(fix, language)

@@ -182,6 +182,8 @@ def _lacks(statement: Lacks, language: Language) -> str:
             return words.UNREACHABLE(language, names=names, subject=statement.subject)
         case Lack.PRERELEASE:
             return _said(words.PRERELEASE, statement, language)
+        case Lack.NEEDLESS:
+            return _said(words.NEEDLESS, statement, language)
         case Lack.YANKED:
             return _said(words.YANKED, statement, language)
         case Lack.CUTOFF:

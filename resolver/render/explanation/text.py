@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote
 
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.language import Language
@@ -11,13 +10,13 @@ from resolver.model.problem import Problem
 from resolver.model.statement import Statement
 from resolver.render.explanation import words
 from resolver.render.explanation.changes import (
+    apply_hint,
     change_sentences,
     changes_sentence,
     environment_sentence,
     outcome_sentence,
     requires_sentence,
     risk_sentence,
-    stack_argument,
 )
 from resolver.render.explanation.columns import Row, paragraph, two_columns
 from resolver.render.explanation.places import place_of, with_strength
@@ -147,10 +146,8 @@ def _ways_out(explanation: Explanation, language: Language, width: int) -> Itera
     if explanation.fixes:
         yield words.WAYS_OUT(language)
         yield from _fixes(explanation.fixes, language, width)
-        argument = stack_argument(explanation.problem)
-        hint = words.APPLY if argument == explanation.problem.stack.name else words.APPLY_PATH
         yield ""
-        yield from paragraph(hint(language, stack=quote(argument), name=explanation.fixes[0].name), width, "")
+        yield from paragraph(apply_hint(explanation, language), width, "")
         return
     yield words.NO_WAY_OUT(language)
     tried = words.LABELLED(language, label=words.HEADING_TRIED(language), text="").rstrip()

@@ -135,6 +135,16 @@ PRERELEASE = Counted(
         "{releases} 都是预发布版本，而策略不允许使用预发布版本",
     ),
 )
+NEEDLESS = Counted(
+    Words(
+        "{releases} is a pre-release, which the policy takes only where no final release fits what is asked",
+        "{releases} 是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
+    ),
+    Words(
+        "{releases} are pre-releases, which the policy takes only where no final release fits what is asked",
+        "{releases} 都是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
+    ),
+)
 YANKED = Counted(
     Words(
         "{releases} was yanked, and neither the stack nor a fact pins it",
@@ -235,6 +245,10 @@ SET_ASIDE_DYNAMIC = Counted(
     Words("is a source archive without static metadata", "是没有静态元数据的源码包"),
     Words("are source archives without static metadata", "是没有静态元数据的源码包"),
 )
+SET_ASIDE_UNOPENED = Counted(
+    Words("was not opened, as newer archives have no static metadata", "未打开，因为更新的源码包没有静态元数据"),
+    Words("were not opened, as newer archives have no static metadata", "未打开，因为更新的源码包没有静态元数据"),
+)
 SET_ASIDE_FACT = Counted(
     Words("is set aside by a fact", "被一条事实排除"), Words("are set aside by a fact", "被一条事实排除")
 )
@@ -259,6 +273,7 @@ _PREDICATES = {
     Reason.NO_DATE: SET_ASIDE_NO_DATE,
     Reason.METADATA: SET_ASIDE_METADATA,
     Reason.DYNAMIC: SET_ASIDE_DYNAMIC,
+    Reason.UNOPENED: SET_ASIDE_UNOPENED,
     Reason.FACT: SET_ASIDE_FACT,
     Reason.SOURCE: SET_ASIDE_SOURCE,
     Reason.DIRECT: SET_ASIDE_DIRECT,
@@ -503,7 +518,7 @@ GRAPH_LACK_PROJECT = Words("no such project", "没有此项目")
 GRAPH_LACK_RELEASE = Words("no release", "没有版本")
 GRAPH_LACK_FILE = Words("no usable file", "没有可用文件")
 GRAPH_LACK_UNUSABLE = Words("unusable", "无法使用")
-GRAPH_LACK_PRERELEASE = Words("pre-releases only", "只有预发布版本")
+GRAPH_LACK_PRERELEASE = Words("pre-releases not taken", "不采用预发布版本")
 GRAPH_LACK_YANKED = Words("yanked", "已撤回")
 GRAPH_LACK_CUTOFF = Words("after the cut-off", "晚于截止时间")
 GRAPH_CLASH = Words("nothing left", "没有可选的版本")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 from resolver.explain.explain import explain
 from resolver.explain.trial import Clock
 from resolver.matrix import schema
@@ -69,7 +71,7 @@ checked = 2026-01-01
 PYTHON_3_12 = "cp312-cp312-manylinux_2_28_aarch64"
 
 
-def ways_out(catalog: DataCatalog, *lines: str, facts: str = "") -> tuple[Fix, ...]:
+def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> tuple[Fix, ...]:
     quoted = ",\n    ".join(f'"{line}"' for line in lines)
     inputs = Inputs(
         stack=read_text(STACK.format(lines=quoted, facts=facts), schema.StackFile, "demo.toml"),
@@ -77,10 +79,10 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "") -> tuple[Fix, .
         indexes=None,
         systems=read_text(SYSTEMS, schema.SystemsFile, "systems.toml"),
     )
-    (problem,) = compile_problems(inputs)
+    (problem,) = compile_problems(inputs, exclude_newer=cutoff)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
-    return explain(answer, inputs, Clock(60)).fixes
+    return explain(answer, inputs, Clock(60), cutoff=cutoff).fixes
 
 
 def told(fix: Fix) -> list[str]:
@@ -123,3 +125,69 @@ def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_
         ["base==1 -> base==2"],
         ["plugin==2 -> plugin==1", "These kernels are built for A2."],
     ]
+
+
+WARNS_OF_CANN = """\
+[[fact.warns]]
+package = "{package}"
+versions = "=={version}"
+text = "Seen to fail on this CANN."
+unless = ["cann in 8.3.RC1"]
+reason = "somebody saw it"
+strength = "observed"
+source = "a test"
+checked = 2026-01-01
+"""
+
+
+def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_of() -> None:
+    catalog = DataCatalog({"plugin": {"1": [], "2": ["base==2"]}, "base": {"1": []}})
+    fixes = ways_out(catalog, "plugin==2", "base", facts=WARNS_OF_CANN.format(package="plugin", version="1"))
+    assert [told(fix) for fix in fixes if not fix.risky] == [
+        ["plugin==2 -> plugin==1", "Seen to fail on this CANN."],
+        ["plugin==2 -> "],
+    ]
+
+
+def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_of() -> None:
+    catalog = DataCatalog(
+        {"plugin": {"2": ["base==2", "tool==2"]}, "base": {"1": [], "2": []}, "tool": {"1": [], "2": []}}
+    )
+    facts = "".join(WARNS_OF_CANN.format(package=name, version="2") for name in ("base", "tool"))
+    first, second, *_ = ways_out(catalog, "base==1", "tool==1", "plugin==2", facts=facts)
+    assert told(first)[:2] == ["base==1 -> base==2", "tool==1 -> tool==2"]
+    assert len(second.files) == 2
+
+
+CUTOFF = """\
+[policy]
+exclude-newer = {cutoff}
+"""
+
+
+def test_the_first_later_cut_off_that_works_is_a_way_out() -> None:
+    """`base 2` alone is not enough: what it needs came later, and what is newest later still."""
+    catalog = DataCatalog()
+    catalog.add_wheel("plugin", "1", ["base>=2"], uploaded="2026-01-10T00:00:00Z")
+    catalog.add_wheel("base", "1", uploaded="2026-01-10T00:00:00Z")
+    catalog.add_wheel("base", "2", ["deep>=2"], uploaded="2026-03-01T23:30:00-01:00")
+    catalog.add_wheel("base", "3", uploaded="2026-06-01T00:00:00Z")
+    catalog.add_wheel("deep", "1", uploaded="2026-01-01T00:00:00Z")
+    catalog.add_wheel("deep", "2", tags=PYTHON_3_12, uploaded="2026-03-04T00:00:00Z")
+    catalog.add_wheel("deep", "2", uploaded="2026-04-05T06:07:08Z")
+    for cutoff in ("2026-02-01  # the guide's day", "2026-02-01 12:00:00Z"):
+        fixes = ways_out(catalog, "plugin==1", facts=CUTOFF.format(cutoff=cutoff))
+        before = "exclude-newer = 2026-02-01" + (" 12:00:00+00:00" if "Z" in cutoff else "")
+        assert [told(fix) for fix in fixes if not fix.risky] == [
+            [f"{before} -> exclude-newer = 2026-04-05"],
+            [f"{before} -> "],
+        ]
+        line = CUTOFF.format(cutoff=cutoff).replace(cutoff.partition("  #")[0], "2026-04-05")
+        assert line in fixes[0].files[0][1]
+        assert {pin.version for where in fixes[0].environments for pin in where.pins if pin.name == "base"} == {"2"}
+
+
+def test_a_cut_off_of_the_command_line_is_not_changed_in_the_stack() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("plugin", "1", uploaded="2026-03-01T00:00:00Z")
+    assert ways_out(catalog, "plugin==1", cutoff=datetime(2026, 2, 1, tzinfo=timezone.utc)) == ()

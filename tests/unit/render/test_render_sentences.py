@@ -153,6 +153,11 @@ def refusal(version: str, *files: SetAside) -> Refusal:
             "x 2rc1 是预发布版本，而策略不允许使用预发布版本",
         ),
         (
+            lacks(Lack.NEEDLESS, refusal("2rc1")),
+            "x 2rc1 is a pre-release, which the policy takes only where no final release fits what is asked",
+            "x 2rc1 是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
+        ),
+        (
             lacks(Lack.YANKED, refusal("2"), refusal("1")),
             "x 2 and 1 were yanked, and neither the stack nor a fact pins one of them",
             "x 2 和 1 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",

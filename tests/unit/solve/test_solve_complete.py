@@ -1,0 +1,47 @@
+"""How much the complete engine reads and asks where releases of a package fail in a row."""
+
+from __future__ import annotations
+
+from packaging.version import Version
+
+from resolver.solve.complete import CompleteEngine
+from resolver.solve.universe import Universe
+from tests.datacatalog import DataCatalog
+from tests.problems import problem
+
+_MANY = 120
+
+
+def test_releases_that_fail_in_a_row_are_decided_ahead_of_what_they_fail_against() -> None:
+    """Each `sdk` has a `core` of its own, and none of them fits the `dates` that was decided before."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["alpha", "sdk"]},
+            "alpha": {"1": ["dates"]},
+            "dates": {"1": [], "2": []},
+            "sdk": {f"1.{number}": [f"core==1.{number}"] for number in range(_MANY)},
+            "core": {f"1.{number}": ["dates<2"] for number in range(_MANY)},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app"), catalog))
+    chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
+    newest = f"1.{_MANY - 1}"
+    assert chosen == {"app": "1", "alpha": "1", "dates": "1", "sdk": newest, "core": newest}
+    assert engine.rounds < 60
+    assert len(catalog.asked) < 40
+
+
+def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
+    """Of `core` only the one that `sdk` pins can be: the hundred others are no question."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["sdk", "zeta==2"]},
+            "sdk": {"2": ["core==1.7"], "1": []},
+            "core": {f"1.{number}": ["zeta==1"] for number in range(_MANY)},
+            "zeta": {"1": [], "2": []},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app"), catalog))
+    chosen = {package.name: one.version for package, one in engine.solve().items()}
+    assert chosen == {"app": Version("1"), "sdk": Version("1"), "zeta": Version("2")}
+    assert engine.rounds < 20
