@@ -27,6 +27,7 @@ PARTS: Final[Mapping[str, str]] = {
     "pages": "waiting for index pages; as CPU all of HTTP",
     "files": "waiting for metadata and archives",
     "parsing": "pages and metadata, from network or cache",
+    "beside": "processes beside: pages and archives taken apart there",
     "versions": "releases in order, and what requirements admit of them",
     "solving": "search, complete engine, explanations",
     "checking": "the independent check",
@@ -75,6 +76,7 @@ class _Recorder:
         self._watches: list[_Watch] = []
         self.import_before = builtins.__import__
         self.start = Span(_age(), time.process_time())
+        self._beside = _children()
         self.watch()
 
     def watch(self) -> _Watch:
@@ -103,8 +105,10 @@ class _Recorder:
         cpu = {part: sum(watch.cpu[part] for watch in self._watches) for part in PARTS}
         wall = dict(ours.wall)
         wall["start"], cpu["start"] = self.start
-        whole = Span(sum(wall.values()), time.process_time())
-        cpu["pages"] += max(whole.cpu - sum(cpu.values()), 0.0)
+        own = time.process_time()
+        cpu["pages"] += max(own - sum(cpu.values()), 0.0)
+        cpu["beside"] = _children() - self._beside
+        whole = Span(sum(wall.values()), own + cpu["beside"])
         return Profile(whole, {part: Span(wall[part], cpu[part]) for part in PARTS}, _peak())
 
 
@@ -155,6 +159,12 @@ def _age() -> float:
         return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun / os.sysconf("SC_CLK_TCK"), 0.0)
     except (OSError, ValueError, IndexError, AttributeError):
         return 0.0
+
+
+def _children() -> float:
+    """The CPU of processes that were begun and have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _peak() -> int:

@@ -114,7 +114,7 @@ def _ask(pool: Pool, root: Root, releases: Sequence[ReleaseName]) -> dict[Releas
         connection.client.remember(root)
         return await asyncio.gather(*(_one(connection.client, root, release) for release in releases))
 
-    return dict(zip(releases, connection.worker.wait(ask()), strict=True))
+    return dict(zip(releases, connection.worker.wait(ask), strict=True))
 
 
 async def _one(client: Client, root: Root, release: ReleaseName) -> Found | str:

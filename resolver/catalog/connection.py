@@ -9,6 +9,7 @@ from resolver.catalog.download import Downloads
 from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.sidecar import Sidecars
 from resolver.catalog.threads import few_arenas
 from resolver.catalog.worker import Once, Worker
 
@@ -20,6 +21,7 @@ class Connection:
     """Begun when something first goes to the network. All but `worker` and `close` lives on the event loop."""
 
     client: Client
+    sidecars: Sidecars
     downloads: Downloads
     pages: Once
     ahead: asyncio.Semaphore
@@ -28,13 +30,14 @@ class Connection:
         few_arenas()
         self.worker = Worker()
         try:
-            self.worker.wait(self._begin(pip, meter))
+            self.worker.wait(lambda: self._begin(pip, meter))
         except BaseException:
             self.worker.close(_nothing)
             raise
 
     async def _begin(self, pip: PipConfig, meter: Meter) -> None:
         self.client = Client(pip, meter)
+        self.sidecars = Sidecars()
         self.downloads = Downloads(self.client, meter)
         self.forget_pages()
         self.ahead = asyncio.Semaphore(_AHEAD)
@@ -48,6 +51,7 @@ class Connection:
 
         async def farewell() -> None:
             await self.client.close()
+            self.sidecars.close()
             self.downloads.close()
 
         self.worker.close(farewell)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
-_LENGTHS = struct.Struct("<3H")
+_LENGTHS = struct.Struct("<4s24x3H")  # of an entry: its mark, and how long name, extra field and comment are
 _LOCAL = struct.Struct("<4s5H3L2H")
 _ENCRYPTED = 0x1
 _DEFLATED = 8
@@ -58,22 +58,34 @@ def entries(source: Source, ending: str, limit: int) -> list[Entry] | None:
     source.seek(offset)
     listed = source.read(size)
     wanted = ending.encode()
+    ends = set(_ends(listed, wanted))
     found = []
     at = 0
-    while at + _ENTRY.size <= size and listed[at : at + 4] == b"PK\1\2":
-        name, extra, remark = _LENGTHS.unpack_from(listed, at + 28)
+    while at + _ENTRY.size <= size:
+        mark, name, extra, remark = _LENGTHS.unpack_from(listed, at)
+        if mark != b"PK\1\2":
+            break
         start = at + _ENTRY.size
-        if listed[start : start + name].endswith(wanted):
+        end = start + name
+        if end in ends and name >= len(wanted):
             row = _ENTRY.unpack_from(listed, at)
             try:
-                title = listed[start : start + name].decode("ascii")
+                title = listed[start:end].decode("ascii")
             except UnicodeDecodeError:
                 return None
             found.append(Entry(title, row[3], row[4], row[7], row[8], row[9], row[16]))
-        at = start + name + extra + remark
+        at = end + extra + remark
         count -= 1
-    whole = at == size and count == 0 and listed.count(wanted) == len(found)  # else one is hidden somewhere
+    whole = at == size and count == 0 and len(ends) == len(found)  # else one is hidden somewhere
     return found if whole else None
+
+
+def _ends(listed: bytes, wanted: bytes) -> Iterator[int]:
+    """Where each occurrence ends."""
+    at = listed.find(wanted)
+    while at >= 0:
+        yield at + len(wanted)
+        at = listed.find(wanted, at + 1)
 
 
 def content(source: Source, entry: Entry, limit: int, require: Callable[[int, int], object]) -> bytes | None:

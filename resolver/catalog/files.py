@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 
-from resolver.catalog.archive import read_archive, read_member
+from resolver.catalog.archive import read_member
 from resolver.catalog.download import PLAIN, Download, Downloads, check_status
 from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release, read
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.ranges import Ranges
+from resolver.catalog.sidecar import ArchiveJob, Sidecars
 from resolver.catalog.stored import Hashed, NoMember, Stored, Told
 from resolver.catalog.wheel import METADATA_LIMIT
 from resolver.catalog.wire import Response
@@ -23,8 +24,16 @@ from resolver.model.release import Archive, File, Metadata
 class Files:
     """Reads files on servers. Lives on an event loop; each file is read once."""
 
-    def __init__(self, stored: Stored, client: Client, downloads: Downloads, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        stored: Stored,
+        client: Client,
+        downloads: Downloads,
+        sidecars: Sidecars,
+        warn: Callable[[str], None],
+    ) -> None:
         self._stored = stored
+        self._sidecars = sidecars
         self._client = client
         self._downloads = downloads
         self._ranges = Ranges(client, downloads)
@@ -91,7 +100,8 @@ class Files:
             return known
         download = await self._download(file)
         try:
-            archive, texts = await self._client.apart(partial(read_archive, download.path, release, file.url))
+            job = ArchiveJob(str(download.path), release, file.url)
+            archive, texts = await self._client.apart(partial(self._sidecars.archive, job, download.size))
         except UnusableFile as error:
             self._stored.put("archive", file.sha256, str(error))
             raise

@@ -8,6 +8,7 @@ which only those that are asked for leave the disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -31,6 +32,17 @@ class _Index(msgspec.Struct, array_like=True, gc=False):
     releases: dict[str, tuple[int, int, int]]  # offset, length, CRC-32
     size: int
     standing: Standing
+
+
+class Frozen(NamedTuple):
+    """A page in two pieces, the index of its releases and their files; the name of its own index is in neither."""
+
+    releases: bytes
+    files: bytes
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Reads from the files, as `thaw` wants it."""
+        return self.files[offset : offset + length]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -77,8 +89,8 @@ class Releases(Mapping[str, tuple[File, ...]]):
         return len(self._places)
 
 
-def freeze(page: Page) -> tuple[bytes, bytes]:
-    """The page as index and files, without the name of its index."""
+def freeze(page: Page) -> Frozen:
+    """The page as index and files."""
     places = {}
     parts = []
     size = 0
@@ -87,7 +99,7 @@ def freeze(page: Page) -> tuple[bytes, bytes]:
         places[version] = size, len(part), crc32(part)
         parts.append(part)
         size += len(part)
-    return _encode(_Index(page.project, page.set_aside, places, size, page.standing)), b"".join(parts)
+    return Frozen(_encode(_Index(page.project, page.set_aside, places, size, page.standing)), b"".join(parts))
 
 
 def thaw(

@@ -235,12 +235,25 @@ def _basic(user: str, password: str) -> str:
 
 
 def _read_netrc() -> netrc.netrc | None:
+    named = os.environ.get("NETRC")
+    where = named or "~/.netrc"
     try:
-        return netrc.netrc(os.environ.get("NETRC"))
+        return netrc.netrc(named)
     except OSError:
         return None
     except netrc.NetrcParseError as error:
-        raise InputError("The netrc file cannot be read.", why=str(error)) from None
+        if error.lineno is None:  # Python reads passwords from nobody's file but the user's
+            hint = f"make it yours alone: chmod 600 {where}"
+            raise InputError("The netrc file cannot be read.", where=where, why=error.msg, hint=hint) from None
+        # its own words quote what it stumbled over, which may be a password
+        raise InputError(
+            "The netrc file cannot be read.",
+            where=f"{where}:{error.lineno}",
+            why="This line, or what comes before it, is not of that form.",
+            hint="an entry is `machine HOST login USER password PASSWORD`",
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError("The netrc file cannot be read.", where=where, why=error.reason) from None
 
 
 def _allowed(url: str, came_from: str = "") -> Origin:
@@ -263,7 +276,9 @@ def _refused(url: str, why: str, came_from: str) -> IndexFailure:
 
 
 def _unreachable(url: str, why: str, tries: int, certificate: bool) -> Unreachable:
-    if certificate:
+    if certificate and "mismatch" in why:
+        hint = "that server says it is another one: look at the address, or at what answers in its place"
+    elif certificate:
         hint = "if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`"
     else:
         hint = "check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"

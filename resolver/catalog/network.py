@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -21,6 +22,8 @@ from resolver.catalog.worker import Once
 from resolver.errors import Unreachable
 from resolver.model.release import Archive, File, Metadata
 from resolver.profile import counts
+
+_GUESSES: Final = 3  # releases of a project that others lead to
 
 _Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
 
@@ -39,19 +42,19 @@ class Network:
     ) -> None:
         self._connection = connection
         self._worker = connection.worker
-        self._files = Files(stored, connection.client, connection.downloads, warn)
-        self._pages = Pages(shelf, connection.pages, meter, warn)
+        self._files = Files(stored, connection.client, connection.downloads, connection.sidecars, warn)
+        self._pages = Pages(shelf, connection.pages, connection.sidecars, meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
-        self._ahead_of: set[tuple[NormalizedName, Hashable]] = set()
+        self._ahead_of: dict[tuple[NormalizedName, Hashable], list[str]] = {}  # with the versions that were picked
         self._opened: set[NormalizedName] = set()  # an archive of which was looked ahead for
         self._tasks: set[asyncio.Task[None]] = set()
 
     @counts("pages")
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
-        return self._worker.wait(self._lookup(project))
+        return self._worker.wait(lambda: self._lookup(project))
 
     @counts("pages")
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
@@ -60,27 +63,27 @@ class Network:
         async def ask() -> list[str]:
             return await asyncio.gather(*(self._mark(project) for project in projects))
 
-        return self._worker.wait(ask())
+        return self._worker.wait(ask)
 
     @counts("files")
     def metadata(self, file: File, release: Release) -> Metadata:
         """A wheel's metadata."""
-        return self._worker.wait(self._files.metadata(file, release))
+        return self._worker.wait(lambda: self._files.metadata(file, release))
 
     @counts("files")
     def archive(self, file: File, release: Release) -> Archive:
         """What is static in a source archive."""
-        return self._worker.wait(self._files.archive(file, release))
+        return self._worker.wait(lambda: self._files.archive(file, release))
 
     @counts("files")
     def member(self, file: File, release: Release, path: str) -> str:
         """The text of a file in a source archive."""
-        return self._worker.wait(self._files.member(file, release, path))
+        return self._worker.wait(lambda: self._files.member(file, release, path))
 
     @counts("files")
     def sha256(self, file: File) -> File:
         """The file with sha256 and size."""
-        return self._worker.wait(self._files.sha256(file))
+        return self._worker.wait(lambda: self._files.sha256(file))
 
     def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
         """Begin to look ahead, and do not wait."""
@@ -110,7 +113,7 @@ class Network:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-        self._worker.wait(stop())
+        self._worker.wait(stop)
 
     async def _lookup(self, project: NormalizedName) -> Lookup:
         return await self._once.do(project, lambda: self._pages.lookup(self._connection.client, project))
@@ -130,14 +133,15 @@ class Network:
                 self._begin_ahead(project, specifier, follow)
 
     def _guess(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow) -> None:
-        """What a release may lead to: once for each project."""
+        """What a release may lead to: once for each project, and again where nothing that was picked will do."""
         for project, specifier in wanted:
-            if (project, follow.target) not in self._ahead_of:
+            picked = self._ahead_of.get((project, follow.target))
+            if picked is None or (picked and len(picked) < _GUESSES and not _any_fits(picked, specifier)):
                 self._begin_ahead(project, specifier, follow)
 
     def _begin_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
         if follow is not None:
-            self._ahead_of.add((project, follow.target))
+            self._ahead_of.setdefault((project, follow.target), [])
         task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))
         self._tasks.add(task)  # the event loop itself holds tasks weakly
         task.add_done_callback(self._tasks.discard)
@@ -151,6 +155,9 @@ class Network:
                 if file is None or follow is None:
                     return
                 release = self._release(file)
+                picked = self._ahead_of[project, follow.target]
+                if release.version not in picked:
+                    picked.append(release.version)
                 if file.is_wheel:
                     metadata: Metadata | None = await self._files.metadata(file, release)
                 elif project in self._opened:
@@ -162,3 +169,7 @@ class Network:
                 self._guess(follow.then(project, metadata), follow)
         except Exception:  # noqa: S110 -- a look-ahead never fails; its error stays in the future of what it asked
             pass
+
+
+def _any_fits(versions: Sequence[str], specifier: SpecifierSet) -> bool:
+    return any(specifier.contains(version, prereleases=True) for version in versions)

@@ -11,14 +11,16 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog import simple
 from resolver.catalog.address import Root
+from resolver.catalog.frozen import freeze
 from resolver.catalog.http import BRIEF, Client, Patience, Reply
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.shelf import Record, Shelf, mark_of, parsed_key
+from resolver.catalog.sidecar import PageJob, Sidecars
 from resolver.catalog.wire import CONNECTIONS
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure, Unreachable
-from resolver.model.index import Binding
+from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page
 
 _PAGE_LIMIT: Final = 32 << 20
@@ -35,8 +37,11 @@ class _Answer(NamedTuple):
 class Pages:
     """Looks projects up. Lives on an event loop. `fetched` are the pages that any catalog of the run asked for."""
 
-    def __init__(self, shelf: Shelf, fetched: Once, meter: Meter, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, shelf: Shelf, fetched: Once, sidecars: Sidecars, meter: Meter, warn: Callable[[str], None]
+    ) -> None:
         self._shelf = shelf
+        self._sidecars = sidecars
         self._fetched = fetched
         self._meter = meter
         self._warn = warn
@@ -112,9 +117,10 @@ class Pages:
             except Unreachable as error:
                 failure = error
         assert failure is not None, "an index has at least one root"  # noqa: S101
-        named = Unreachable(
-            f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=failure.hint
-        )
+        hint = failure.hint
+        if name != PYPI and not lenient:
+            hint += f"; an address that answers with the same files may stand in `mirrors` of [[index]] `{name}`"
+        named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
         if lenient and name not in self._down:
             self._down[name] = named
             instead = (
@@ -169,10 +175,10 @@ class Pages:
             if (new := new.with_page_of(stored)) != stored:
                 self._shelf.keep(root, project, new)
             return key
-        page = self._shelf.parsed(key, root, project, name)  # of another root that leads to the same address
-        if page is None:
-            page = simple.parse(reply.body, content_type, project=project, index=name, url=reply.url)
-        self._shelf.keep_page(root, project, new, page)
+        known = self._shelf.parsed(key, root, project, name)  # of another root that leads to the same address
+        job = PageJob(content_type, project, name, reply.url)
+        page = freeze(known) if known is not None else self._sidecars.page(job, reply.body)
+        self._shelf.keep_page(root, project, new, page, name)
         return key
 
 
@@ -184,6 +190,8 @@ def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:
     message = f"Index `{name}` did not answer for {project}."
     why = f"It answered {status}."
     if status in (401, 403):
-        hint = f"put user and password in ~/.netrc, or in the address of index `{name}`"
+        hint = "put `machine HOST login USER password PASSWORD` in ~/.netrc"
+        if name == PYPI:
+            hint += ", or the address with both into pip's settings: `pip config set global.index-url …`"
         return IndexFailure(message, where=url, why=why, hint=hint)
     return IndexFailure(message, where=url, why=why, hint="open the address in a browser to see what is there")

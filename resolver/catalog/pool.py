@@ -82,7 +82,7 @@ class Pool:
         async def save() -> None:
             await Transfer(connection.client, self.meter, folder, tell).save(files)
 
-        connection.worker.wait(save())
+        connection.worker.wait(save)
 
     def close(self) -> None:
         """Let go of connections and threads."""

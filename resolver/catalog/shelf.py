@@ -158,14 +158,15 @@ class Shelf:
         self._cache.put("page", page_key(root, project), _encode_record(record))
 
     @counts("parsing")
-    def keep_page(self, root: Root, project: NormalizedName, record: Record, page: Page) -> None:
-        """Store what an index answered, and the page that it answered with."""
-        index, files = frozen.freeze(page)
-        seal = self._cache.put("files", page_key(root, project), files)
-        record = msgspec.structs.replace(record, releases=msgspec.Raw(index), files=seal)
+    def keep_page(self, root: Root, project: NormalizedName, record: Record, page: frozen.Frozen, name: str) -> None:
+        """Store what the index `name` answered, and the page that it answered with."""
+        seal = self._cache.put("files", page_key(root, project), page.files)
+        record = msgspec.structs.replace(record, releases=msgspec.Raw(page.releases), files=seal)
         self.keep(root, project, record)
-        if self._thawed(record, root, project, page.index) is None:  # what was stored takes less memory
-            self._pages[record.parsed, page.index] = page
+        if self._thawed(record, root, project, name) is None:  # nothing could be stored
+            kept = frozen.thaw(page.releases, project, name, page.read)
+            if kept is not None:
+                self._pages[record.parsed, name] = kept
 
     def parsed(self, key: str, root: Root, project: NormalizedName, name: str) -> Page | None:
         """The page of that key, if it is what the index `name` last answered from `root`."""

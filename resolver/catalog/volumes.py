@@ -64,10 +64,11 @@ class Volumes:
         places = _places(volumes)
         live = sum(place.row.length for place in places.values())
         dead = sum(volume.size for volume in volumes) - live
-        if len(volumes) <= _MOST and dead <= max(live, _MOST_DEAD):
+        mostly_dead = dead > max(live, _MOST_DEAD)
+        if len(volumes) <= _MOST and not mostly_dead:
             return
         ended = sorted((volume for volume in volumes if not volume.is_written()), key=lambda volume: volume.size)
-        if dead <= max(live, _MOST_DEAD):
+        if not mostly_dead:
             ended = ended[: len(volumes) - _MOST // 2]  # the large ones stay as they are
         if len(ended) < 2:
             return

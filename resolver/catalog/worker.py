@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -20,13 +22,37 @@ class Worker:
         self._thread = threading.Thread(target=self._loop.run_forever, name="ascend-lock-network", daemon=True)
         self._thread.start()
 
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run in the thread, and return what came of it."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+    def wait(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run what `work` makes in the thread, and return what came of it; whoever is interrupted breaks it off.
+
+        It is made there, too: one that is made here and never run would be complained of.
+        """
+        future: Future[T] = Future()
+        begun: list[asyncio.Task[T]] = []
+
+        def settle(task: asyncio.Task[T]) -> None:
+            if task.cancelled():
+                future.cancel()
+            elif (error := task.exception()) is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(task.result())
+
+        def begin() -> None:
+            begun.append(self._loop.create_task(work()))
+            begun[0].add_done_callback(settle)
+
+        def break_off() -> None:
+            for task in begun:
+                task.cancel()
+
+        self.tell(begin)
         try:
             return future.result()
         except BaseException:
-            future.cancel()
+            if not future.done():
+                with suppress(RuntimeError):  # the thread is at its end
+                    self.tell(break_off)
             raise
 
     def tell(self, call: Callable[[], None]) -> None:

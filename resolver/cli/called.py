@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,8 +14,11 @@ _COMMAND = re.compile(r"\bascend-lock(?= (?:lock|explain|check|facts|verify|bund
 def as_called(text: str) -> str:
     """The text with the path by which this program was called, where that is one: `.venv/bin/ascend-lock lock …`.
 
+    Whoever called it by its name alone, as PATH has it, is told the name: the system hands over a path all the same.
     For the terminal alone: what is written to files is the same on every machine.
     """
     called = sys.argv[0]
     path = called if os.sep in called and Path(called).name == "ascend-lock" else "ascend-lock"
+    if path != "ascend-lock" and _COMMAND.search(text) and shutil.which("ascend-lock") == path:
+        path = "ascend-lock"
     return _COMMAND.sub(lambda _: path, text)

@@ -20,7 +20,8 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
         case ResolverError():
             return error, error.exit_status
         case click.ClickException():
-            return InputError(error.format_message(), hint="see `ascend-lock --help`"), InputError.exit_status
+            command = _command(error.ctx) if isinstance(error, click.UsageError) else "ascend-lock"
+            return InputError(error.format_message(), hint=f"see `{command} --help`"), InputError.exit_status
         case OSError():
             why, where = str(error.strerror or error), str(error.filename or "")
             return InputError("the operating system refused", where=where, why=why), InputError.exit_status
@@ -33,3 +34,10 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
         hint="nothing was changed; set ASCEND_LOCK_DEBUG=1 to see where, and report it with the stack file",
     )
     return told, _BUG
+
+
+def _command(context: click.Context | None) -> str:
+    """The command that was given, without its options."""
+    if context is None or context.parent is None:
+        return "ascend-lock"
+    return f"{_command(context.parent)} {context.info_name}"

@@ -192,11 +192,13 @@ def _lock(
 ) -> Lock | Explanation:
     previous = job.previous
     keep, keep_builds = order.wishes.keep(previous)
+    passed = order.wishes.passed_over(previous)
     remembered = Remembered(store, job.problem)
-    lock = None if order.anew else remembered.recall(catalog, keep, keep_builds)
+    lock = None if order.anew else remembered.recall(catalog, keep, keep_builds, passed)
     if lock is None:
         from resolver.lock import build  # what is remembered does not pay for what solves
         from resolver.solve.builds import solve_builds
+        from resolver.solve.passed import passed_over
         from resolver.solve.solver import Refutation, decide
         from resolver.solve.universe import Universe
 
@@ -205,15 +207,14 @@ def _lock(
         answer = decide(universe, hints=hints, tick=progress.solving)
         if isinstance(answer, Refutation):
             return explain(answer)
-        for error in universe.passed_over({pin.name: pin.version for pin in answer.pins}):
-            progress.warn(
-                f"{error.message}. Releases that need it were passed over.\n  at {error.where}\nhint: {error.hint}"
-            )
+        catalog.expect_metadata(other for pin in answer.pins for other in pin.release.others)
+        answer = replace(answer, passed_over=passed_over(universe, answer, passed))
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
         lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
-        remembered.keep(catalog, lock, keep, keep_builds)
+        remembered.keep(catalog, lock, keep, keep_builds, passed)
         # A lock is a fixed point: whoever prefers its own pins is given them again.
-        remembered.keep(catalog, lock, *Wishes(upgrade=False, upgrade_packages=frozenset()).keep(lock))
+        itself = Wishes(upgrade=False, upgrade_packages=frozenset())
+        remembered.keep(catalog, lock, *itself.keep(lock), itself.passed_over(lock))
     lock = diff.after(previous, lock)
     for was, now in diff.replaced(previous, lock) if previous is not None else ():
         progress.warn(

@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.model.lock import Lock, LockedPin
+from resolver.model.passed import PassedOver
 
 if TYPE_CHECKING:  # what is remembered does not pay for what solves
     from resolver.solve.builds import Kept
@@ -43,6 +44,23 @@ class Wishes(msgspec.Struct, frozen=True):
         groups = previous.environments()
         builds = {tuple(map(canonicalize_name, pins[0].builds)): self._versions(pins) for pins in groups}
         return self._versions(previous.pin), builds
+
+    def passed_over(self, previous: Lock | None) -> tuple[PassedOver, ...]:
+        """What the lock before tells of releases that were passed over for the pins to prefer."""
+        if previous is None or self.upgrade:
+            return ()
+        return tuple(
+            PassedOver(
+                project=canonicalize_name(row.project),
+                version=Version(row.version),
+                archive=row.archive,
+                archive_of=canonicalize_name(row.archive_of),
+                archive_version=Version(row.archive_version),
+                index=row.index,
+            )
+            for row in previous.passed_over
+            if row.project not in self.upgrade_packages
+        )
 
     def _versions(self, pins: Iterable[LockedPin]) -> dict[NormalizedName, Version]:
         versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from string import ascii_uppercase
 
 from msgspec.structs import replace
+from packaging.utils import canonicalize_name
 
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
@@ -19,11 +20,13 @@ from resolver.explain.trial import Clock, Trials, environment
 from resolver.explain.wishes import wish_of
 from resolver.matrix.load import Inputs
 from resolver.model.explanation import Change, ChangeKind, Contradiction, Explanation, Fix
+from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
+from resolver.solve.universe import Universe
 
 
 def explain(
@@ -56,7 +59,15 @@ def explain(
         fixes=_named(priced),
         attempts=tuple(found.attempts),
         limited=clock.limited,
+        missing=tuple(_missing(clauses.universe, contradictions)),
     )
+
+
+def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
+    """The projects that the stack asks for and that no index has, without those that are told already."""
+    told = {one.subject for row in contradictions for one in row.statements if isinstance(one, Lacks)}
+    names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
+    return (name for name in names if name not in told and not universe.project(canonicalize_name(name)).found)
 
 
 def _matter(contradictions: Iterable[Contradiction]) -> list[str]:

@@ -64,16 +64,23 @@ _decode = msgspec.msgpack.Decoder().decode
 
 def pack(explanation: Explanation) -> bytes:
     """The explanation without its problem, and without whether time ran out."""
-    return _encode(_packed((explanation.contradictions, explanation.fixes, explanation.attempts)))
+    return _encode(_packed((explanation.contradictions, explanation.fixes, explanation.attempts, explanation.missing)))
 
 
 def unpack(content: bytes, problem: Problem) -> Explanation | None:
     """The explanation of this problem, which was not cut short; None for bytes of another shape."""
     try:
-        contradictions, fixes, attempts = _unpacked(_decode(content))
+        contradictions, fixes, attempts, missing = _unpacked(_decode(content))
     except (*ODD, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None
-    return Explanation(problem=problem, contradictions=contradictions, fixes=fixes, attempts=attempts, limited=False)
+    return Explanation(
+        problem=problem,
+        contradictions=contradictions,
+        fixes=fixes,
+        attempts=attempts,
+        limited=False,
+        missing=missing,
+    )
 
 
 def _packed(value: object) -> object:

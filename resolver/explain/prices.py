@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from itertools import islice
 from typing import TypeGuard
 
 from resolver.model import text
@@ -40,6 +41,8 @@ class Prices:
         self._asks = problem.stack.asks
         self._facts = {fact.id: fact for fact in problem.facts}
         self._own_cutoff = own_cutoff
+        self._together: dict[Hashable, list[Ground]] = {}  # the first so many known grounds, by what they change with
+        self._indexed = 0
         self._places = {ask.origin: at for at, ask in reversed(list(enumerate(problem.stack.asks)))}
 
     def of(self, ground: Ground) -> int | None:
@@ -78,16 +81,18 @@ class Prices:
 
     def same(self, ground: Ground) -> list[Ground]:
         """The grounds that change together with one: a `replaces` fact takes out all that is said of a project."""
+        for one in islice(self._clauses.known, self._indexed, None):
+            self._together.setdefault(self._key(one), []).append(one)
+        self._indexed = len(self._clauses.known)
+        return self._together.get(self._key(ground), [ground])
+
+    def _key(self, ground: Ground) -> Hashable:
+        """What grounds that change together have in common."""
         if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
-            return [one for one in self._clauses.known if isinstance(one, Lacking) and one.lack is Lack.CUTOFF]
-        if not self.is_override(ground):
-            return [ground]
-        key = (ground.package.name, text.requirement(ground.text).name)
-        return [
-            other
-            for other in self._clauses.known
-            if self.is_override(other) and other.package.name == key[0] and text.requirement(other.text).name == key[1]
-        ]
+            return Lack.CUTOFF
+        if self.is_override(ground):
+            return "override", ground.package.name, text.requirement(ground.text).name
+        return ground
 
     def is_override(self, ground: Ground) -> TypeGuard[Said]:
         """Whether a ground changes by a fact that replaces what upstream says."""

@@ -17,6 +17,7 @@ from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
 
 _ROUNDS = 300
+_IN_VAIN = 4  # grounds in a row that cannot be taken back: perhaps none of the rest can
 
 
 def smallest(
@@ -35,7 +36,7 @@ def smallest(
     softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
     fixed = [ground for ground in core if ground in set(hard)]
     size = len(core) - len(fixed)
-    if size <= 1:
+    if size <= 1 or (size == 2 and not _clashes_alone(clauses, hard, softs)):
         return tuple(core)
     with Hitman(solver="m22", htype="sorted") as hitman:
         for _ in range(_ROUNDS):
@@ -48,18 +49,32 @@ def smallest(
     return tuple(core)
 
 
+def _clashes_alone(clauses: Clauses, hard: Collection[Ground], softs: Sequence[Ground]) -> bool:
+    """Whether one ground alone clashes with the hard ones. It is in every correction set then, so two tell most."""
+    one, other = (_correction(clauses, list(hard), order) for order in (softs, softs[::-1]))
+    both = set(one) & set(other)
+    return any(not clauses.satisfiable(among=[*hard, ground]) for ground in softs if ground in both)
+
+
 def _correction(clauses: Clauses, kept: list[Ground], softs: Sequence[Ground]) -> list[Ground]:
     """Soft grounds without which the others can hold, made small: as many as possible are taken back."""
     broken = clauses.broken()
     held = [*kept, *(ground for ground in softs if ground not in broken)]
     out = [ground for ground in softs if ground in broken]
     correction: list[Ground] = []
+    in_vain = 0
     while out:
+        if in_vain >= _IN_VAIN:
+            if not clauses.satisfiable(among=held, any_of=out):
+                return [*correction, *out]
+            in_vain = -len(out)  # one of them can be taken back: ask again when it was found, and not at each
         ground = out.pop(0)
         if clauses.satisfiable(among=[*held, ground]):
             broken = clauses.broken()
             held += [ground, *(other for other in out if other not in broken)]
             out = [other for other in out if other in broken]
+            in_vain = 0
         else:
             correction.append(ground)
+            in_vain += 1
     return correction

@@ -99,7 +99,7 @@ def explore(clauses: Clauses) -> None:
             if edge.package.kind is not Kind.PROJECT:
                 continue
             asked.setdefault(edge.package.base, []).append((parent, edge))
-            for candidate in islice(universe.candidates(edge.package, [edge]), 1):
+            for candidate in islice(universe.candidates(edge.package, universe.demand(edge)), 1):
                 fresh = candidate not in parents
                 parents.setdefault(candidate, set()).update([] if parent is None else [parent])
                 if fresh and len(parents) < _LOOKED_AT:
@@ -111,7 +111,7 @@ def explore(clauses: Clauses) -> None:
                         pass  # the conflict is certain without it
         level = following
     for package, rows in asked.items():
-        if next(universe.candidates(package, [edge for _, edge in rows]), None) is None:
+        if next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None) is None:
             _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
 
 

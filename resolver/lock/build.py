@@ -26,6 +26,7 @@ from resolver.model.lock import (
     LockedFile,
     LockedGit,
     LockedIndex,
+    LockedPassedOver,
     LockedPin,
     LockedStep,
     LockedTarget,
@@ -102,6 +103,17 @@ def build(
             for fact in about
         ),
         override=tuple(_overrides(resolution, catalog)),
+        passed_over=tuple(
+            LockedPassedOver(
+                project=row.project,
+                version=str(row.version),
+                archive=row.archive,
+                archive_of=row.archive_of,
+                archive_version=str(row.archive_version),
+                index=row.index,
+            )
+            for row in resolution.passed_over
+        ),
         export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
         absent=tuple(_absent(resolution, about)),
         departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),

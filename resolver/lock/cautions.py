@@ -45,6 +45,17 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
             if name != pin.release.index:
                 passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
         yield from on_trust(pin, resolution, catalog)
+        for over in resolution.passed_over:
+            if over.project == pin.name:
+                yield phrases.PASSED_OVER(
+                    package=f"{over.project} {over.version}",
+                    pin=pin.version,
+                    archive=over.archive,
+                    index=over.index,
+                    of=over.archive_of,
+                    version=over.archive_version,
+                    project=over.project,
+                )
     if elsewhere := list(_elsewhere(resolution)):
         yield phrases.ELSEWHERE(projects=", ".join(elsewhere))
     for name, projects in sorted(passed.items()):

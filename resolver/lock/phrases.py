@@ -67,6 +67,14 @@ ON_TRUST: Final = Phrase(
     "{package} 未经核实：无法访问软件源 `{index}`，其 sha256 和依赖取自软件栈的说明（{where}），没有见到文件本身。"
     "来源：{source}（{checked} 查看）。pip 会拒绝 sha256 不同的文件；在能访问该软件源的地方重新锁定，即可与软件源核对",
 )
+PASSED_OVER: Final = Phrase(
+    "{package} was passed over for {pin}: `{archive}` (index `{index}`) has no static metadata, and locking never runs "
+    "a package's code. Read its setup.py and write what it needs into matrices/facts/{of}.toml as a `metadata` fact "
+    '([[metadata]] with versions = "=={version}" and requires = […]), then lock with --upgrade-package {project}',
+    "未采用 {package}，锁定的是 {pin}：`{archive}`（软件源 `{index}`）没有静态元数据，而锁定时从不运行软件包的代码。"
+    "请阅读其 setup.py，把它的依赖写入 matrices/facts/{of}.toml，作为一条 `metadata` 事实"
+    '（[[metadata]]，versions = "=={version}"，requires = […]），然后用 --upgrade-package {project} 重新锁定',
+)
 UNBUILT: Final = Phrase(
     "the tools that build {names} could not be locked ({why}); "
     "install.sh builds with those that the environment has and downloads none",
@@ -86,6 +94,7 @@ PHRASES: Final = (
     ELSEWHERE,
     UNREACHABLE,
     ON_TRUST,
+    PASSED_OVER,
     UNBUILT,
     NOT_HERE,
 )

@@ -8,7 +8,7 @@ they are read once and never again. A lock that rests on anything else is not re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -21,6 +21,7 @@ from resolver.catalog.packed import reader
 from resolver.catalog.protocol import Marked
 from resolver.errors import IndexFailure
 from resolver.model.lock import Lock
+from resolver.model.passed import PassedOver
 from resolver.model.problem import Problem
 from resolver.profile import counts
 from resolver.program import program
@@ -29,6 +30,7 @@ _KIND: Final = "lock"
 
 Pins = Mapping[NormalizedName, Version]
 Kept = Mapping[tuple[NormalizedName, ...], Pins]
+Passed = Sequence[PassedOver]
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
@@ -43,18 +45,21 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Remembered:
-    """Locks of one problem in the cache; `keep` and `builds` are the pins to prefer, of each environment of builds."""
+    """Locks of one problem in the cache; `keep` and `builds` are the pins to prefer, of each environment of builds.
+
+    `passed` is what is told of those pins: releases that were passed over for them.
+    """
 
     def __init__(self, store: Cache, problem: Problem) -> None:
         self._store = store
         self._problem = problem
 
     @counts("inputs")
-    def recall(self, catalog: object, keep: Pins, builds: Kept) -> Lock | None:
+    def recall(self, catalog: object, keep: Pins, builds: Kept, passed: Passed) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
         if not isinstance(catalog, Marked):
             return None
-        content = self._store.get(_KIND, self._key(keep, builds))
+        content = self._store.get(_KIND, self._key(keep, builds, passed))
         entry = _read(content) if content is not None else None
         if entry is None:
             return None
@@ -64,16 +69,17 @@ class Remembered:
             return None  # met again by who solves, where it matters
         return entry.lock if marks == entry.marks else None
 
-    def keep(self, catalog: object, lock: Lock, keep: Pins, builds: Kept) -> None:
+    def keep(self, catalog: object, lock: Lock, keep: Pins, builds: Kept, passed: Passed) -> None:
         """Remember what solving gave, as it came from these wishes."""
         marks = catalog.seen() if isinstance(catalog, Marked) else None
         if marks:
-            self._store.put(_KIND, self._key(keep, builds), _encode(_Entry(dict(marks), lock)))
+            self._store.put(_KIND, self._key(keep, builds, passed), _encode(_Entry(dict(marks), lock)))
 
-    def _key(self, keep: Pins, builds: Kept) -> str:
+    def _key(self, keep: Pins, builds: Kept, passed: Passed) -> str:
         parts = (
             *question(self._problem, keep),
             *(f"{' '.join(archives)}: {_text(pins)}" for archives, pins in sorted(builds.items())),
+            *(f"{row.project} {row.version} {row.archive} {row.index}" for row in passed),
         )
         return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 

@@ -36,6 +36,9 @@ def require_sound(lock: Lock) -> None:
     _require_stages(lock)
     for name in _projects(lock):
         _match(_PROJECT, name, "the name of a project")
+    for row in lock.passed_over:
+        for version in (row.version, row.archive_version):
+            _require_version(version, row.project)
     for shown in _shown(lock):
         if not shown.isprintable():
             raise ValueError(f"`{shown}` has characters that do not print")
@@ -57,9 +60,7 @@ def _require_target(target: LockedTarget) -> None:
 
 def _require_pin(pin: LockedPin) -> None:
     _match(_PROJECT, pin.name, "the name of a project")
-    _match(_VERSION, pin.version, f"the version of `{pin.name}`")
-    if text.version(pin.version) is None:
-        raise ValueError(f"`{pin.version}` of `{pin.name}` is not a version")
+    _require_version(pin.version, pin.name)
     if pin.label:
         _match(_LABEL, pin.label, f"the label of `{pin.name}`")
     if not pin.file and pin.git is None:
@@ -71,6 +72,12 @@ def _require_pin(pin: LockedPin) -> None:
     _require_variables(pin.env)
     if pin.git is not None:
         _require_git(pin.git)
+
+
+def _require_version(version: str, name: str) -> None:
+    _match(_VERSION, version, f"the version of `{name}`")
+    if text.version(version) is None:
+        raise ValueError(f"`{version}` of `{name}` is not a version")
 
 
 def _require_git(git: LockedGit) -> None:
@@ -103,6 +110,7 @@ def _projects(lock: Lock) -> Iterator[str]:
         yield from (*pin.extras, *pin.needs, *pin.builds, *(pin.git.rewrites if pin.git is not None else ()))
     yield from (row.name for row in lock.absent)
     yield from (row.package for row in lock.override)
+    yield from (name for row in lock.passed_over for name in (row.project, row.archive_of))
 
 
 def _shown(lock: Lock) -> Iterator[str]:

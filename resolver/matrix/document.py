@@ -95,7 +95,9 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     try:
         raw = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        raise syntax_error(error, name) from None
+        from resolver.matrix.misfit import several  # what is right does not pay for the words
+
+        raise syntax_error(error, name, several(shape)) from None
     except ValueError:  # a number with too many digits
         raise InputError("the file cannot be read", where=name, why="it has a number of thousands of digits") from None
     except RecursionError:

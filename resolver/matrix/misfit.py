@@ -7,7 +7,6 @@ what was probably meant. `description` and `examples` of a type's `msgspec.Meta`
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -18,26 +17,34 @@ import msgspec
 from msgspec import inspect as shapes
 
 from resolver.matrix.lines import Path
+from resolver.matrix.meant import close, is_requires, meant
 from resolver.model.component import COMPONENTS
 
 _CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LONGEST = 60
-# Other names of the values of a closed set, as other tools have them.
-_ALSO = {"arm64": "linux-aarch64", "amd64": "linux-x86_64", "x64": "linux-x86_64", "x86-64": "linux-x86_64"}
 
 
 class Misfit(msgspec.Struct, frozen=True):
-    """What is wrong at `path`, and what helps."""
+    """What is wrong at `path`, and what helps. What is `missing` may be there under another name."""
 
     path: Path
     what: str
     hint: str = ""
+    missing: bool = False
 
 
 def misfit(value: object, shape: type) -> Misfit | None:
-    """The first misfit in the order of the file; None where all fits. Floats may be Decimals, which keep their text."""
+    """The first misfit in the order of the file, what is missing last; None where all fits.
+
+    Floats may be Decimals, which keep their text.
+    """
     root = shapes.type_info(shape)
-    return next(_Walk(root).misfits(value, root, ()), None)
+    return min(_Walk(root).misfits(value, root, ()), key=lambda one: one.missing, default=None)
+
+
+def several(shape: type) -> frozenset[str]:
+    """The tables of a shape that there may be several of, as their headers name them."""
+    return frozenset(_several(shapes.type_info(shape), ()))
 
 
 class _Walk:
@@ -74,7 +81,7 @@ class _Walk:
                     yield Misfit(path, f"{_named(path)} is empty", _example(words))
             case shapes.LiteralType():
                 if value not in kind.values:
-                    hint = _meant(value, [str(one) for one in kind.values], "it may be")
+                    hint = meant(value, [str(one) for one in kind.values], "it may be")
                     yield Misfit(path, f"`{value}` is not a value of {_named(path)}", hint)
             case shapes.DateType():
                 if isinstance(value, str) and not _is_day(value):
@@ -89,19 +96,26 @@ class _Walk:
             if key in fields:
                 yield from self.misfits(item, fields[key].type, (*path, key))
             else:
-                yield Misfit((*path, key), f"unknown key `{key}`", self._unknown(key, list(fields), path))
+                yield Misfit((*path, key), f"unknown key `{key}`", self._unknown(key, item, list(fields), path))
         for key, field in fields.items():
             if field.required and key not in value:
                 what = f"the table [{key}] is missing" if _holds_table(field.type) else f"the key `{key}` is missing"
-                yield Misfit(path, what, _must_have(kind))
+                yield Misfit(path, what, _must_have(kind), missing=True)
 
-    def _unknown(self, key: str, known: Sequence[str], path: Path) -> str:
+    def _unknown(self, key: str, value: object, known: Sequence[str], path: Path) -> str:
         if key.lower() in COMPONENTS and "system" in known:
             return f"components stand in [{_dotted((*path, 'system'))}]"
-        elsewhere = [] if _close(key, known) else list(dict.fromkeys(_places(self._root, key, ())))
+        if not path and "stack" in known and is_requires(key):
+            return 'what is wanted stands in [stack]: requires = ["torch==2.8.0", …]'
+        if not path and "stack" not in known and key.startswith("fact") and isinstance(value, (dict, list)):
+            return f"rows of a file of facts are [[requires]] and the like; known keys are {', '.join(known)}"
+        if isinstance(value, dict) and "name" in known and _dotted(path) in _several(self._root, ()):
+            hint = f'of several each is a table [[{_dotted(path)}]] with name = "{key}"'
+            return f"{hint}; {meant(key, known, 'known keys are')}"
+        elsewhere = [] if close(key, known) else list(dict.fromkeys(_places(self._root, key, ())))
         if 0 < len(elsewhere) <= 3:  # more are keys that any table may have
             return f"`{key}` stands in {' or '.join(elsewhere)}; known keys here are {', '.join(known)}"
-        return _meant(key, known, "known keys are")
+        return meant(key, known, "known keys are")
 
 
 def _plain(kind: shapes.Type) -> tuple[shapes.Type, dict[str, Any]]:
@@ -137,16 +151,20 @@ def _wrong_type(value: Any, options: Sequence[shapes.Type], path: Path, words: d
     wanted = {type(option) for option in options}
     if isinstance(value, dict) and of_tables:
         hint = f"write [[{_dotted(path)}]] instead of [{_dotted(path)}]"
+    elif isinstance(value, dict) and lists:
+        hint = f"write a list: {begin}[{_as_items(value)}]"
     elif isinstance(value, list) and shapes.StructType in wanted:
         hint = f"write [{_dotted(path)}] instead of [[{_dotted(path)}]]"
     elif shapes.StructType in wanted:
         hint = f"write a table [{_dotted(path)}]"
     elif shapes.LiteralType in wanted:
-        hint = _meant(shown, [str(one) for one in next(_values(options))], "it may be")
+        hint = meant(shown, [str(one) for one in next(_values(options))], "it may be")
     elif shapes.StrType in wanted and shown and not isinstance(value, str):
         hint = f'put it in quotes: {begin}"{shown}"'
     elif shapes.StrType in wanted and isinstance(value, list):
         hint = "write it without brackets"
+        if path[0] == "target" and len(path) == 2:
+            hint += "; of several targets each is a table [[target]]"
     elif lists and not of_tables and isinstance(value, str):
         hint = f"put it in brackets: {begin}[{shown}]"
     elif shapes.BoolType in wanted:
@@ -156,6 +174,16 @@ def _wrong_type(value: Any, options: Sequence[shapes.Type], path: Path, words: d
     else:
         hint = _example(words)
     return what, hint
+
+
+def _as_items(table: dict[str, Any]) -> str:
+    """Names and versions of a table, as other tools have them, as the requirements that they mean."""
+    items = []
+    for name, version in table.items():
+        given = version if isinstance(version, str) and version != "*" else ""
+        items.append(json.dumps(name + (f"=={given}" if given[:1].isdigit() else given), ensure_ascii=False))
+    text = ", ".join(items)
+    return text if len(text) <= _LONGEST else "…"
 
 
 def _values(options: Sequence[shapes.Type]) -> Iterator[Sequence[object]]:
@@ -272,20 +300,6 @@ def _must_have(kind: shapes.StructType) -> str:
     return f"it must have {', '.join(must)}" + (f"; it may have {', '.join(may)}" if may else "")
 
 
-def _close(word: str, known: Sequence[str]) -> str:
-    """The one of the known words that was probably meant; empty where none is near."""
-    asked = word.lower().replace("_", "-")
-    folded = {one.lower().replace("_", "-"): one for one in known}
-    also = next((value for name, value in _ALSO.items() if value in known and name in asked), "")
-    near = difflib.get_close_matches(asked, folded, n=1, cutoff=0.7)
-    return also or (folded[near[0]] if near else "")
-
-
-def _meant(word: str, known: Sequence[str], what: str) -> str:
-    close = _close(word, known)
-    return (f"did you mean `{close}`? " if close else "") + f"{what} {', '.join(known)}"
-
-
 def _places(kind: shapes.Type, key: str, path: Path) -> Iterator[str]:
     """The tables that may have a key, as their headers are written, and the tables of that name."""
     kind = _plain(kind)[0]
@@ -314,3 +328,19 @@ def _header(field: shapes.Field, path: Path) -> str:
     if _holds_table(inner) or isinstance(inner, shapes.DictType):
         return f"[{below}]"
     return f"[[{_dotted(path)}]]" if path and isinstance(path[-1], int) else f"[{_dotted(path)}]"
+
+
+def _several(kind: shapes.Type, path: Path) -> Iterator[str]:
+    """The headers of tables that there may be several of."""
+    kind = _plain(kind)[0]
+    match kind:
+        case shapes.UnionType():
+            for option in kind.types:
+                yield from _several(option, path)
+        case shapes.ListType() if _holds_table(kind.item_type):
+            yield _dotted(path)
+        case shapes.StructType():
+            for field in kind.fields:
+                yield from _several(field.type, (*path, field.encode_name))
+        case _:
+            pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 import tomli
@@ -34,20 +35,37 @@ _HINTS: Final = {
     "Unterminated": "a string lacks its closing quote",
 }
 _TYPOGRAPHIC = re.compile("[\u2018\u2019\u201c\u201d\uff02\uff07]")
+_HEADER = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]{1,2}\s*(?:#.*)?")
 _ODD = re.compile("[\uff0c\uff1d\u3001\uff1b\u3010\u3011\uff3b\uff3d\xa0\u3000]")
 
 
-def syntax_error(error: tomli.TOMLDecodeError, name: str) -> InputError:
-    """The error for people. tomli counts lines and columns from 1."""
+def syntax_error(error: tomli.TOMLDecodeError, name: str, several: Collection[str] = ()) -> InputError:
+    """The error for people; there may be `several` of some tables. tomli counts lines and columns from 1."""
     line, column = error.lineno, error.colno
     text = (error.doc.split("\n")[line - 1 : line] or [""])[0]
     shown = _CREDENTIALS.sub("://", text).strip()
     shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
     what = re.sub(r"Cannot declare (\(.*\)) twice", _declared, error.msg)
+    hint = _hint(error.msg, text)
+    header = _HEADER.fullmatch(text)
+    if hint == _TWICE and header is not None:
+        number, first = _first(header[1], error.doc)
+        what = f"{first} is there already, at line {number}"
+        if header[1] in several:
+            hint = f"of several each is [[{header[1]}]]: write it so wherever one begins"
+            if f"[[{header[1]}]]" not in (first, text.strip()):
+                hint += ", or join the two"
     place = f"column {column}" + (f" of: {shown}" if shown else "")
-    return InputError(
-        "the file is not valid TOML", where=f"{name}:{line}", why=f"{what}; {place}", hint=_hint(error.msg, text)
-    )
+    return InputError("the file is not valid TOML", where=f"{name}:{line}", why=f"{what}; {place}", hint=hint)
+
+
+def _first(table: str, text: str) -> tuple[int, str]:
+    """The line on which a table begins first, and its header."""
+    for number, line in enumerate(text.split("\n"), 1):
+        header = _HEADER.fullmatch(line)
+        if header is not None and header[1] == table:
+            return number, line.partition("#")[0].strip()
+    return 1, f"[{table}]"
 
 
 def _hint(message: str, line: str) -> str:

@@ -126,13 +126,18 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that can be said of a conflict. With `limited`, time ran out and more may be found with more of it."""
+    """All that can be said of a conflict. With `limited`, time ran out and more may be found with more of it.
+
+    `missing` are further projects that lines of the stack ask for and that no index has: of those that are many the
+    contradictions tell a few.
+    """
 
     problem: Problem
     contradictions: tuple[Contradiction, ...]
     fixes: tuple[Fix, ...]
     attempts: tuple[Attempt, ...]
     limited: bool
+    missing: tuple[str, ...] = ()
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

@@ -141,6 +141,20 @@ class Override(_Row, kw_only=True, frozen=True):
     fact: str
 
 
+class LockedPassedOver(_Row, kw_only=True, frozen=True):
+    """A release newer than the pin of `project` that needs, or is, a source archive without static metadata.
+
+    It was passed over when the pin was chosen, and stays so for as long as the pin is kept.
+    """
+
+    project: str
+    version: str
+    archive: str
+    archive_of: str
+    archive_version: str
+    index: str
+
+
 class LockedExport(_Row, kw_only=True, frozen=True):
     """An environment variable of activate.sh, by the `facts` that ask for it; an `optional` one is only proposed."""
 
@@ -191,6 +205,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     build_pin: tuple[LockedPin, ...] = ()
     fact: tuple[LockedFact, ...] = ()
     override: tuple[Override, ...] = ()
+    passed_over: tuple[LockedPassedOver, ...] = ()
     export: tuple[LockedExport, ...] = ()
     absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departed, ...] = ()

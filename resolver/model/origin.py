@@ -82,11 +82,12 @@ class SameRelease(msgspec.Struct, frozen=True):
 
 
 class Unusable(msgspec.Struct, frozen=True):
-    """A file that turned out to be unusable when it was opened."""
+    """A file that turned out to be unusable when it was opened. Files of the same `sort` are told together."""
 
     filename: str
     parent: str
     text: str
+    sort: str
 
     @property
     def where(self) -> str:

@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from resolver.model.candidate import Release
 from resolver.model.origin import Origin
+from resolver.model.passed import PassedOver
 from resolver.model.problem import Problem
 
 
@@ -41,13 +42,17 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """Pins sorted by name. `rounds` counts the search's rounds; `engine` is what found it."""
+    """Pins sorted by name. `rounds` counts the search's rounds; `engine` is what found it.
+
+    `passed_over` is told of what is to be locked alone (see `solve/passed.py`).
+    """
 
     problem: Problem
     pins: tuple[Pin, ...]
     engine: str
     rounds: int
     left_out: tuple[LeftOut, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project, None where it is not part of the resolution."""

@@ -46,6 +46,8 @@ class Source(Enum):
     FACT = "fact"
     BUILD = "build"  # build-system.requires of its archive, or a fact about the build
 
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
+
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """These releases of `subject` (a project, or one of its extras) need `needs`.
@@ -98,6 +100,8 @@ class Lack(Enum):
     CUTOFF = "cutoff"  # uploaded after the cut-off
     SOURCE = "source"  # the stack takes the project from a commit, whose version is another
     UNREACHABLE = "unreachable"  # an index that might have one could not be reached
+
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):

@@ -220,7 +220,7 @@ def _facts(lock: Lock) -> Iterator[str]:
         yield "|---|---|---|---|"
         for row in lock.fact:
             yield (
-                f"| {markdown(row.id)}, {one_line(row.where)} | {row.strength} | {markdown(row.reason)} "
-                f"| {markdown(row.source)}, {row.checked} |"
+                f"| {markdown(row.id)}, {one_line(row.where)} | {markdown(row.strength)} | {markdown(row.reason)} "
+                f"| {markdown(row.source)}, {one_line(row.checked)} |"
             )
         yield ""

@@ -26,10 +26,6 @@ class About:
         """Every fact about a project."""
         return tuple(self._facts.get(name, ()))
 
-    def release(self, name: NormalizedName, version: Version, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        """The facts of a kind that speak of a release."""
-        return [fact for fact in self._facts.get(name, ()) if isinstance(fact, kind) and fact.speaks_of(version)]
-
     def taken_by(self, name: NormalizedName, version: Version) -> facts.Excludes | facts.Names | None:
         """The fact that takes a release out."""
         for fact in self._facts.get(name, ()):

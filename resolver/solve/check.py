@@ -35,6 +35,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _version = lru_cache(None)(Version)
 # A marker that is a row of `and` with a last member `extra == "x"`: it need not be parsed for anything but x.
 _EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
+_NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
+_ANY = None  # stands for every extra
 
 
 @counts("checking")
@@ -50,9 +52,16 @@ def _only_for(line: str) -> str | None:
     return text.name(match[1]) if match is not None else None
 
 
-def _only_for_other(line: str, extra: str) -> bool:
+@lru_cache(maxsize=65536)
+def _extras_of(line: str) -> frozenset[str | None]:
+    """The extras that decide whether a line counts: for all others it does where it does for none, named "" here."""
     only = _only_for(line)
-    return only is not None and only != extra
+    if only is not None:
+        return frozenset((only,))
+    marker = line.partition(";")[2]
+    named = [text.name(one or other) for one, other in _NAMED.findall(marker)]
+    unclear = len(re.findall(r"\bextra\b", marker)) > len(named)
+    return frozenset(("", *named, *((_ANY,) if unclear else ())))
 
 
 class _Check:
@@ -66,6 +75,7 @@ class _Check:
         self._facts_of: dict[str, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts_of.setdefault(str(fact.package), []).append(fact)
+        self._by_extra: dict[str, dict[str | None, list[str]]] = {}  # by project: its lines, by extra
         self._absent = set(self._kept_out())
 
     def violations(self) -> Iterator[str]:
@@ -143,7 +153,7 @@ class _Check:
             pin = self._pins[name]
             who = f"{name}[{extra}]" if extra else name
             try:
-                needs = [text.requirement(line) for line in self._lines(pin) if not _only_for_other(line, extra)]
+                needs = [text.requirement(line) for line in self._lines_for(pin, extra)]
                 build_needs = [text.requirement(line) for line in self._build_lines(pin)]
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
@@ -197,6 +207,16 @@ class _Check:
             self._extras[name].update(needed.extras)
             todo.append((name, ""))
             todo.extend((name, extra) for extra in needed.extras)
+
+    def _lines_for(self, pin: Pin, extra: str) -> list[str]:
+        """The lines of a pin that may count for an extra; those that count without one are told with the extra ""."""
+        known = self._by_extra.get(pin.name)
+        if known is None:
+            known = self._by_extra[pin.name] = {}
+            for line in self._lines(pin):
+                for one in _extras_of(line):
+                    known.setdefault(one, []).append(line)
+        return [*known.get(extra, ()), *(known.get(_ANY, ()) if extra else ())]
 
     def _lines(self, pin: Pin) -> list[str]:
         file = pin.release.file

@@ -8,13 +8,14 @@ conflict, not one for each. These are the incompatibilities of PubGrub, with mas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
 from resolver.model.package import Kind, Package
 from resolver.solve.admits import satisfies
+from resolver.solve.demand import Demand
 from resolver.solve.universe import Universe
 
 Clash = Mapping[Package, int]  # a set of releases of each, as a mask (see `project`); -1 has all, and all that may come
@@ -23,19 +24,18 @@ _MOST = 32  # clashes of a package that are remembered, the latest
 
 
 class Clashes:
-    """Clashes by package. `asked` tells what is asked of a package now, `seen` whether anything ever was.
+    """Clashes by package. `asked` tells what is asked of a package now, if anything, `seen` whether anything ever was.
 
     Of what was not seen nothing is looked up: what is learned must not hang on how far a look-ahead has come.
     A clash is met where all of its packages are asked for, and what is asked leaves no release that is outside of it.
     """
 
     def __init__(
-        self, universe: Universe, asked: Callable[[Package], Sequence[Edge]], seen: Callable[[Package], bool]
+        self, universe: Universe, asked: Callable[[Package], Demand | None], seen: Callable[[Package], bool]
     ) -> None:
         self._universe = universe
         self._asked = asked
         self._seen = seen
-        self._masks: dict[Edge, int] = {}
         self._of: dict[Package, list[Clash]] = {}
 
     def learn(self, package: Package) -> Clash | None:
@@ -91,7 +91,7 @@ class Clashes:
     def _is_met(self, clash: Clash, more: Mapping[Package, int]) -> bool:
         """The same with `more` asked for."""
         for package, clashing in clash.items():
-            if package not in more and not self._asked(package):
+            if package not in more and self._asked(package) is None:
                 return False
             if self._left(package) & more.get(package, -1) & ~clashing:
                 return False
@@ -150,13 +150,9 @@ class Clashes:
 
     def _left(self, package: Package) -> int:
         """What is left of a project by all that is asked of it."""
-        left = self._universe.project(text.name(package.name)).all
-        for edge in self._asked(package):
-            left &= self._mask(edge)
-        return left
+        asked = self._asked(package)
+        everything = self._universe.project(text.name(package.name)).all
+        return everything if asked is None else everything & asked.mask
 
     def _mask(self, edge: Edge) -> int:
-        known = self._masks.get(edge)
-        if known is None:
-            known = self._masks[edge] = self._universe.project(text.name(edge.package.name)).mask(edge.allows)
-        return known
+        return self._universe.demand(edge).mask

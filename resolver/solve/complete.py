@@ -20,13 +20,13 @@ from resolver.errors import UndecidedError
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease, StackLine
+from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.statement import Lack
-from resolver.solve.admits import names_prerelease, pins, satisfies
+from resolver.solve.admits import names_prerelease, satisfies
 from resolver.solve.clauses import Clauses
+from resolver.solve.demand import Demand, pins_yanked
 from resolver.solve.ground import Ground, Lacking
-from resolver.solve.preference import pins_yanked
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
@@ -56,8 +56,8 @@ class CompleteEngine:
         self._tick = tick
         self._decided: list[Candidate] = []
         self._chosen: set[Package] = set()
-        self._edges: dict[Package, list[Edge]] = {}  # what is asked of each package by the stack and the decisions
-        self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
+        # what is asked of each package by the stack and the decisions, after each of those who ask
+        self._asked: dict[Package, list[Demand]] = {}
         self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some of it is not up to date
         self._tries: Counter[Package] = Counter()
         self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
@@ -91,32 +91,32 @@ class CompleteEngine:
         """
         while self._waiting:
             preference, package = self._waiting[0]
-            if package not in self._chosen and package in self._edges and preference == self._preference(package):
+            if package not in self._chosen and package in self._asked and preference == self._preference(package):
                 return package
             heappop(self._waiting)  # what is asked of it is not what was asked then
         return None
 
     def _preference(self, package: Package) -> tuple[object, ...]:
-        pinned = asked = bounded = False
-        for edge in self._edges[package]:
-            traits = self._traits.get(edge)
-            if traits is None:
-                traits = self._traits[edge] = (
-                    pins(edge.allows),
-                    isinstance(edge.origin, StackLine),
-                    bool(str(edge.allows)),
-                )
-            pinned, asked, bounded = pinned or traits[0], asked or traits[1], bounded or traits[2]
-        return (package.kind.value, package not in self._first, not pinned, not asked, not bounded, package)
+        asked = self._asked[package][-1]
+        return (
+            package.kind.value,
+            package not in self._first,
+            not asked.pin,
+            not asked.stacks,
+            not asked.bounded,
+            package,
+        )
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Count what the stack or a decision asks for."""
         for edge in edges:
-            self._edges.setdefault(edge.package, []).append(edge)
+            asked = self._asked.setdefault(edge.package, [])
+            own = self._universe.demand(edge)
+            asked.append(asked[-1] & own if asked else own)
             self._wait(edge.package)
 
     def _wait(self, package: Package) -> None:
-        if package in self._edges and package not in self._chosen:
+        if package in self._asked and package not in self._chosen:
             heappush(self._waiting, (self._preference(package), package))
 
     def _drop(self, left: int) -> None:
@@ -126,10 +126,10 @@ class CompleteEngine:
             self._chosen.discard(candidate.package)
             self._wait(candidate.package)
             for edge in reversed(self._universe.edges(candidate)):
-                asked = self._edges[edge.package]
+                asked = self._asked[edge.package]
                 asked.pop()
                 if not asked:
-                    del self._edges[edge.package]
+                    del self._asked[edge.package]
                 self._wait(edge.package)
 
     def _decide(self, package: Package) -> bool:
@@ -186,7 +186,7 @@ class CompleteEngine:
             if package.kind is not Kind.PROJECT or package.extra:
                 continue
             project = self._universe.project(text.name(package.name))
-            if project.found and not project.mask(edge.allows) & self._mask(package):
+            if project.found and not self._universe.demand(edge).mask & self._mask(package):
                 return True
         return False
 
@@ -196,8 +196,7 @@ class CompleteEngine:
         Those that a decision asks not to be are left out, which may be thousands.
         """
         taken: set[Candidate] = set()
-        asked = self._edges[package]
-        for candidate in self._universe.candidates(package, asked):
+        for candidate in self._universe.candidates(package, self._asked[package][-1]):
             taken.add(candidate)
             yield candidate
         mask = self._mask(package) if package.kind is Kind.PROJECT else 0
@@ -210,10 +209,8 @@ class CompleteEngine:
     def _mask(self, package: Package) -> int:
         """The positions of a project's releases that the stack and the decisions leave."""
         project = self._universe.project(text.name(package.name))
-        mask = project.all
-        for edge in self._edges.get(package, ()):
-            mask &= project.mask(edge.allows)
-        return mask
+        asked = self._asked.get(package)
+        return project.all & asked[-1].mask if asked else project.all
 
     def _holds(self, *more: Candidate) -> bool:
         return self.clauses.satisfiable(map(self.clauses.variable, (*self._decided, *more)))
@@ -285,7 +282,7 @@ class CompleteEngine:
             if not release.yanked and not release.version.is_prerelease:
                 continue
             asked = askers.get(package, [])
-            allowed = list(self._universe.candidates(package, asked))
+            allowed = list(self._universe.candidates(package, self._universe.demand(*asked)))
             if candidate in allowed:
                 continue
             settled = False

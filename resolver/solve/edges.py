@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
-from packaging.version import Version
 
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.catalog.screen import Screen
@@ -25,9 +23,17 @@ from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.solve.about import About
 from resolver.solve.needs import DYNAMIC, UNOPENED, DynamicArchiveError, requirement_lines
+from resolver.solve.project import Project
 from resolver.solve.relevance import Relevance
 
-_ARCHIVES = 3  # a project's archives without static metadata that are opened before the older ones are given up
+# A project's archives without static metadata, and its files with the metadata of other releases, that are opened
+# before the older ones are given up.
+_IN_VAIN = 3
+_UNREADABLE = "its metadata cannot be read"
+_ADDRESS = "it needs what is at an address"
+_ITSELF = "it needs another release of itself"
+_MIXED_UP = "its metadata is that of another release"
+NOT_READ = "other files of its project have the metadata of other releases, so its own was not read"
 
 
 class Edges:
@@ -43,19 +49,23 @@ class Edges:
         catalog: Catalog,
         screen: Screen,
         about: About,
+        project: Callable[[NormalizedName], Project],
         absent: Callable[[], Mapping[NormalizedName, str]],
     ) -> None:
         self._target = target
         self._catalog = catalog
         self._screen = screen
         self._facts = about
+        self._project = project
         self._absent = absent
         self.relevant = Relevance(target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
-        self._dynamic: dict[str, list[tuple[Version, DynamicArchiveError]]] = {}
-        self._extras: dict[Release, tuple[str, ...]] = {}
+        self._dynamic: dict[str, list[DynamicArchiveError]] = {}
+        self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
+        self._extras: dict[Release, frozenset[str]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
+        self._tools: dict[Release, tuple[str, ...]] = {}
 
     def of(self, candidate: Candidate) -> tuple[Edge, ...]:
         """What a candidate needs. Asks for its metadata the first time."""
@@ -70,19 +80,29 @@ class Edges:
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
-        known = self._extras.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
-        return any(text.name(name) == extra for name in known)
+        return isinstance(candidate.chosen, Release) and extra in self._extras.get(candidate.chosen, ())
+
+    def tools(self, candidate: Candidate) -> Sequence[str]:
+        """What a candidate whose edges are known is built with in an environment apart: its build-system.requires."""
+        return self._tools.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
+
+    def is_given_up(self, candidate: Candidate) -> bool:
+        """Whether the file of a candidate is not read any more, as files of its project were of other releases."""
+        release = candidate.chosen
+        if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release) or release.source is not None:
+            return False
+        mixed_up = self._mixed_up.get(candidate.package.name, {})
+        if len(mixed_up) < _IN_VAIN or release.file.filename in mixed_up:
+            return False
+        return release not in self._extras and not (release.builds or self._about(candidate, facts.Metadata))
 
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What a candidate whose edges are known needs, and what is not followed as it must be absent."""
         return self._left_out.get(candidate, ())
 
-    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
-        """See `Universe.passed_over`."""
-        newest = {name: max(rows, key=itemgetter(0)) for name, rows in self._dynamic.items() if rows}
-        return tuple(
-            error for name, (version, error) in sorted(newest.items()) if name not in pins or pins[name] < version
-        )
+    def read(self) -> Iterable[Candidate]:
+        """The candidates whose metadata was read."""
+        return self._known.keys()
 
     def of_need(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
         """The edges of a line of the stack or a fact."""
@@ -137,24 +157,32 @@ class Edges:
         parent = str(candidate)
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
-        if len(dynamic) >= _ARCHIVES and not (stated or release.builds or release.file.is_wheel):
-            self.refused[release.file.filename] = dynamic[0][1]
-            return (_nothing(release, parent, UNOPENED),)
+        mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
+        if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.file.is_wheel):
+            self.refused[release.file.filename] = dynamic[0]
+            # of one sort, so that a core names them together
+            return (_nothing(release, parent, UNOPENED, DYNAMIC),)
+        if self.is_given_up(candidate):
+            told = _given_up(candidate.package.name, list(mixed_up.values()))
+            self.refused.update(dict.fromkeys((*mixed_up, release.file.filename), told))
+            return (_nothing(release, parent, NOT_READ, _MIXED_UP),)
         try:
             lines = requirement_lines(self._catalog, release, stated)
         except UnusableFile as error:
-            return (_nothing(release, parent, str(error)),)
+            return (_nothing(release, parent, str(error), _UNREADABLE),)
         except DynamicArchiveError as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
-            dynamic.append((candidate.version, error))
-            return (_nothing(release, parent, DYNAMIC),)
+            dynamic.append(error)
+            return (_nothing(release, parent, DYNAMIC, DYNAMIC),)
         except WrongRelease as error:
             self.refused[release.file.filename] = error
-            return (_nothing(release, parent, error.message),)
+            mixed_up[release.file.filename] = error
+            return (_nothing(release, parent, error.message, _MIXED_UP),)
         if refusal := self._screen.python_refusal(lines.requires_python):
-            return (_nothing(release, parent, refusal),)
-        self._extras[release] = lines.extras
+            return (_nothing(release, parent, refusal, refusal),)
+        if release not in self._extras:
+            self._extras[release] = frozenset(map(text.name, lines.extras))
         extra = candidate.package.extra
         edges: list[Edge] = []
         if extra:
@@ -166,14 +194,15 @@ class Edges:
             try:
                 requirement = self.relevant(line, extra)
             except InvalidRequirement:
-                return (_nothing(release, parent, f"`{line}` in its metadata is not a requirement"),)
+                return (_nothing(release, parent, f"`{line}` in its metadata is not a requirement", _UNREADABLE),)
             if requirement is None or requirement.name in dropped:
                 continue
             if requirement.url:
-                return (_nothing(release, parent, f"it needs `{requirement}`, and addresses are not followed"),)
+                why = f"it needs `{requirement}`, and addresses are not followed"
+                return (_nothing(release, parent, why, _ADDRESS),)
             if requirement.name == candidate.package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
-                    return (_nothing(release, parent, f"it needs `{requirement}` of itself"),)
+                    return (_nothing(release, parent, f"it needs `{requirement}` of itself", _ITSELF),)
                 continue
             origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker())
             if fact is not None:
@@ -201,21 +230,26 @@ class Edges:
         here = release.builds is not None and not release.builds.isolation
         if release.source is not None:
             fact, here = release.source.fact, not release.source.recipe.isolation
-        if here:
+        if not here:
+            self._tools[release] = build_requires
+        else:
             for line in build_requires:
                 try:
                     requirement = self.relevant(line, "")
                 except InvalidRequirement:
-                    yield _nothing(release, parent, f"`{line}` in its build-system.requires is not a requirement")
+                    why = f"`{line}` in its build-system.requires is not a requirement"
+                    yield _nothing(release, parent, why, _UNREADABLE)
                     continue
                 if requirement is not None and requirement.url:
-                    yield _nothing(release, parent, f"its build needs `{requirement}`, and addresses are not followed")
+                    why = f"its build needs `{requirement}`, and addresses are not followed"
+                    yield _nothing(release, parent, why, _ADDRESS)
                 elif requirement is not None and requirement.name != candidate.package.name:
                     what = requirement.without_marker()
                     yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
 
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        return self._facts.release(text.name(candidate.package.name), candidate.version, kind)
+        assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases are looked at
+        return self._project(text.name(candidate.package.name)).about(candidate.chosen.position, kind)
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
@@ -225,5 +259,17 @@ def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
 
 
-def _nothing(release: Release, parent: str, why: str) -> Edge:
-    return Edge(Package(release.file.filename, "", Kind.NONE), Nothing(), Unusable(release.file.filename, parent, why))
+def _nothing(release: Release, parent: str, why: str, sort: str) -> Edge:
+    filename = release.file.filename
+    return Edge(Package(filename, "", Kind.NONE), Nothing(), Unusable(filename, parent, why, sort))
+
+
+def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:
+    """What is told of files that were not read, as those that were are of other releases than their names say."""
+    first = errors[0]
+    return WrongRelease(
+        first.message,
+        where=first.where,
+        why=f"{first.why} So it was with {len(errors)} files of {project}; the rest were not read.",
+        hint=first.hint,
+    )

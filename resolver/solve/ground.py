@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from resolver.model.edge import Edge, Nothing, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine, Unusable
 from resolver.model.package import Package
 from resolver.model.statement import Lack, Source
-from resolver.solve.needs import DYNAMIC, UNOPENED
 
 
 class Line(NamedTuple):
@@ -53,7 +52,7 @@ class Taken(NamedTuple):
 
 
 class Lacking(NamedTuple):
-    """There is nothing to take of a project (or an extra). `detail` is a specifier, or why a file is unusable."""
+    """There is nothing to take of a project (or an extra). `detail` is a specifier, or the sort of unusable files."""
 
     project: str
     lack: Lack
@@ -95,5 +94,5 @@ def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:
             return Said(parent, Source.METADATA, origin.text, "")
         case _:
             assert isinstance(edge.allows, Nothing)  # noqa: S101  an unusable file is all that is left
-            # one ground for all archives without static metadata, so that a core names them together
-            return Lacking(str(parent), Lack.UNUSABLE, DYNAMIC if origin.text == UNOPENED else origin.text)
+            assert isinstance(origin, Unusable)  # noqa: S101  and nothing else asks for nothing
+            return Lacking(str(parent), Lack.UNUSABLE, origin.sort)

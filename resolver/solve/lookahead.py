@@ -1,15 +1,15 @@
 """What the search will ask for next, told to the catalog before it asks.
 
-The guess follows newest releases from requirement to requirement. A wrong
+The guess follows likely releases from requirement to requirement. A wrong
 guess costs a request; a right one saves a round trip in which the search
 would wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
-from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
@@ -21,32 +21,45 @@ from resolver.model.edge import Edge
 from resolver.model.origin import MetadataLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import File, Metadata
+from resolver.solve.demand import ANYTHING, Demand, of_edge
+from resolver.solve.retreat import Retreat, Wanted
 from resolver.solve.universe import Universe
 
 
 class Lookahead:
-    """Implements the catalog's `Follow` over a universe; called from the catalog's thread."""
+    """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
+
+    `asked` tells what the search asks of a package now, as far as it is set; None for nothing.
+    """
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
-        self.target = universe.problem.target
+        self.target: Hashable = universe.problem.target
+        self.asked: Callable[[Package], Demand | None] = lambda _: None
         self._told: set[tuple[str, str]] = set()
-        self._asked: dict[str, dict[str, SpecifierSet]] = {}  # by the search: what is certain of a project so far
-        self._guessed: dict[str, dict[str, SpecifierSet]] = {}  # by the likely release of each other project
-        self._followed: set[tuple[str, str]] = set()
+        self._asked: dict[str, _Ranges] = {}  # by the search: what is certain of a project so far
+        self._guessed: dict[str, _Ranges] = {}  # by the likely release of each other project
+        self._read: dict[NormalizedName, Metadata] = {}  # of the release that was picked last
+        self._extras: dict[NormalizedName, dict[str, None]] = {}  # that are wanted of a project
+        self._followed: set[tuple[str, str, str]] = set()
+        self._retreat = Retreat(universe, lambda name: self.asked(Package(name)), self._tried)
+        self._built: set[Candidate] = set()
+
+    @cached_property
+    def _tools(self) -> _Tools:
+        return _Tools(self._universe, self._asked_of)
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
-        wanted = []
+        wanted: dict[NormalizedName, SpecifierSet] = {}  # one of each project will do: `pick` knows the others
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
-                key = (edge.package.name, str(edge.allows))
-                if key not in self._told and edge.package.name not in self._universe.sources:
-                    self._told.add(key)
-                    self._asked.setdefault(key[0], {})[key[1]] = edge.allows
-                    wanted.append((text.name(edge.package.name), edge.allows))
+                if edge.package.extra:
+                    wanted.update(self._follow(self._want(text.name(edge.package.name), (edge.package.extra,))))
+                wanted.update(self._ask(text.name(edge.package.name), edge.allows))
         if wanted:
-            self._universe.catalog.expect(wanted, self)
+            self._expect_alone(self._retreat.narrow(wanted))
+            self._universe.catalog.expect(wanted.items(), self)
 
     def expect_projects(self, names: Iterable[NormalizedName]) -> None:
         """Tell the catalog of projects that were needed the last time."""
@@ -59,13 +72,33 @@ class Lookahead:
         if wanted:
             self._universe.catalog.expect(wanted, self)
 
+    def expect_tools(self, candidate: Candidate) -> None:
+        """Tell the catalog of what an archive is built with apart: that is solved last, and would wait for it."""
+        lines = self._universe.tools(candidate)
+        if lines and candidate not in self._built:
+            self._built.add(candidate)
+            self._tools.expect_lines(f"{candidate} apart", lines)
+
+    def expect_lines(self, filename: str, lines: Sequence[str]) -> None:
+        """Tell the catalog of the projects that the lines of a file name."""
+        wanted: dict[NormalizedName, SpecifierSet] = {}
+        for requirement in self._universe.requirements(filename, lines, ""):
+            if not requirement.url:
+                self._want(requirement.name, requirement.extras)
+                wanted.update(self._ask(requirement.name, requirement.specifier))
+        if wanted:
+            self._universe.catalog.expect(wanted.items(), self)
+
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog of releases that the search will try if this one fails, too."""
         wanted = [
             (text.name(one.package.name), SpecifierSet(f"=={one.version}"))
             for one in candidates
-            if isinstance(one.chosen, Release) and one.chosen.source is None
+            if isinstance(one.chosen, Release) and one.chosen.source is None and not self._universe.is_given_up(one)
         ]
+        self._expect_alone(wanted)
+
+    def _expect_alone(self, wanted: Wanted) -> None:
         if wanted:
             self._universe.catalog.expect(wanted, _Alone(self))
 
@@ -77,48 +110,131 @@ class Lookahead:
             self._universe.project(project, lookup)
         except ResolverError:
             return None  # told when the search itself gets there
-        package = Package(project)
-        asked = [_guess(package, one) for one in list(self._asked.get(project, {}).values())]
-        own = _guess(package, specifier)
-        guessed = [_guess(package, one) for one in list(self._guessed.get(project, {}).values())]
-        guess = None
-        for edges in ((own, *asked, *guessed), (own, *asked), (own,)):
-            guess = next(self._universe.candidates(package, edges), None)
-            if guess is not None:
-                break
-        if guess is None or not isinstance(guess.chosen, Release):
-            return None
-        return guess.chosen.file
+
+        own = self._demand(project, specifier)
+        asked = self._asked_of(project)
+        for demand in (own & asked & self._together(self._guessed, project), own & asked, own):
+            for release in self._releases(project, demand):
+                return release.file
+        return None
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """The projects that this metadata names for the target; none the second time."""
-        key = project, metadata.version
-        if key in self._followed:
-            return
-        self._followed.add(key)
-        for line in metadata.requires_dist:
-            try:
-                requirement = self._universe.relevant(line, "")
-            except InvalidRequirement:
+        """The projects that this metadata names for the target and what is wanted of it; none the second time."""
+        self._read[project] = metadata
+        self.judge(project, metadata)
+        return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
+
+    def judge(self, project: NormalizedName, metadata: Metadata) -> None:
+        """Tell the catalog of older releases where one that was read will not do."""
+        self._expect_alone(self._retreat.of(project, metadata))
+
+    def _ask(self, project: NormalizedName, specifier: SpecifierSet) -> Wanted:
+        """Remember what is certain of a project; what the catalog is to be told of that."""
+        key = project, str(specifier)
+        if key in self._told or project in self._universe.sources:
+            return []
+        self._told.add(key)
+        self._asked.setdefault(project, _Ranges()).add(key[1], specifier)
+        return [(project, specifier)]
+
+    def _demand(self, project: NormalizedName, specifier: SpecifierSet) -> Demand:
+        package = Package(project)
+        edge = Edge(package, specifier, MetadataLine("", "", ""))
+        return of_edge(edge, self._universe.mask(package, specifier))
+
+    def _together(self, ranges: Mapping[str, _Ranges], project: NormalizedName) -> Demand:
+        return ranges[project].together(partial(self._demand, project)) if project in ranges else ANYTHING
+
+    def _asked_of(self, project: NormalizedName) -> Demand:
+        return self._together(self._asked, project)
+
+    def _releases(self, project: NormalizedName, demand: Demand) -> Iterator[Release]:
+        """What a demand admits, in the order in which it is tried."""
+        for one in self._universe.candidates(Package(project), demand):
+            if isinstance(one.chosen, Release):
+                yield one.chosen
+
+    def _tried(self, project: NormalizedName) -> Iterator[Release]:
+        return self._releases(project, self._asked_of(project))
+
+    def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
+        """Remember what is wanted of a project; those that were not, where its metadata is there already."""
+        known = self._extras.setdefault(project, {})
+        new = [extra for extra in extras if extra not in known]
+        known.update(dict.fromkeys(new))
+        return [(project, extra) for extra in new if project in self._read]
+
+    def _follow(self, waiting: list[tuple[NormalizedName, str]]) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+        """What the lines of projects that were read lead to, each for an extra or for none."""
+        while waiting:
+            project, extra = waiting.pop()
+            metadata = self._read[project]
+            key = project, metadata.version, extra
+            if key in self._followed:
                 continue
-            if requirement is None or requirement.name == project or requirement.url:
-                continue
-            if requirement.name not in self._universe.sources:
-                self._guessed.setdefault(requirement.name, {})[project] = requirement.specifier
-                yield requirement.name, requirement.specifier
+            self._followed.add(key)
+            lines = metadata.requires_dist
+            for requirement in self._universe.requirements(f"{project} {metadata.version}", lines, extra):
+                if requirement.url:
+                    continue
+                waiting += self._want(requirement.name, requirement.extras)
+                if requirement.name != project and requirement.name not in self._universe.sources:
+                    self._guessed.setdefault(requirement.name, _Ranges()).add(project, requirement.specifier)
+                    yield requirement.name, requirement.specifier
+
+
+class _Tools(Lookahead):
+    """For environments in which archives are built: wheels, the lock's own releases first where they will do."""
+
+    def __init__(self, universe: Universe, also_asked_of: Callable[[NormalizedName], Demand]) -> None:
+        super().__init__(universe)
+        self.target = universe.problem.target, "tools"
+        self.asked = lambda package: self._together(self._asked, text.name(package.name))
+        self._also_asked_of = also_asked_of
+
+    def _asked_of(self, project: NormalizedName) -> Demand:
+        return super()._asked_of(project) & self._also_asked_of(project)
+
+    def _releases(self, project: NormalizedName, demand: Demand) -> Iterator[Release]:
+        return (release for release in super()._releases(project, demand) if release.file.is_wheel)
 
 
 class _Alone:
-    """A look-ahead that ends at the release's own metadata."""
+    """A look-ahead that ends at the release's own metadata, or goes on to older ones."""
 
     def __init__(self, lookahead: Lookahead) -> None:
+        self._lookahead = lookahead
         self.target = lookahead.target
         self.pick = lookahead.pick
 
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:  # noqa: ARG002
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """Nothing."""
+        self._lookahead.judge(project, metadata)
         return iter(())
 
 
-def _guess(package: Package, specifier: SpecifierSet) -> Edge:
-    return Edge(package, specifier, MetadataLine("", "", ""))
+class _Ranges:
+    """What is asked of a project, by who asks. One thread may add while another reads."""
+
+    def __init__(self) -> None:
+        self._ranges: list[SpecifierSet] = []
+        self._places: dict[str, int] = {}
+        self._known = ANYTHING, 0  # what the first so many ask together
+
+    def add(self, who: str, specifier: SpecifierSet) -> None:
+        """Say what somebody asks, in place of what they asked before."""
+        place = self._places.setdefault(who, len(self._ranges))
+        if place == len(self._ranges):
+            self._ranges.append(specifier)
+        elif self._ranges[place] != specifier:
+            self._ranges[place] = specifier
+            self._known = ANYTHING, 0
+
+    def together(self, read: Callable[[SpecifierSet], Demand]) -> Demand:
+        """What all ask together; what each asks is read once, unless somebody changed it."""
+        demand, count = self._known
+        rest = self._ranges[count:]
+        for specifier in rest:
+            demand &= read(specifier)
+        self._known = demand, count + len(rest)
+        return demand

@@ -25,7 +25,19 @@ UNOPENED = "newer archives have no static metadata, so its own was not opened"
 
 
 class DynamicArchiveError(InputError):
-    """A source archive has no static metadata, and no fact speaks for it."""
+    """The source archive of `release` has no static metadata, and no fact speaks for it."""
+
+    def __init__(self, release: Release, why: str) -> None:
+        self.release = release
+        self.name = text.name(release.file.filename.rpartition("-")[0])
+        super().__init__(
+            f"`{release.file.filename}` has no static metadata, and locking never runs a package's code",
+            where=f"index `{release.index}`",
+            why=why,
+            hint="say what it needs in a fact, read from its setup.py:\n"
+            f'  # matrices/facts/{self.name}.toml\n  [[metadata]]\n  versions = "=={release.version}"\n'
+            '  requires = []\n  reason = "…"\n  strength = "documented"\n  source = "…"\n  checked = 2026-01-31',
+        )
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -65,7 +77,7 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
         return Lines(tuple(map(str, fact.requires)), python, build, ())
     if archive.metadata is None:
-        raise _dynamic(release, archive)
+        raise DynamicArchiveError(release, archive.why_dynamic)
     own = archive.metadata
     return Lines(own.requires_dist, own.requires_python, build_lines(archive, None), own.provides_extra)
 
@@ -101,15 +113,3 @@ def requirements_file(content: str) -> tuple[str, ...]:
             raise UnusableFile(f"the requirements file has the option `{line}`, which is not followed")
         lines.append(line)
     return tuple(lines)
-
-
-def _dynamic(release: Release, archive: Archive) -> DynamicArchiveError:
-    name, version = release.file.filename.rpartition("-")[0], release.version
-    return DynamicArchiveError(
-        f"`{release.file.filename}` has no static metadata, and locking never runs a package's code",
-        where=f"index `{release.index}`",
-        why=archive.why_dynamic,
-        hint="say what it needs in a fact, read from its setup.py:\n"
-        f'  # matrices/facts/{text.name(name)}.toml\n  [[metadata]]\n  versions = "=={version}"\n'
-        '  requires = []\n  reason = "…"\n  strength = "documented"\n  source = "…"\n  checked = 2026-01-31',
-    )

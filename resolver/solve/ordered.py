@@ -1,8 +1,9 @@
 """A project's releases in order, and sets of them as bit masks.
 
 Bit i stands for the i-th newest release. Specifiers come again and again for
-the same project, so each is turned into a mask once; and as every comparison
-is monotone in the version order, its mask is two bounds found by bisection.
+the same project, so each is turned into a mask once; and as what a comparison
+admits stands together in the version order (`!=`: what it does not), its mask
+is two bounds found by bisection.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Ordered:
         """The pre-releases. Where all texts are digits and dots, as they mostly are, there are none."""
         if all("".join(page.releases).replace(".", "").isdecimal() for page in self.lookup.pages):
             return 0
-        return sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
+        digits = ("1" if version.is_prerelease else "0" for version in reversed(self.versions))
+        return int("0" + "".join(digits), 2)
 
     def _mask_of(self, one: Specifier) -> int:
         key = str(one)
@@ -71,11 +73,51 @@ class Ordered:
 
     @counts("versions")
     def _compute(self, one: Specifier) -> int:
-        if one.operator in (">=", ">"):
-            return (1 << self._bisect(lambda version: not one.contains(version, prereleases=True))) - 1
-        if one.operator in ("<=", "<"):
-            return self.all ^ ((1 << self._bisect(lambda version: one.contains(version, prereleases=True))) - 1)
-        return sum(1 << at for at, version in enumerate(self.versions) if one.contains(version, prereleases=True))
+        match one.operator:
+            case ">=" | ">":
+                return self._newer(lambda version: not one.contains(version, prereleases=True))
+            case "<=" | "<":
+                return self.all ^ self._newer(lambda version: one.contains(version, prereleases=True))
+            case "==":
+                return self._equal(one.version)
+            case "!=":
+                return self.all ^ self._equal(one.version)
+            case "~=":  # PEP 440: `~= 2.2.1` is `>= 2.2.1, == 2.2.*`
+                least = Version(one.version)
+                return self._newer(lambda version: version < least) & self._line(least.epoch, least.release[:-1])
+            case _:  # `===` compares texts, and those of a release are one
+                same = text.version(one.version)
+                position = None if same is None else self.positions.get(same)
+                if position is None or not one.contains(self.versions[position], prereleases=True):
+                    return 0
+                return 1 << position
+
+    def _equal(self, wanted: str) -> int:
+        if wanted.endswith(".*"):
+            line = Version(wanted[:-2])
+            return self._line(line.epoch, line.release)
+        least = Version(wanted)
+        if least.local is not None:
+            position = self.positions.get(least)
+            return 0 if position is None else 1 << position
+        # PEP 440: a local version does not count where none is asked for, and comes right after what it is of
+        return self._between(lambda version: version < least, lambda version: _public(version) <= least)
+
+    def _line(self, epoch: int, release: tuple[int, ...]) -> int:
+        """The releases of a line, as `== 2.2.*` has it, its pre-releases among them."""
+        begin = epoch, release
+        return self._between(
+            lambda version: _line_of(version, len(release)) < begin,
+            lambda version: _line_of(version, len(release)) <= begin,
+        )
+
+    def _between(self, before: Callable[[Version], bool], until: Callable[[Version], bool]) -> int:
+        """The releases that are not `before`, `until` those that are the last."""
+        return self._newer(before) & ~self._newer(until)
+
+    def _newer(self, after: Callable[[Version], bool]) -> int:
+        """The releases that are newer than the first for which `after` holds; it holds for all older ones."""
+        return (1 << self._bisect(after)) - 1
 
     def _bisect(self, after: Callable[[Version], bool]) -> int:
         """The first position at which `after` holds; it holds for all older ones."""
@@ -87,3 +129,13 @@ class Ordered:
             else:
                 low = middle + 1
         return low
+
+
+def _public(version: Version) -> Version:
+    """A version without its local part."""
+    return version if version.local is None else Version(version.public)
+
+
+def _line_of(version: Version, length: int) -> tuple[int, tuple[int, ...]]:
+    """Epoch and so many numbers of a release."""
+    return version.epoch, (*version.release, *(0,) * length)[:length]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model.candidate import Release
-from resolver.model.edge import Edge
-from resolver.model.origin import FactLine, StackLine
 from resolver.model.problem import Policy
-from resolver.solve.admits import names_prerelease, pins
+from resolver.solve.demand import Demand
 from resolver.solve.project import Project
 
 
@@ -22,23 +20,23 @@ class Preference:
         self._policy = policy
         self._preferred = preferred
 
-    def order(self, project: Project, mask: int, edges: Sequence[Edge], *, stable: bool) -> Iterator[int]:
-        """Positions out of a mask, of releases that may be taken where these edges ask for the project.
+    def order(self, project: Project, demand: Demand, *, stable: bool) -> Iterator[int]:
+        """Positions of the releases that a demand admits and that may be taken then.
 
         Pre-releases by the policy: with "if-necessary" where a requirement names one, or nothing else fits and `stable`
         does not say that something will. Yanked releases only where the stack or a fact pins them: PEP 592 leaves a pin
         in metadata open, and uv refuses it, too.
         """
-        pinned = any(map(pins_yanked, edges))
+        mask = project.all & demand.mask
 
         def usable(among: int) -> Iterator[int]:
             first = self._first(project)
             if first is not None and among >> first & 1:
                 among ^= 1 << first
-                if _takes(project, first, pinned):
+                if _takes(project, first, demand.wished):
                     yield first
-            for position in project.positions(among):
-                if _takes(project, position, pinned):
+            for position in project.positions(among & ~(project.unusable if demand.wished else project.unwanted)):
+                if _takes(project, position, demand.wished):
                     yield position
 
         match self._policy.prereleases_for(project.name):
@@ -47,7 +45,7 @@ class Preference:
             case "never":
                 yield from usable(mask & project.stable)
             case "if-necessary":
-                if any(names_prerelease(edge.allows) for edge in edges):
+                if demand.prerelease:
                     yield from usable(mask)
                     return
                 found = False
@@ -83,11 +81,6 @@ class Preference:
     def _first(self, project: Project) -> int | None:
         preferred = self._preferred.get(project.name)
         return project.position(preferred) if preferred is not None else None
-
-
-def pins_yanked(edge: Edge) -> bool:
-    """Whether a requirement gives leave to a yanked release: the stack or a fact pins it."""
-    return isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows)
 
 
 def _takes(project: Project, position: int, pinned: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -12,11 +13,13 @@ from resolver.catalog.protocol import Lookup
 from resolver.catalog.screen import Screen
 from resolver.model.candidate import Release
 from resolver.model.edge import Allows, Exactly
-from resolver.model.fact import Builds, Excludes, Fact, Names
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names
 from resolver.model.release import File, Page, Reason, SetAside
 from resolver.model.source import Source
 from resolver.profile import counts
 from resolver.solve.ordered import Offer, Ordered
+
+_WORD = 64  # bits that are looked through at once
 
 
 class Project:
@@ -48,8 +51,15 @@ class Project:
         # what is named by its commit is wanted, whatever the policy says of pre-releases
         self.stable = ordered.stable if source is None else ordered.all
         self._screen = screen
-        self._facts = facts
+        self._facts: dict[type[Any], list[tuple[Fact, int]]] = {}  # each with the releases that it speaks of
+        for fact in facts:
+            mask = 0
+            for versions in fact.versions:
+                mask |= ordered.mask(versions)
+            self._facts.setdefault(type(fact), []).append((fact, mask))
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
+        # of those that were looked at: what the target cannot use, and this with what was yanked
+        self.unusable = self.unwanted = 0
 
     def release(self, position: int) -> Release | tuple[SetAside, ...]:
         """The usable release at a position, or why each of its files was set aside."""
@@ -57,7 +67,17 @@ class Project:
         if known is None:
             # search and look-ahead may both come here; all must see the same object
             known = self._screened.setdefault(position, self._look(position))
+            if not isinstance(known, Release):
+                self.unusable |= 1 << position
+                self.unwanted |= 1 << position
+            elif known.yanked:
+                self.unwanted |= 1 << position
         return known
+
+    def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
+        """The facts of a kind that speak of the release at a position."""
+        rows = self._facts.get(kind, ())
+        return [fact for fact, mask in rows if mask >> position & 1 and isinstance(fact, kind)]
 
     def archives(self, position: int) -> tuple[File, ...]:
         """The source archives of a release that the target's Python may use, where wheels are taken instead."""
@@ -69,10 +89,13 @@ class Project:
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""
-        while mask:
-            low = mask & -mask
-            yield low.bit_length() - 1
-            mask ^= low
+        words = mask.to_bytes(-(-mask.bit_length() // _WORD) * _WORD // 8, "little")
+        for at in range(0, len(words), _WORD // 8):
+            word = int.from_bytes(words[at : at + _WORD // 8], "little")
+            while word:
+                low = word & -word
+                yield 8 * at + low.bit_length() - 1
+                word ^= low
 
     def position(self, version: Version) -> int | None:
         """Where a version stands; None where the project has no such release."""
@@ -103,17 +126,12 @@ class Project:
 
     def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
         index = offer.page.index
-        builds: Builds | None = None
-        for fact in self._facts:
-            match fact:
-                case Excludes() if fact.speaks_of(version):
-                    return (SetAside(str(version), Reason.FACT, f"{fact.reason}, {fact.where}"),)
-                case Names() if fact.index == index and fact.speaks_of(version):
-                    return (SetAside(str(version), Reason.FACT, f"{fact.reason}, {fact.where}"),)
-                case Builds() if fact.speaks_of(version):
-                    builds = fact
-                case _:
-                    pass
+        taken = next(iter(self.about(position, Excludes)), None) or next(
+            (fact for fact in self.about(position, Names) if fact.index == index), None
+        )
+        if taken is not None:
+            return (SetAside(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
+        builds = next(reversed(self.about(position, Builds)), None)
         if self.source is not None:
             return Release(
                 version=version,

@@ -12,11 +12,10 @@ from itertools import dropwhile, islice
 from typing import Any
 
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Edge, Exactly
-from resolver.model.origin import StackLine
+from resolver.model.edge import Edge
 from resolver.model.package import Kind, Package
-from resolver.solve.admits import satisfies
 from resolver.solve.clashes import Clash, Clashes
+from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
@@ -28,81 +27,74 @@ class Provider:
     """Answers the search from a universe. `conflicts` counts how often a package caused one.
 
     `learned` is the clash that was learned last, if anything was of the last conflict.
-    `asked` and `pinned` tell what is asked of a package in the round that is on, and what it is decided for.
+    `asked` and `pinned` tell what is asked of a package in the round that is on, None for nothing, and what it is
+    decided for.
     """
 
     def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
         self._universe = universe
         self._lookahead = lookahead
-        self.asked: Callable[[Package], Sequence[Edge]] = lambda _: ()
+        lookahead.asked = lambda package: self.asked(package)
+        self.asked: Callable[[Package], Demand | None] = lambda _: None
         self.pinned: Callable[[Package], Candidate | None] = lambda _: None
-        self._satisfied: dict[tuple[Edge, Candidate], bool] = {}
-        self._traits: dict[Edge, tuple[bool, bool, bool]] = {}  # a pin, the stack's, has any bounds
         self._tried: dict[Package, dict[Candidate, None]] = {}
         self._in_vain: Counter[Package] = Counter()
         self._batches: dict[Package, tuple[int, int]] = {}  # at which try in vain the next is told, and how many
-        self._wanted: dict[Package, tuple[list[Edge], Collection[Candidate]]] = {}
+        self._following: dict[Package, tuple[object, Iterator[Candidate], Candidate | None]] = {}
+        self._wanted: dict[Package, tuple[Demand, Collection[Candidate]]] = {}
         self._ahead: set[Package] = set()
         self.conflicts: Counter[Package] = Counter()
         self.learned: Clash | None = None
         self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
 
-    def preference(self, package: Package, edges: Iterable[Edge]) -> tuple[Any, ...]:
+    def demand(self, *edges: Edge) -> Demand:
+        """What edges on one package ask together."""
+        return self._universe.demand(*edges)
+
+    def preference(self, package: Package, demand: Demand) -> tuple[Any, ...]:
         """System first, then what keeps clashing, pins, what the stack names, what has bounds, the rest; by name.
 
         Between those that are equal but for the name, one that was put ahead goes first.
         """
         if package.kind is not Kind.PROJECT:
             return (package.kind.value, False, False, False, False, False, package)
-        pinned = asked = bounded = False
-        for edge in edges:
-            traits = self._traits.get(edge)
-            if traits is None:
-                traits = _is_pin(edge), isinstance(edge.origin, StackLine), bool(str(edge.allows))
-                self._traits[edge] = traits
-            pinned |= traits[0]
-            asked |= traits[1]
-            bounded |= traits[2]
         promoted = self.conflicts[package] >= _PROMOTE_AFTER
         ahead = package in self._ahead
-        return (Kind.PROJECT.value, not promoted, not pinned, not asked, not bounded, not ahead, package)
+        of = demand
+        return (Kind.PROJECT.value, not promoted, not of.first, not of.stacks, not of.bounded, not ahead, package)
 
-    def matches(self, package: Package, edges: list[Edge], banned: Collection[Candidate]) -> Matches:
+    def matches(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Matches:
         """Candidates in order of preference, looked at only as far as the search goes."""
-        self._wanted[package] = edges, banned
-        return Matches(self, package, edges, banned)
+        self._wanted[package] = demand, banned
+        return Matches(self, package, demand, banned)
 
-    def candidates(self, package: Package, edges: list[Edge], banned: Collection[Candidate]) -> Iterator[Candidate]:
-        """What edges admit of a package now."""
+    def candidates(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Iterator[Candidate]:
+        """What a demand admits of a package now."""
         if package.extra:
-            return self._of_extra(package, edges, banned)
-        return self._universe.candidates(package, edges, banned, stable=self._is_stable(self.pinned(package)))
+            return self._of_extra(package, demand, banned)
+        return self._universe.candidates(package, demand, banned, stable=self._is_stable(self.pinned(package)))
 
     def _is_stable(self, pin: Candidate | None) -> bool:
         """Whether a package has a final release that fits: what rules it out is gone back on before a pre-release."""
         return pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
 
-    def _of_extra(self, package: Package, edges: list[Edge], banned: Collection[Candidate]) -> Iterator[Candidate]:
+    def _of_extra(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Iterator[Candidate]:
         """Candidates of an extra that its project's requirements admit, as they are in this round.
 
         Where none is left, one that clashes is given, so that the clash is seen.
         """
         of_project = self.asked(package.base)
         found = False
-        for candidate in self._universe.candidates(package, [*edges, *of_project], banned):
+        both = demand if of_project is None else demand & of_project
+        for candidate in self._universe.candidates(package, both, banned):
             found = True
             yield candidate
         if not found:
-            yield from islice(self._universe.candidates(package, edges, banned), 1)
+            yield from islice(self._universe.candidates(package, demand, banned), 1)
 
-    def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
-        """Whether the edge admits the candidate."""
-        # resolvelib asks the same of every pin in every round
-        key = (requirement, candidate)
-        known = self._satisfied.get(key)
-        if known is None:
-            known = self._satisfied[key] = satisfies(candidate, requirement.allows)
-        return known
+    def is_admitted(self, candidate: Candidate, demand: Demand | None) -> bool:
+        """Whether a candidate is one that a demand on its package admits."""
+        return demand is None or self._universe.is_admitted(candidate, demand)
 
     def dependencies(self, candidate: Candidate) -> Sequence[Edge]:
         """The candidate's edges."""
@@ -113,6 +105,7 @@ class Provider:
         self._look_back(candidate)
         edges = self._universe.edges(candidate)
         self._lookahead.expect(edges)
+        self._lookahead.expect_tools(candidate)
         return edges
 
     def learn(self, package: Package) -> None:
@@ -142,7 +135,7 @@ class Provider:
         Only where its name alone puts it first, its oldest release leaves a place, and the oldest of the other takes
         none of another kind. The other one is ahead of it from then on.
         """
-        mine, other = (self.preference(one, self.asked(one)) for one in (package, to))
+        mine, other = (self.preference(one, self.asked(one) or ANYTHING) for one in (package, to))
         if mine[:-1] != other[:-1]:
             return False
         oldest, last = self._oldest(package), self._oldest(to)
@@ -157,7 +150,7 @@ class Provider:
         """The oldest wheel that is admitted now; an archive is too large for a guess."""
         wheels = [
             one
-            for one in self._universe.candidates(package, self.asked(package))
+            for one in self._universe.candidates(package, self.asked(package) or ANYTHING)
             if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
         ]
         return min(wheels, key=lambda one: one.version) if wheels else None
@@ -175,7 +168,7 @@ class Provider:
 
     def _takes_back(self, edge: Edge) -> bool:
         pin = self.pinned(edge.package)
-        return pin is not None and not self.is_satisfied_by(edge, pin)
+        return pin is not None and not self.is_admitted(pin, self.demand(edge))
 
     def blame(self, packages: Iterable[Package]) -> None:
         """Remember who caused a conflict."""
@@ -193,16 +186,27 @@ class Provider:
             return
         before = next(reversed(tried), None)
         tried[candidate] = None
-        if before is None or not all(self.is_satisfied_by(edge, before) for edge in self.asked(package)):
+        if before is None or not self.is_admitted(before, self.asked(package)):
             return
         self._in_vain[package] += 1
-        at, ahead = self._batches.get(package, (1, 2))
+        at, ahead = self._batches.get(package, (1, 4))
         if self._in_vain[package] >= at and package.kind is Kind.PROJECT and package in self._wanted:
-            following = self._universe.candidates(package, *self._wanted[package])
-            older = list(islice(dropwhile(lambda one: one is not candidate, following), 1, 1 + ahead))
+            older = self._older(candidate, ahead)
             if older:  # what is admitted may go no further yet
                 self._batches[package] = self._in_vain[package] + len(older), min(2 * ahead, _LARGEST)
                 self._lookahead.expect_releases(older)
+
+    def _older(self, candidate: Candidate, count: int) -> list[Candidate]:
+        """The candidates that come right after one; if it is the last of those told before, from where that ended."""
+        package = candidate.package
+        wanted = self._wanted[package]
+        known, following, last = self._following.get(package, (None, iter(()), None))
+        if known is not wanted or last is not candidate:
+            following = self._universe.candidates(package, *wanted)
+            next(dropwhile(lambda one: one is not candidate, following), None)
+        older = list(islice(following, count))
+        self._following[package] = wanted, following, older[-1] if older else None
+        return older
 
 
 class Matches:
@@ -214,19 +218,12 @@ class Matches:
 
     __slots__ = ("_arguments", "_provider")
 
-    def __init__(self, provider: Provider, package: Package, edges: list[Edge], banned: Collection[Candidate]) -> None:
+    def __init__(self, provider: Provider, package: Package, demand: Demand, banned: Collection[Candidate]) -> None:
         self._provider = provider
-        self._arguments = (package, edges, banned)
+        self._arguments = (package, demand, banned)
 
     def __iter__(self) -> Iterator[Candidate]:
         return self._provider.candidates(*self._arguments)
 
     def __bool__(self) -> bool:
         return next(iter(self), None) is not None
-
-
-def _is_pin(edge: Edge) -> bool:
-    if isinstance(edge.allows, Exactly):
-        return True
-    text = str(edge.allows)
-    return text.startswith("==") and "*" not in text

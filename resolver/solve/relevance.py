@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
@@ -14,6 +15,9 @@ from resolver.model.requirement import Requirement
 
 # A marker that is a row of `and` with a last member `extra == "x"`.
 _EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
+# Anything else that a marker asks of the extra.
+_WORD = re.compile(r"\bextra\b")
+_NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 
 
 class Relevance:
@@ -22,20 +26,37 @@ class Relevance:
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
         self._read: dict[tuple[str, str], Requirement | None] = {}
-        # by file: lines that no single extra asks for, those of them whose marker names an extra, and lines by extra
+        # by file: lines that may count without an extra, lines that may for any, and lines by extra
         self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
 
     def of(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
         """The lines of a file that may count for an extra, or for none: a file may have thousands of either."""
         if filename not in self._by_extra:
             common: list[str] = []
+            unsure: list[str] = []
             those: dict[str, list[str]] = {}
             for line in lines:
-                other = _EXTRA.search(line)
-                (common if other is None else those.setdefault(canonicalize_name(other[1]), [])).append(line)
-            self._by_extra[filename] = common, [line for line in common if "extra" in line], those
+                only = _EXTRA.search(line)
+                if only is not None:
+                    those.setdefault(canonicalize_name(only[1]), []).append(line)
+                    continue
+                common.append(line)
+                named = extras_named(line)
+                if named is None:
+                    unsure.append(line)
+                for other in named or ():
+                    those.setdefault(other, []).append(line)
+            self._by_extra[filename] = common, unsure, those
         common, unsure, those = self._by_extra[filename]
         return [*unsure, *those.get(extra, ())] if extra else common
+
+    def among(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+        """The requirements among the lines of a file that count; what is none is left out."""
+        for line in self.of(filename, lines, extra):
+            with suppress(InvalidRequirement):
+                requirement = self(line, extra)
+                if requirement is not None:
+                    yield requirement
 
     def __call__(self, line: str, extra: str) -> Requirement | None:
         """The requirement of a line where the target and `extra` make it count, else None.
@@ -63,3 +84,15 @@ class Relevance:
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
             raise InvalidRequirement(f"the marker of `{requirement}` cannot be told: {error}") from None
         return requirement if counts else None
+
+
+def extras_named(line: str) -> frozenset[str] | None:
+    """The extras that a line's marker names; for all others it holds as it does for none. None where it cannot be told.
+
+    PEP 508 has `extra` compared with a name; what else it is compared by has a meaning of its own for each.
+    """
+    if "extra" not in line:
+        return frozenset()
+    marker = line.partition(";")[2]
+    named = [canonicalize_name(match[1] or match[2] or "") for match in _NAMED.finditer(marker)]
+    return frozenset(named) if len(named) == len(_WORD.findall(marker)) else None

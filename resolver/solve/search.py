@@ -17,13 +17,14 @@ passed over for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.package import Package
+from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.provider import Matches, Provider
 
 ROUNDS = 1_000  # four times what a stack of 200 projects takes
@@ -48,19 +49,40 @@ class _Clash(Exception):
         self.criterion = criterion
 
 
-class _Row(NamedTuple):
-    """An edge, and who has it; None is the stack."""
+class _Rows(NamedTuple):
+    """Who asks for a package: an edge, who has it (None is the stack), and those that came before.
+
+    `demand` is what all of them ask together.
+    """
 
     edge: Edge
     parent: Candidate | None
+    demand: Demand
+    before: _Rows | None
+
+    def each(self) -> Iterator[_Rows]:
+        """The rows, the latest first."""
+        row: _Rows | None = self
+        while row is not None:
+            yield row
+            row = row.before
 
 
 class _Criterion(NamedTuple):
     """What is asked of a package, which candidates that leaves, and which were tried in vain."""
 
     candidates: Matches
-    rows: Sequence[_Row]
+    rows: _Rows | None
     banned: Sequence[Candidate]
+
+    @property
+    def demand(self) -> Demand:
+        """What is asked."""
+        return ANYTHING if self.rows is None else self.rows.demand
+
+    def each(self) -> Iterator[_Rows]:
+        """Who asks."""
+        return iter(()) if self.rows is None else self.rows.each()
 
 
 class _State:
@@ -165,7 +187,7 @@ class Search:
         pin = self._pins.get(package)
         if pin is None:
             return False
-        return all(self._provider.is_satisfied_by(row.edge, pin) for row in self._criteria[package].rows)
+        return self._provider.is_admitted(pin, self._criteria[package].demand)
 
     # --- what comes next
 
@@ -180,7 +202,7 @@ class Search:
         self._changed.clear()
 
     def _preference(self, package: Package) -> tuple[Any, ...]:
-        return self._provider.preference(package, (row.edge for row in self._criteria[package].rows))
+        return self._provider.preference(package, self._criteria[package].demand)
 
     def _next(self) -> Package | None:
         """The undecided package to decide now: of the last conflict, else of all; None where nothing is undecided."""
@@ -195,9 +217,9 @@ class Search:
             heappop(self._heap)  # what changed since was put in anew
         return None
 
-    def _asked(self, package: Package) -> Sequence[Edge]:
+    def _asked(self, package: Package) -> Demand | None:
         criterion = self._criteria.get(package)
-        return () if criterion is None else [row.edge for row in criterion.rows]
+        return None if criterion is None or criterion.rows is None else criterion.rows.demand
 
     # --- deciding
 
@@ -225,7 +247,7 @@ class Search:
             if clash is not None:
                 causes += (added.get(one) or self._criteria[one] for one in clash)
                 continue
-            if not all(self._provider.is_satisfied_by(row.edge, candidate) for row in criterion.rows):
+            if not self._provider.is_admitted(candidate, criterion.demand):
                 raise DeadEnd
             if tried > LONG_RUN:
                 self._provider.learn(package)
@@ -266,11 +288,13 @@ class Search:
         """Add what an edge asks of its package. Raises _Clash where that leaves nothing."""
         package = edge.package
         known = added.get(package) or self._criteria.get(package)
-        rows = [*(known.rows if known else ()), _Row(edge, parent)]
+        before = known.rows if known else None
         banned = known.banned if known else ()
-        criterion = _Criterion(self._matches(package, rows, banned), rows, banned)
+        own = self._provider.demand(edge)
+        rows = _Rows(edge, parent, own if before is None else before.demand & own, before)
+        criterion = _Criterion(self._provider.matches(package, rows.demand, banned), rows, banned)
         pin = self._pins.get(package)
-        taken_back = pin is not None and not self._provider.is_satisfied_by(edge, pin)
+        taken_back = pin is not None and not self._provider.is_admitted(pin, own)
         by_itself = taken_back and parent is not None and not self._stands(parent.package, without=package)
         if not criterion.candidates or by_itself:
             raise _Clash(criterion)
@@ -284,16 +308,13 @@ class Search:
         seen = {package, without}
         waiting = [package]
         while waiting:
-            for row in self._criteria[waiting.pop()].rows:
+            for row in self._criteria[waiting.pop()].each():
                 if row.parent is None:
                     return True
                 if row.parent.package not in seen:
                     seen.add(row.parent.package)
                     waiting.append(row.parent.package)
         return False
-
-    def _matches(self, package: Package, rows: Sequence[_Row], banned: Collection[Candidate]) -> Matches:
-        return self._provider.matches(package, [row.edge for row in rows], banned)
 
     def _forget(self, parents: Collection[Package]) -> None:
         """What packages asked for that are to be decided again does not count any more."""
@@ -302,9 +323,18 @@ class Search:
                 criterion = self._criteria.get(package)
                 if criterion is None:
                     continue
-                kept = [row for row in criterion.rows if row.parent is None or row.parent.package != parent]
-                if len(kept) < len(criterion.rows):
-                    self._change(self._criteria, package, criterion._replace(rows=kept))
+                rows = list(criterion.each())
+                kept = [row for row in rows if row.parent is None or row.parent.package != parent]
+                if len(kept) < len(rows):
+                    self._change(self._criteria, package, criterion._replace(rows=self._again(kept)))
+
+    def _again(self, rows: Sequence[_Rows]) -> _Rows | None:
+        """Rows, the latest first, without those that stood between them."""
+        found: _Rows | None = None
+        for row in reversed(rows):
+            own = self._provider.demand(row.edge)
+            found = _Rows(row.edge, row.parent, own if found is None else found.demand & own, found)
+        return found
 
     # --- going back
 
@@ -334,9 +364,16 @@ class Search:
 
     def _resolve(self, criteria: Sequence[_Criterion]) -> None:
         """After a conflict: go back to where it may be avoided. Raises DeadEnd."""
-        rows = list({id(row): row for one in criteria for row in one.rows}.values())
-        packages = {row.edge.package for row in rows}
-        packages.update(row.parent.package for row in rows if row.parent is not None)
+        packages: set[Package] = set()
+        seen: set[int] = set()
+        for criterion in criteria:
+            for row in criterion.each():
+                if id(row) in seen:
+                    break  # and so were those before it
+                seen.add(id(row))
+                packages.add(row.edge.package)
+                if row.parent is not None:
+                    packages.add(row.parent.package)
         self._provider.blame(packages)
         self._changed.update(package for package in packages if package in self._open)
         try:
@@ -396,7 +433,7 @@ class Search:
             if not more or criterion is None:
                 continue
             banned = tuple(dict.fromkeys((*more, *criterion.banned)))
-            candidates = self._matches(package, criterion.rows, banned)
+            candidates = self._provider.matches(package, criterion.demand, banned)
             if not candidates:
                 return False
             self._change(self._criteria, package, _Criterion(candidates, criterion.rows, banned))

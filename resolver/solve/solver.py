@@ -17,6 +17,7 @@ from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
 from resolver.solve.check import check
+from resolver.solve.edges import NOT_READ
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
 from resolver.solve.lookahead import Lookahead
@@ -117,18 +118,23 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
     """A core that does not rest on files which a fact could make usable, if there is one.
 
-    Raises what is wrong with such a file where nothing else is in the way.
+    Raises what is wrong with such a file where nothing else is in the way, or where some were not even read.
     """
     refused: dict[Ground, ResolverError] = {}
+    unread: set[Ground] = set()
     for ground in clauses.known:
         for _, edge in clauses.edges.get(ground, ()):
             if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
                 refused.setdefault(ground, universe.refused[edge.origin.filename])  # the newest is opened first
+                if edge.origin.text == NOT_READ:
+                    unread.add(ground)
     if refused.keys().isdisjoint(core):
         return core
     rest = [ground for ground in clauses.known if ground not in refused]
     if not clauses.satisfiable(among=rest):
         return tuple(clauses.minimal(among=rest))
-    if all(ground in refused or isinstance(ground, Line) for ground in core):
-        raise next(refused[ground] for ground in core if ground in refused)
+    plain = all(ground in refused or isinstance(ground, Line) for ground in core)
+    for ground in core:
+        if ground in refused and (plain or ground in unread):
+            raise refused[ground]
     return core

@@ -185,13 +185,15 @@ class _Teller:
             case Lack.SOURCE if project.source is not None:
                 where = project.source.where
             case Lack.UNUSABLE:
-                rows = self._clauses.edges[ground]
-                matter = [row for row in rows if row[0] and self._matters(ground, self._clauses.variable(row[0]))]
-                count = len(matter)
-                for parent, edge in matter[:_REFUSALS]:
-                    assert parent is not None  # noqa: S101  as asked above
-                    assert isinstance(edge.origin, Unusable)  # noqa: S101  the ground is of such edges alone
-                    refusals.append(Refusal(version=str(parent.version), files=(_unusable(edge.origin),)))
+                rows = [
+                    (one, edge.origin)
+                    for one, edge in self._clauses.edges[ground]
+                    if one and self._matters(ground, self._clauses.variable(one))
+                ]
+                count = len(rows)
+                for parent, origin in rows[:_REFUSALS]:
+                    assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
+                    refusals.append(Refusal(version=str(parent.version), files=(_unusable(origin),)))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
@@ -236,8 +238,10 @@ def meant(clauses: Clauses, name: str) -> str:
                 needs += fact.unless
             case _:
                 pass
-    known = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
-    return next(iter(difflib.get_close_matches(name, sorted(known - {text.name(name)}), n=1, cutoff=0.7)), "")
+    named = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
+    universe = clauses.universe
+    known = sorted(one for one in named if not universe.known(one) or universe.project(one).found)
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.7)), "")
 
 
 def _asked(origin: StackLine | BuildLine) -> Statement:

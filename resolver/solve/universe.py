@@ -20,7 +20,7 @@ from resolver.errors import FactError, ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Edge, Owner
+from resolver.model.edge import Allows, Edge, Owner
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.requirement import Requirement
@@ -29,8 +29,8 @@ from resolver.model.source import Source
 from resolver.solve.about import About
 from resolver.solve.absent import kept_out
 from resolver.solve.admits import pins, satisfies
+from resolver.solve.demand import ANYTHING, Demand, of_edge
 from resolver.solve.edges import Edges
-from resolver.solve.needs import DynamicArchiveError
 from resolver.solve.ordered import Ordered
 from resolver.solve.preference import Preference
 from resolver.solve.project import Project, of_source
@@ -53,10 +53,12 @@ class Universe:
         self._preference = Preference(problem.policy, self.preferred)
         self._screen = Screen(problem.target, problem.policy.exclude_newer)
         self._about = About(problem.facts)
-        self._edges = Edges(problem.target, catalog, self._screen, self._about, lambda: self.absent)
+        self._edges = Edges(problem.target, catalog, self._screen, self._about, self.project, lambda: self.absent)
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
+        self._demands: dict[Edge, Demand] = {}
+        self._owners: dict[str, dict[str, int]] = {}  # of a module: the bit of each
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
     def variant(self, problem: Problem) -> Universe:
@@ -130,10 +132,48 @@ class Universe:
         """Whether the project was looked up already."""
         return name in self._projects
 
+    def mask(self, package: Package, allows: Allows) -> int:
+        """The candidates that a requirement admits: of a project a bit for each release (see `project`)."""
+        match package.kind:
+            case Kind.PROJECT:
+                return self.project(text.name(package.name)).mask(allows)
+            case Kind.SYSTEM:
+                value = self.problem.target.system.get(package.name)
+                return int(value is not None and satisfies(self._candidate(package, value), allows))
+            case Kind.MODULE:
+                return 1 << self._owner_bit(package, allows.name) if isinstance(allows, Owner) else 0
+            case Kind.NONE:
+                return 0
+
+    def demand(self, *edges: Edge) -> Demand:
+        """What edges on one package ask together. Looks the project up."""
+        demand = ANYTHING
+        for edge in edges:
+            known = self._demands.get(edge)
+            if known is None:
+                known = self._demands[edge] = of_edge(edge, self.mask(edge.package, edge.allows))
+            demand &= known
+        return demand
+
+    def is_admitted(self, candidate: Candidate, demand: Demand) -> bool:
+        """Whether a candidate is one that a demand on its package admits, policies apart."""
+        match candidate.package.kind:
+            case Kind.PROJECT:
+                assert isinstance(candidate.chosen, Release)  # noqa: S101  projects have releases
+                return bool(demand.mask >> candidate.chosen.position & 1)
+            case Kind.MODULE:
+                return bool(demand.mask >> self._owner_bit(candidate.package, str(candidate.chosen)) & 1)
+            case _:
+                return bool(demand.mask & 1)
+
+    def _owner_bit(self, module: Package, owner: str) -> int:
+        owners = self._owners.setdefault(module.name, {})
+        return owners.setdefault(owner, len(owners))
+
     def candidates(
-        self, package: Package, edges: Sequence[Edge], excluded: Iterable[Candidate] = (), *, stable: bool = False
+        self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
     ) -> Iterator[Candidate]:
-        """The candidates that all `edges` admit, in the order of preference.
+        """The candidates that a demand admits, in the order of preference.
 
         Of what policies leave (see `preference`); `stable` says that a final release will do where none is left.
         """
@@ -141,23 +181,20 @@ class Universe:
         match package.kind:
             case Kind.PROJECT:
                 project = self.project(text.name(package.name))
-                mask = project.all
-                for edge in edges:
-                    mask &= project.mask(edge.allows)
-                for position in self._preference.order(project, mask, edges, stable=stable):
+                for position in self._preference.order(project, demand, stable=stable):
                     candidate = self.candidate(package, position)
                     if candidate is not None and candidate not in banned:
                         yield candidate
             case Kind.SYSTEM:
                 value = self.problem.target.system.get(package.name)
-                if value is not None:
+                if value is not None and demand.mask & 1:
                     candidate = self._candidate(package, value)
-                    if candidate not in banned and all(satisfies(candidate, edge.allows) for edge in edges):
+                    if candidate not in banned:
                         yield candidate
             case Kind.MODULE:
-                for name in sorted({edge.allows.name for edge in edges if isinstance(edge.allows, Owner)}):
+                for name, bit in sorted(self._owners.get(package.name, {}).items()):
                     candidate = self._candidate(package, name)
-                    if candidate not in banned and all(satisfies(candidate, edge.allows) for edge in edges):
+                    if demand.mask >> bit & 1 and candidate not in banned:
                         yield candidate
             case Kind.NONE:
                 return
@@ -203,7 +240,7 @@ class Universe:
             if isinstance(fact, facts.Sources):
                 continue
             for versions in fact.versions:
-                if not any(versions.contains(version, prereleases=True) for version in project.versions):
+                if not project.mask(versions):
                     raise FactError(
                         f"the fact `{fact.id}` speaks of {project.name} {versions}, and there is no such release",
                         where=fact.where,
@@ -220,13 +257,25 @@ class Universe:
         """Whether the candidate's edges are known already."""
         return self._edges.are_known(candidate)
 
+    def is_given_up(self, candidate: Candidate) -> bool:
+        """Whether the candidate's file will not be read: files of its project were of other releases."""
+        return self._edges.is_given_up(candidate)
+
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether an opened candidate's metadata has the extra (Provides-Extra)."""
         return self._edges.provides(candidate, extra)
 
+    def tools(self, candidate: Candidate) -> Sequence[str]:
+        """What an opened candidate is built with in an environment apart: the lines of its build-system.requires."""
+        return self._edges.tools(candidate)
+
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What an opened candidate needs that is not followed, as it must be absent."""
         return self._edges.left_out(candidate)
+
+    def read(self) -> Iterable[Candidate]:
+        """The candidates that were opened: by an engine only, never by a look-ahead."""
+        return self._edges.read()
 
     def may_be_pinned(self, name: NormalizedName) -> bool:
         """Whether a fact pins a project, or may: those that read the requirements of an archive."""
@@ -243,16 +292,9 @@ class Universe:
                     pass
         return any(isinstance(need, Requirement) and need.name == name and pins(need.specifier) for need in needs)
 
-    def passed_over(self, pins: Mapping[str, Version]) -> tuple[DynamicArchiveError, ...]:
-        """Why the newest source archive of each project was not used where the pins have none as new.
-
-        A release that needs such a project was passed over as well.
-        """
-        return self._edges.passed_over(pins)
-
-    def relevant(self, line: str, extra: str) -> Requirement | None:
-        """The requirement of a line where the target and `extra` make it count, else None (see `relevance`)."""
-        return self._edges.relevant(line, extra)
+    def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+        """The requirements among the lines of a file that count for the target and an extra (see `relevance`)."""
+        return self._edges.relevant.among(filename, lines, extra)
 
     @property
     def refused(self) -> Mapping[str, ResolverError]:

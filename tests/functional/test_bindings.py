@@ -156,7 +156,8 @@ def test_fail_is_status_3(workspace: Workspace, index: LoopbackIndex, take: str)
         "error: Index `vendor` cannot be reached.\n"
         "  at <server>/simple/torch-npu/\n"
         "  [Errno 111] Connection refused (4 tries).\n"
-        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
+        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline; "
+        "an address that answers with the same files may stand in `mirrors` of [[index]] `vendor`\n"
     )
     assert (run.status, run.stdout) == (3, "")
     assert not workspace.locks.exists()
@@ -174,7 +175,7 @@ def test_next_does_not_go_on_where_an_index_answers_nonsense(workspace: Workspac
         "error: Index `vendor` did not answer for torch-npu.\n"
         "  at <server>/simple/vendor/torch-npu/\n"
         "  It answered 403.\n"
-        "hint: put user and password in ~/.netrc, or in the address of index `vendor`\n"
+        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc\n"
     )
     assert run.status == 3
 

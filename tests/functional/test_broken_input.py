@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import dedent
 
 import pytest
 
@@ -175,8 +174,22 @@ def test_an_unknown_option_gives_a_suggestion(refused: Refused) -> None:
         "--upgade",
         is_status=2,
         stderr="error: No such option '--upgade'. (Did you mean one of: '--upgrade', '--upgrade-package'?)\n"
-        "hint: see `ascend-lock --help`\n",
+        "hint: see `ascend-lock lock --help`\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("facts", "check", "--nope"), "facts check"),
+        (("export", "demo", "--format", "zip"), "export"),
+        (("--nope",), ""),
+    ],
+)
+def test_the_help_that_is_named_is_that_of_the_command(
+    workspace: Workspace, arguments: tuple[str, ...], command: str
+) -> None:
+    assert workspace.run(*arguments).stderr.endswith(f"hint: see `ascend-lock{command and ' '}{command} --help`\n")
 
 
 def test_a_lock_that_a_merge_left_half_done_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -232,7 +245,8 @@ def test_an_index_that_wants_a_password(refused: Refused, index: LoopbackIndex) 
         stderr="error: Index `pypi` did not answer for demo.\n"
         "  at <server>/simple/pypi/demo/\n"
         "  It answered 401.\n"
-        "hint: put user and password in ~/.netrc, or in the address of index `pypi`\n",
+        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
+        "settings: `pip config set global.index-url …`\n",
     )
 
 
@@ -349,23 +363,6 @@ def test_an_archive_without_metadata(refused: Refused, index: LoopbackIndex, wor
         '  source = "…"\n'
         "  checked = 2026-01-31\n",
     )
-
-
-def test_an_archive_without_metadata_for_which_an_older_release_was_taken(
-    index: LoopbackIndex, workspace: Workspace
-) -> None:
-    index.add_wheel("demo", "1.0")
-    index.add_wheel("demo", "2.0", requires=["broken"])
-    index.add_archive("broken", "0.2", static=False)
-    index.add_archive("broken", "0.1", static=False)
-    workspace.stack("demo")
-    run = workspace.locked()
-    told = "warning: `broken-0.2.tar.gz` has no static metadata, and locking never runs a package's code. "
-    assert told + "Releases that need it were passed over.\n  at index `pypi`\nhint: say what it needs" in run.stderr
-    assert run.stderr.count("warning:") == 1
-    workspace.facts("broken", dedent(run.stderr.partition("# matrices/facts/broken.toml\n")[2]))
-    assert "warning:" not in workspace.locked("--upgrade").stderr
-    assert workspace.pins() == {"broken": "0.2", "demo": "2.0"}
 
 
 def test_a_page_that_names_a_file_which_is_not_there(

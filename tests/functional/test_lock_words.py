@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -125,6 +126,15 @@ def test_hints_name_the_command_as_it_was_called(workspace: Workspace, index: Lo
         check=False,
     )
     assert run.stderr.endswith("\nhint: bin/ascend-lock lock demo\n")
+    run = subprocess.run(
+        ["sh", "-c", "ascend-lock check"],
+        cwd=workspace.root,
+        env=workspace.environment(PATH=f"{COMMAND.parent}:{os.environ['PATH']}"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stdout == "demo for there: there is no lock\nhint: ascend-lock lock demo\n"
 
 
 # --- the sentences themselves

@@ -73,7 +73,8 @@ def not_answered(code: int) -> str:
     return (
         "error: Index `pypi` did not answer for demo.\n"
         f"  at https://index.example/simple/pypi/demo/\n  It answered {code}.\n"
-        "hint: put user and password in ~/.netrc, or in the address of index `pypi`\n"
+        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
+        "settings: `pip config set global.index-url …`\n"
     )
 
 
@@ -290,7 +291,7 @@ REDIRECTS = [
         "  at https://index.example/simple/pypi/demo/\n"
         "  [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: IP address mismatch, certificate is not valid "
         "for '10.0.0.1'. (_ssl.c:…) (1 try).\n"
-        "hint: if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`\n",
+        "hint: that server says it is another one: look at the address, or at what answers in its place\n",
     ),
     Attack("a redirect to no address", redirect("https://[/"), 3, refused("https://[/", "It cannot be read.")),
     Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/"), 0, pins=NEW),

@@ -28,6 +28,7 @@ from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.package import Package
 from resolver.solve.clashes import Clash
+from resolver.solve.demand import Demand
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Matches, Provider
@@ -88,7 +89,8 @@ class Asked(AbstractProvider[Edge, Candidate, Package]):
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> Any:
-        return self.provider.preference(identifier, map(attrgetter("requirement"), information[identifier]))
+        edges = map(attrgetter("requirement"), information[identifier])
+        return self.provider.preference(identifier, self.provider.demand(*edges))
 
     def find_matches(
         self,
@@ -96,12 +98,11 @@ class Asked(AbstractProvider[Edge, Candidate, Package]):
         requirements: Mapping[Package, Iterator[Edge]],
         incompatibilities: Mapping[Package, Iterator[Candidate]],
     ) -> Fresh:
-        return Fresh(
-            self.provider.matches(identifier, list(requirements[identifier]), list(incompatibilities[identifier]))
-        )
+        demand = self.provider.demand(*requirements[identifier])
+        return Fresh(self.provider.matches(identifier, demand, list(incompatibilities[identifier])))
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
-        return self.provider.is_satisfied_by(requirement, candidate)
+        return self.provider.is_admitted(candidate, self.provider.demand(requirement))
 
     def get_dependencies(self, candidate: Candidate) -> Iterable[Edge]:
         return self.provider.dependencies(candidate)
@@ -198,9 +199,10 @@ class Told(Resolution[Edge, Candidate, Package]):
         parents = {row.parent.package for row in rows if row.parent is not None}
         return any(self._reaches(parent, without | {package}) for parent in parents - without - {package})
 
-    def asked(self, package: Package) -> list[Edge]:
+    def asked(self, package: Package) -> Demand | None:
         criterion = self.state.criteria.get(package)
-        return [] if criterion is None else list(criterion.iter_requirement())
+        edges = () if criterion is None else tuple(criterion.iter_requirement())
+        return self._p.provider.demand(*edges) if edges else None
 
 
 def gathered(universe: Universe, chosen: Mapping[Package, Candidate]) -> Any:

@@ -13,6 +13,18 @@ from tests.functional.workspace import REPOSITORY
 
 COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
 
+PASSED_OVER = """\
+[[passed-over]]
+project = "numpy"
+version = "1 x"
+archive = "numpy-2.tar.gz"
+archive-of = "numpy"
+archive-version = "2"
+index = "pypi"
+
+[[pin]]
+"""
+
 
 @pytest.mark.parametrize(
     ("old", "new", "why"),
@@ -27,6 +39,7 @@ COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-o
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
         ('url = "https://', 'url = "https://u:p@', "the address has credentials in it"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
+        ("[[pin]]\n", PASSED_OVER, "`1 x` is not the version of `numpy`"),
     ],
 )
 def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:

@@ -23,7 +23,7 @@ from resolver.render.explanation.graph import conflict_graph
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.layout import layout
 from resolver.render.explanation.links import cited
-from resolver.render.explanation.sentences import target_line
+from resolver.render.explanation.sentences import missing_sentence, target_line
 from resolver.render.text import one_line
 
 FILE = "conflict.html"
@@ -43,6 +43,7 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
                 for contradiction in explanation.contradictions
             ],
             details=[_details(fix, language) for fix in explanation.fixes],
+            missing=missing_sentence(explanation.missing, language) if explanation.missing else "",
             target=one_line(target_line(problem, language)),
             hint=one_line(apply_hint(explanation, language)) if explanation.fixes else "",
             words=words,

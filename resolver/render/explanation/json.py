@@ -39,6 +39,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "inputs": problem.digest,
         "exclude_newer": problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         "limited": explanation.limited,
+        "missing": list(explanation.missing),
         "contradictions": [contradiction_json(one, language) for one in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],

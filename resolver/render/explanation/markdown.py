@@ -28,6 +28,7 @@ from resolver.render.explanation.sentences import (
     claim,
     closing_sentence,
     explanation_sentence,
+    missing_sentence,
     reason_of,
     statement_details,
     target_line,
@@ -51,6 +52,9 @@ def _lines(explanation: Explanation, language: Language) -> Iterator[str]:
     yield markdown(words.NO_ENVIRONMENT(language, stack=stack, target=target_line(problem, language)))
     yield ""
     yield from _why(explanation, language)
+    if explanation.missing:
+        yield markdown(missing_sentence(explanation.missing, language))
+        yield ""
     yield from _ways_out(explanation, language)
     yield from _tried(explanation, language)
     if explanation.limited:

@@ -124,6 +124,14 @@ def component_name(component: str) -> str:
     return _COMPONENTS.get(component, component)
 
 
+def missing_sentence(missing: Sequence[str], language: Language, most: int | None = None) -> str:
+    """What else no index has; by name at most so many of them."""
+    names = words.COMMA(language).join(missing[:most])
+    rest = len(missing) - len(missing[:most])
+    told = words.NAMED_AND_MORE(language, names=names, count=rest) if rest else names
+    return words.ALSO_MISSING(language, len(missing), names=told)
+
+
 def target_line(problem: Problem, language: Language) -> str:
     """The target on one line."""
     target = problem.target

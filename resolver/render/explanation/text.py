@@ -25,6 +25,7 @@ from resolver.render.explanation.sentences import (
     claim,
     closing_sentence,
     explanation_sentence,
+    missing_sentence,
     statement_details,
     target_line,
     warning_text,
@@ -32,6 +33,7 @@ from resolver.render.explanation.sentences import (
 
 WIDTH = 110
 _ATTEMPTS = 10
+_MISSING = 20
 
 
 def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
@@ -110,6 +112,9 @@ def _why(problem: Problem, contradictions: Sequence[Contradiction], language: La
 
 
 def _ways(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
+    if explanation.missing:
+        yield from paragraph(missing_sentence(explanation.missing, language, _MISSING), width, "")
+        yield ""
     yield from _ways_out(explanation, language, width)
     if explanation.limited:
         yield from paragraph(words.LIMITED(language), width, "")

@@ -434,6 +434,17 @@ APPLY = Words(
     "hint: make explain STACK={stack} APPLY={name} writes the changed stack beside the old one",
     "提示：执行 make explain STACK={stack} APPLY={name}，修改后的软件栈会写到原文件旁边",
 )
+ALSO_MISSING = Counted(
+    Words(
+        "No index has this either, which the stack asks for: {names}.",
+        "软件栈还要求以下项目，而没有任何软件源提供：{names}。",
+    ),
+    Words(
+        "No index has these {count} either, which the stack asks for: {names}.",
+        "软件栈还要求以下 {count} 个项目，而没有任何软件源提供：{names}。",
+    ),
+)
+NAMED_AND_MORE = Words("{names} and {count} more", "{names} 以及另外 {count} 个")
 LIMITED = Words(
     "The limit of time was reached: there may be more conflicts and more ways out.",
     "已达到时间限制：可能还有其他冲突和解决办法。",

@@ -235,10 +235,34 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert server.seen[0][1]["authorization"] == basic("me", "pw")
 
 
-def test_a_broken_netrc(tmp_path: Path) -> None:
-    (tmp_path / ".netrc").write_text("machine\n")
-    with pytest.raises(InputError, match="The netrc file cannot be read"):
-        get("https://a.example/")
+@pytest.mark.parametrize(
+    ("content", "mode", "told"),
+    [
+        (
+            "machine a.example login me password hunter 2 x\n",
+            0o600,
+            (
+                "  at ~/.netrc:1\n"
+                "  This line, or what comes before it, is not of that form.\n"
+                "hint: an entry is `machine HOST login USER password PASSWORD`"
+            ),
+        ),
+        (
+            "machine a.example login me password hunter2\n",
+            0o644,
+            (
+                "  at ~/.netrc\n"
+                "  ~/.netrc access too permissive: access permissions must restrict access to only the owner\n"
+                "hint: make it yours alone: chmod 600 ~/.netrc"
+            ),
+        ),
+    ],
+)
+def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: str, mode: int, told: str) -> None:
+    (tmp_path / ".netrc").write_text(content)
+    (tmp_path / ".netrc").chmod(mode)
+    message = failure(InputError, lambda: get("https://a.example/"))
+    assert message == f"The netrc file cannot be read.\n{told}"
 
 
 # --- proxies
@@ -316,6 +340,15 @@ def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> Non
     assert message.endswith(
         "(1 try).\nhint: if a proxy of yours signs connections anew, name its certificate: "
         "`pip config set global.cert FILE`"
+    )
+
+
+def test_a_certificate_of_another_host(certificate: tuple[Path, Path]) -> None:
+    with serving(server_context(certificate)) as server:
+        address = server.url.replace("127.0.0.1", "localhost")
+        message = failure(Unreachable, lambda: get(f"{address}/a", PipConfig(index_url="", cert=str(certificate[0]))))
+    assert message.endswith(
+        "(1 try).\nhint: that server says it is another one: look at the address, or at what answers in its place"
     )
 
 

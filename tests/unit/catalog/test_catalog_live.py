@@ -23,6 +23,7 @@ from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.errors import IndexFailure, InputError
+from resolver.model import text
 from resolver.model.index import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from tests.builders import build_wheel, core_metadata
@@ -136,7 +137,7 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     index.etags = False
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    monkeypatch.setattr("resolver.catalog.simple.parse", None)
+    monkeypatch.setattr("resolver.catalog.sidecar.parse", None)
     assert files(opened().lookup(DEMO)) == found
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
@@ -144,7 +145,7 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
 def test_an_entry_of_the_cache_that_was_lost_is_made_anew(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    for change in (lambda content: content[:-1], lambda content: bytes(len(content))):
+    for change in (lambda content: content[:-8], lambda content: bytes(len(content))):
         assert damage(tmp_path / "cache", change, "page")
         assert files(opened().lookup(DEMO)) == found
         assert asked(index)[-1] == "200 /simple/pypi/demo/"
@@ -269,7 +270,8 @@ def test_a_refusal(index: LoopbackIndex, opened: Opener, code: int) -> None:
         "Index `pypi` did not answer for demo.\n"
         f"  at {index.url}demo/\n"
         f"  It answered {code}.\n"
-        "hint: put user and password in ~/.netrc, or in the address of index `pypi`"
+        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
+        "settings: `pip config set global.index-url …`"
     )
     assert len(asked(index)) == 1
 
@@ -742,6 +744,33 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
         "Index `pypi` did not answer for absent."
     )
     assert asked(index) == []
+
+
+class Fitting(Newest):
+    """Follows bounds, too: the newest release that fits."""
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        super().pick(project, lookup, specifier)
+        (page,) = lookup.pages
+        return page.releases[max(specifier.filter(page.releases))][0]
+
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+        return [(one.name, one.specifier) for one in map(text.requirement, metadata.requires_dist)]
+
+
+def test_where_what_was_picked_will_not_do_another_guess_is_made(index: LoopbackIndex, opened: Opener) -> None:
+    """At most so often: each is a request, and the search may want none of them."""
+    for version in "123456789":
+        index.add_wheel("base", version)
+    for number in range(1, 8):
+        index.add_wheel(f"p{number}", "1", requires=[f"base<={10 - number}", f"p{number + 1}"])
+    follow = Fitting()
+    catalog = opened()
+    catalog.expect([(NormalizedName("p1"), SpecifierSet())], follow)
+    wait_until(lambda: "p8" in follow.picked)
+    wait_until(lambda: len([one for one in index.requests if "/base-" in one.path]) == 3)
+    catalog.close()
+    assert [one for one in follow.picked if one.startswith("base")] == ["base<=9", "base<=8", "base<=7"]
 
 
 def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:

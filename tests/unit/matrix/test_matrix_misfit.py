@@ -183,8 +183,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "[target]\n[target.system]",
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:13\n"
-            "  [target] is there already; column 8 of: [target]\n"
-            "hint: a key or table stands once: join the two, or remove one",
+            "  [target] is there already, at line 9; column 8 of: [target]\n"
+            "hint: of several each is [[target]]: write it so wherever one begins, or join the two",
             id="dup table",
         ),
         pytest.param(
@@ -192,9 +192,82 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             '[[target]]\npython="3.11"\n[target.system]',
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:13\n"
-            "  Cannot overwrite a value; column 9 of: [[target]]\n"
-            "hint: a key or table stands once: join the two, or remove one",
+            "  [target] is there already, at line 9; column 9 of: [[target]]\n"
+            "hint: of several each is [[target]]: write it so wherever one begins",
             id="both target kinds",
+        ),
+        pytest.param(
+            "[target]",
+            '[[target]]  # the first\npython="3.11"\n[target]',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:11\n"
+            "  [[target]] is there already, at line 9; column 8 of: [target]\n"
+            "hint: of several each is [[target]]: write it so wherever one begins",
+            id="the other way round",
+        ),
+        pytest.param(
+            "[target.system]",
+            "[target.system]\n[target.system]",
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:14\n"
+            "  [target.system] is there already, at line 13; column 15 of: [target.system]\n"
+            "hint: a key or table stands once: join the two, or remove one",
+            id="dup table of one",
+        ),
+        pytest.param(
+            "[target]",
+            "[target.a2]",
+            "unknown key `a2`\n"
+            "  at matrices/stacks/s.toml:9: target.a2\n"
+            'hint: of several each is a table [[target]] with name = "a2"; known keys are name, python, platform, '
+            "glibc, system",
+            id="targets by name",
+        ),
+        pytest.param(
+            'python = "3.11"',
+            'python = ["3.10", "3.11"]',
+            "`python` is a list; it must be a string\n"
+            "  at matrices/stacks/s.toml:10: target.python\n"
+            "hint: write it without brackets; of several targets each is a table [[target]]",
+            id="several pythons",
+        ),
+        pytest.param(
+            """requires = [
+    "numpy<2",
+    "verl",
+]""",
+            '[requirements]\nnumpy = "<2"',
+            "unknown key `requirements`\n"
+            "  at matrices/stacks/s.toml:4: requirements\n"
+            'hint: what is wanted stands in [stack]: requires = ["torch==2.8.0", …]',
+            id="a table of requirements",
+        ),
+        pytest.param(
+            "[stack]",
+            'requires = ["numpy"]\n[stack]',
+            "unknown key `requires`\n"
+            "  at matrices/stacks/s.toml:1: requires\n"
+            'hint: what is wanted stands in [stack]: requires = ["torch==2.8.0", …]',
+            id="requires above all",
+        ),
+        pytest.param(
+            """requires = [
+    "numpy<2",
+    "verl",
+]""",
+            '[stack.requires]\nnumpy = "<2"\nverl = "0.7.1"\nray = "*"\ntrl = { version = "1" }',
+            "`requires` is a table; it must be a list of strings\n"
+            "  at matrices/stacks/s.toml:4: stack.requires\n"
+            'hint: write a list: requires = ["numpy<2", "verl==0.7.1", "ray", "trl"]',
+            id="requires as a table",
+        ),
+        pytest.param(
+            "requires = [",
+            "dependencies = [",
+            "unknown key `dependencies`\n"
+            "  at matrices/stacks/s.toml:4: stack.dependencies\n"
+            "hint: did you mean `requires`? known keys are name, summary, source, requires, facts",
+            id="as other tools call it",
         ),
         pytest.param(
             'summary = "a test"',
@@ -632,6 +705,30 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             '[[exports]]\nreason = "r"\nenv = {}\n',
             "`env` is an empty table\n  at matrices/facts/verl.toml:8: exports[0].env\nhint: name at least one",
             id="exports",
+        ),
+        pytest.param(
+            '[[fact.requires]]\npackage = "verl"\nneeds = ["numpy"]\nreason = "x"\n',
+            "unknown key `fact`\n"
+            "  at matrices/facts/verl.toml:6: fact\n"
+            "hint: rows of a file of facts are [[requires]] and the like; known keys are defaults, requires, excludes, "
+            "replaces, metadata, builds, collides, after, warns, names, exports, sources, absent",
+            id="as in a stack",
+        ),
+        pytest.param(
+            '[[warns]]\nmessage = "x"\nreason = "x"\n',
+            "unknown key `message`\n"
+            "  at matrices/facts/verl.toml:7: warns[0].message\n"
+            "hint: did you mean `text`? known keys are id, package, reason, reason-zh, strength, source, checked, "
+            "versions, text, text-zh, grave, unless, extra",
+            id="another word for text",
+        ),
+        pytest.param(
+            '[defaults]\nreason = "x"\n',
+            "the file is not valid TOML\n"
+            "  at matrices/facts/verl.toml:6\n"
+            "  [defaults] is there already, at line 1; column 10 of: [defaults]\n"
+            "hint: a key or table stands once: join the two, or remove one",
+            id="defaults twice",
         ),
     ],
 )

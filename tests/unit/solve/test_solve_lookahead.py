@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import permutations
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.protocol import Follow, Lookup
+from resolver.model.package import Package
 from resolver.model.release import Metadata
+from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Provider
 from resolver.solve.search import Search
@@ -23,9 +26,11 @@ class Told(DataCatalog):
     def __init__(self, releases: dict[str, dict[str, list[str]]]) -> None:
         super().__init__(releases)
         self.told: list[list[str]] = []
+        self.follows: list[Follow] = []
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         assert follow is not None
+        self.follows.append(follow)
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
 
 
@@ -44,7 +49,7 @@ def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
     catalog = Told({"base": many(newest=9), "one": many("base<5", newest=1), "two": many("base>=5", newest=99)})
     catalog.add_wheel("two", "0")
     batches = searched(catalog, "one", "two")
-    assert [len(batch) for batch in batches] == [2, 4, 8, 16, 32, 32, 4]
+    assert [len(batch) for batch in batches] == [4, 8, 16, 32, 32, 6]
     lines = [line for batch in batches for line in batch]
     assert lines == [f"two=={number}" for number in range(97, -1, -1)], "each once, in the order of the search"
 
@@ -67,6 +72,127 @@ def test_a_guess_heeds_what_other_likely_releases_need() -> None:
     assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl", "what is guessed does not count against it"
     assert [name for name, _ in ahead.then(NormalizedName("one"), Metadata("one", "2", ("base<8",)))] == [base]
     assert picked(ahead, page, "") == "base-7-py3-none-any.whl", "of one project the last guess counts"
+
+
+BASE, OLD = NormalizedName("base"), NormalizedName("old")
+
+
+def led_to(ahead: Lookahead, name: str, version: str, *requires: str) -> list[str]:
+    return [project for project, _ in ahead.then(NormalizedName(name), Metadata(name, version, requires))]
+
+
+def test_extras_are_followed_as_they_become_known() -> None:
+    lines = ("plain", "uvloop; extra == 'fast'", "relay[tls]; extra == 'all'", "server[all]; extra == 'more'")
+    for extras_first in (True, False):
+        ahead = Lookahead(Universe(problem("web"), Told({})))
+        steps = [("web", ["server[fast]"]), ("server", list(lines))]
+        found = [led_to(ahead, name, "1", *requires) for name, requires in (steps if extras_first else steps[::-1])]
+        assert sorted(name for row in found for name in row) == ["plain", "server", "uvloop"]
+        assert led_to(ahead, "server", "1", *lines) == [], "none the second time"
+        assert led_to(ahead, "shop", "1", "server[more]") == ["server", "relay"]
+        assert led_to(ahead, "relay", "1", "ssl; extra == 'tls'") == ["ssl"]
+
+
+def test_an_extra_that_the_search_asks_for_is_followed() -> None:
+    catalog = Told({"web": {"1": ["server[fast]"]}, "server": {"1": ["uvloop; extra == 'fast'"]}, "uvloop": {"1": []}})
+    universe = Universe(problem("server", "web"), catalog)
+    ahead = Lookahead(universe)
+    assert led_to(ahead, "server", "1", "uvloop; extra == 'fast'") == []
+    (web,) = universe.candidates(Package("web"), ANYTHING)
+    ahead.expect(universe.edges(web))
+    assert catalog.told == [["server", "uvloop"]]
+
+
+def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
+    """Of what the lock itself asks for, too, its own release: that is what the environment apart prefers."""
+    catalog = Told({"base": many(newest=9), "tool": many("base", newest=3)})
+    catalog.add_archive("made", "1", build_requires=["tool<3", "base"])
+    universe = Universe(problem("made", "base<5"), catalog)
+    ahead = Lookahead(universe)
+    ahead.expect(universe.roots())
+    Search(Provider(universe, ahead)).run(universe.roots())
+    assert ["tool<3", "base"] in catalog.told
+    tools = catalog.follows[catalog.told.index(["tool<3", "base"])]
+    assert tools.target != universe.problem.target, "what is picked for one is not what is picked for the other"
+    for name, version in (("tool", 2), ("base", 4)):
+        file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet())
+        assert file is not None
+        assert file.filename == f"{name}-{version}-py3-none-any.whl"
+
+
+def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand | None]:
+    """What the search asks of packages: this of one, nothing of others."""
+    mask = universe.mask(Package("base"), SpecifierSet(bounds))
+    return lambda package: Demand(mask) if package.name == "base" else None
+
+
+def test_behind_a_release_that_will_not_do_older_ones_are_told_of() -> None:
+    """More of them the longer it goes on, and no more once they do."""
+    catalog = Told({"old": many("base>=6", newest=60), "base": many(newest=9)})
+    universe = Universe(problem("old", "base<5"), catalog)
+    ahead = Lookahead(universe)
+    universe.project(BASE)
+    for version in range(60, 0, -1):
+        list(ahead.then(OLD, Metadata("old", str(version), ("base>=6",))))
+        assert catalog.told == [], "nothing is asked of base yet"
+    ahead = Lookahead(universe)
+    ahead.asked = of_base(universe, "<5")
+    steps = []
+    for version in range(60, 0, -1):
+        list(ahead.then(OLD, Metadata("old", str(version), ("base>=6",))))
+        steps += [(version, row) for row in catalog.told]
+        catalog.told.clear()
+    assert [(version, len(row)) for version, row in steps] == [(60, 4), (58, 8), (54, 16)]
+    assert [line for _, row in steps for line in row] == [f"old=={number}" for number in range(59, 31, -1)]
+    universe = Universe(problem("old", "base<5"), catalog)
+    universe.project(BASE)
+    ahead = Lookahead(universe)
+    ahead.asked = of_base(universe, "<5")
+    for version in (60, 59):
+        list(ahead.then(OLD, Metadata("old", str(version), ("base>=6",))))
+    for version in (58, 57, 56):
+        list(ahead.then(OLD, Metadata("old", str(version), ("base>=4",))))
+    assert [len(row) for row in catalog.told] == [4]
+
+
+def test_a_release_that_was_read_is_judged_again_when_more_is_asked_of_another() -> None:
+    catalog = Told({"old": many("base>=6", newest=9), "base": many(newest=9), "other": many("base<5", newest=1)})
+    universe = Universe(problem("old", "base"), catalog)
+    ahead = Lookahead(universe)
+    universe.project(BASE)
+    list(ahead.then(OLD, Metadata("old", "9", ("base>=6",))))
+    (other,) = universe.candidates(Package("other"), ANYTHING)
+    ahead.expect(universe.edges(other))
+    ahead.asked = of_base(universe, "<5")
+    assert catalog.told == [["base<5"]]
+    ahead.expect(universe.roots())  # the next decision
+    assert catalog.told[1:] == [["old==8", "old==7", "old==6", "old==5"], ["old", "base"]]
+
+
+def test_what_the_only_release_left_needs_counts_before_it_is_decided() -> None:
+    """The stack pins `pin`; so `link` is 1, and `base` below 5, long before the search decides `link`."""
+    catalog = Told({"base": many(newest=9), "link": many("base<5", newest=3), "pin": many("link<2", newest=3)})
+    catalog.add_wheel("old", "9", ["base>=6"])
+    catalog.add_wheel("old", "8", ["base>=6"])
+    universe = Universe(problem("pin==2", "old"), catalog)
+    for name in ("base", "link", "pin"):
+        universe.project(NormalizedName(name))
+    pins = {name: universe.demand(edge) for edge in universe.roots() for name in [edge.package.name]}
+    reads = [("old", "9", "base>=6"), ("link", "1", "base<5"), ("pin", "2", "link<2")]
+    for order in permutations(reads):
+        ahead = Lookahead(universe)
+        ahead.asked = lambda package: pins.get(package.name)
+        catalog.told.clear()
+        for name, version, need in order:
+            assert catalog.told == []
+            led_to(ahead, name, version, need)
+        assert catalog.told == [["old==8"]]
+    ahead = Lookahead(universe)
+    ahead.asked = lambda package: pins.get(package.name)
+    catalog.told.clear()
+    for name, version, need in (*reads[:2], ("pin", "3", "link<2")):
+        led_to(ahead, name, version, need)
+    assert catalog.told == [], "the release that was read is not the one that is left"
 
 
 def picked(ahead: Lookahead, page: Lookup, specifier: str) -> str:

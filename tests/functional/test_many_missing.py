@@ -1,0 +1,41 @@
+"""A stack of many projects that the index does not have: all are told, and the page stays one that people read."""
+
+from __future__ import annotations
+
+import json
+
+from tests.functional.workspace import Workspace
+from tests.loopback import LoopbackIndex
+
+NAMES = [f"gone{at:02}" for at in range(60)]
+
+
+def test_all_projects_that_no_index_has_are_told(workspace: Workspace, index: LoopbackIndex) -> None:
+    workspace.stack(*NAMES)
+    index.clear()
+    run = workspace.lock()
+    assert run.status == 1
+    assert len(index.requests) == 60  # each is asked for once
+    told, rest = NAMES[:24], NAMES[24:]
+    for name in told:
+        assert f"no index has a project `{name}`  looked up on pypi\n" in run.stderr
+    shown = ", ".join(NAMES[24:44])
+    assert run.stderr.replace(",\n", ", ").endswith(
+        "   => 1 and 2 leave nothing to choose for gone23\n"
+        "\n"
+        f"No index has these 36 either, which the stack asks for: {shown}\n"
+        "and 16 more.\n"
+        "\n"
+        "No way out was found.\n"
+        "No change was tried.\n"
+        "\n"
+        "No lock was changed.\n"
+        "The report is in locks/demo/there: conflict.html, .md and .json.\n"
+    )
+    sentence = f"No index has these 36 either, which the stack asks for: {', '.join(rest)}."
+    assert sentence in workspace.read("conflict.md")
+    assert sentence in workspace.read("conflict.html")
+    assert json.loads(workspace.read("conflict.json"))["missing"] == rest
+    chinese = workspace.lock("--lang", "zh").stderr.replace("\n", "")
+    assert "软件栈还要求以下 36 个项目，而没有任何软件源提供：gone24、gone25、" in chinese
+    assert "gone43 以及另外 16 个。" in chinese

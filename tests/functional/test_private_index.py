@@ -1,0 +1,109 @@
+"""An index that asks for user and password, behind a company's proxy and authority: the ways that README names."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.functional.workspace import Workspace, tree
+from tests.hostile.certificates import make_authority, server_context
+from tests.loopback import LoopbackIndex, Response
+
+HOST = "https://index.example/simple/pypi/"
+WITH_PASSWORD = "https://reader:hunter2%21@index.example/simple/pypi/"
+Way = Callable[[Workspace, LoopbackIndex, Path], dict[str, str]]
+NETRC = "machine index.example login reader password hunter2!\n"
+
+
+class Private(LoopbackIndex):
+    """Answers who knows the password."""
+
+    def answer(self, path: str, headers: Mapping[str, str]) -> Response:
+        """See `LoopbackIndex`."""
+        given = "Basic " + b64encode(b"reader:hunter2!").decode()
+        return super().answer(path, headers) if headers.get("authorization") == given else Response(401, b"")
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def index(authority: Path) -> Iterator[LoopbackIndex]:
+    with Private(tls=server_context(authority)) as served:
+        served.add_wheel("demo", "1.0")
+        yield served
+
+
+def pip_conf(workspace: Workspace, *lines: str) -> None:
+    folder = workspace.root / "home" / ".config" / "pip"
+    folder.mkdir(parents=True)
+    (folder / "pip.conf").write_text("\n".join(["[global]", *lines, ""]))
+
+
+def all_of_pip(workspace: Workspace, index: LoopbackIndex, authority: Path) -> dict[str, str]:
+    pip_conf(workspace, f"index-url = {WITH_PASSWORD}", f"cert = {authority}", f"proxy = {index.proxy}")
+    return {"PIP_CONFIG_FILE": "", "PIP_INDEX_URL": ""}
+
+
+def variables_and_netrc(workspace: Workspace, index: LoopbackIndex, authority: Path) -> dict[str, str]:
+    (workspace.root / "home" / ".netrc").write_text(NETRC)
+    (workspace.root / "home" / ".netrc").chmod(0o600)
+    return {"PIP_INDEX_URL": HOST, "HTTPS_PROXY": index.proxy, "SSL_CERT_FILE": str(authority)}
+
+
+def netrc_elsewhere(workspace: Workspace, index: LoopbackIndex, authority: Path) -> dict[str, str]:
+    (workspace.root / "secrets").write_text(NETRC)
+    pip_conf(workspace, f"index-url = {HOST}")
+    return {
+        "PIP_CONFIG_FILE": "",
+        "PIP_INDEX_URL": "",
+        "NETRC": str(workspace.root / "secrets"),
+        "https_proxy": index.proxy,
+        "REQUESTS_CA_BUNDLE": str(authority),
+    }
+
+
+@pytest.mark.parametrize("way", [all_of_pip, variables_and_netrc, netrc_elsewhere])
+def test_every_way_leads_to_the_same_lock(
+    workspace: Workspace, index: LoopbackIndex, authority: Path, way: Way
+) -> None:
+    workspace.stack("demo")
+    assert workspace.locked(**way(workspace, index, authority)).stderr == ""
+    assert workspace.pins() == {"demo": "1.0"}
+    assert workspace.content()["index"] == [{"name": "pypi"}]
+    written = b"".join(content or b"" for content in tree(workspace.locks).values())
+    assert b"hunter2" not in written
+    assert b"index.example" not in written
+
+
+def test_an_index_beside_it_by_netrc(workspace: Workspace, index: LoopbackIndex, authority: Path) -> None:
+    index.add_wheel("chip", "1.0", index="vendor")
+    workspace.indexes("""
+        [[index]]
+        name = "vendor"
+        url = "https://vendor.example/simple/vendor/"
+        [[binding]]
+        packages = ["chip"]
+        indexes = ["vendor"]
+    """)
+    workspace.stack("chip")
+    settings = variables_and_netrc(workspace, index, authority)
+    run = workspace.lock(**settings)
+    assert (run.status, run.stderr) == (
+        3,
+        (
+            "error: Index `vendor` did not answer for chip.\n"
+            "  at https://vendor.example/simple/vendor/chip/\n"
+            "  It answered 401.\n"
+            "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc\n"
+        ),
+    )
+    netrc = workspace.root / "home" / ".netrc"
+    netrc.write_text(NETRC + NETRC.replace("index.example", "vendor.example"))
+    workspace.locked(**settings)
+    assert workspace.content()["index"] == [{"name": "vendor", "url": "https://vendor.example/simple/vendor/"}]

@@ -1,0 +1,108 @@
+"""Laws of what is told of releases that were passed over for want of static metadata, on random worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from resolver.errors import InputError
+from resolver.model.passed import PassedOver
+from resolver.model.resolution import Resolution
+from resolver.solve.passed import passed_over
+from resolver.solve.solver import decide
+from resolver.solve.universe import Universe
+from tests import problems
+from tests.datacatalog import DataCatalog
+
+Rows = tuple[PassedOver, ...]
+
+
+class Release(msgspec.Struct, frozen=True):
+    """A wheel, or a source archive, with static metadata or without (`requires` of None)."""
+
+    wheel: bool
+    requires: tuple[str, ...] | None
+
+
+World = Mapping[str, Mapping[str, Release]]
+
+NAMES = "pqrs"
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """A few projects, some releases of which are nothing but archives that say nothing."""
+    lines = st.builds(
+        "{}{}".format, st.sampled_from(NAMES), st.sampled_from(["", ">=2", ">=3", "<3", "==2", "==1", "!=2"])
+    )
+    requires = st.lists(lines, max_size=2).map(tuple)
+    release = st.one_of(
+        st.builds(Release, st.just(True), requires),
+        st.builds(Release, st.just(True), requires),
+        st.builds(Release, st.just(False), requires),
+        st.just(Release(False, None)),
+    )
+    return {name: {str(version): draw(release) for version in range(1, draw(st.integers(1, 4)) + 1)} for name in NAMES}
+
+
+def catalog(world: World, *, backwards: bool = False) -> DataCatalog:
+    found = DataCatalog()
+    step = -1 if backwards else 1
+    for name in list(world)[::step]:
+        found.add_project(name)
+        for version, release in list(world[name].items())[::step]:
+            if release.wheel:
+                found.add_wheel(name, version, release.requires or ())
+            else:
+                found.add_archive(name, version, release.requires)
+    return found
+
+
+def told(
+    world: World, *asks: str, before: Resolution | None = None, rows: Rows = (), backwards: bool = False
+) -> tuple[Resolution, Rows] | None:
+    """What was solved and what is told of it; None where nothing is solved."""
+    kept = {pin.name: pin.version for pin in before.pins} if before is not None else {}
+    universe = Universe(problems.problem(*asks), catalog(world, backwards=backwards), kept)
+    try:
+        answer = decide(universe)
+    except InputError:
+        return None
+    return (answer, passed_over(universe, answer, rows)) if isinstance(answer, Resolution) else None
+
+
+@given(worlds())
+def test_what_is_told_is_true_and_stays_with_its_pins(world: World) -> None:
+    solved = told(world, "p", "q")
+    if solved is None:
+        return
+    answer, rows = solved
+    event(f"{len(rows)} rows")
+    for row in rows:
+        pin = answer.pin(row.project)
+        assert pin is not None
+        assert row.version > pin.version
+        assert world[row.archive_of][str(row.archive_version)] == Release(False, None)
+        assert told(world, "p", "q", f"{row.project}=={row.version}") is None
+    again = told(world, "p", "q", before=answer, rows=rows)
+    assert again is not None
+    assert [pin.release.file for pin in again[0].pins] == [pin.release.file for pin in answer.pins]
+    assert again[1] == rows
+    other = told(world, "p", "q", backwards=True)
+    assert other is not None
+    assert other[1] == rows
+
+
+@given(worlds())
+def test_nothing_is_told_where_every_archive_says_what_it_needs(world: World) -> None:
+    whole = {
+        name: {
+            version: release if release.requires is not None else Release(False, ()) for version, release in of.items()
+        }
+        for name, of in world.items()
+    }
+    solved = told(whole, "p", "q")
+    assert solved is None or solved[1] == ()

@@ -1,0 +1,70 @@
+"""Twice the input is twice the work, of what is strange and legal: counted in instructions, not in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from resolver.solve.solver import solve
+from tests.counted import instructions
+from tests.datacatalog import DataCatalog
+from tests.problems import problem
+
+Asked = tuple[DataCatalog, list[str]]
+
+
+def chained_extras(count: int) -> Asked:
+    lines = [f'x[e{at + 1}]; extra == "e{at}"' for at in range(count)]
+    return DataCatalog({"x": {"1": lines}}), ["x[e0]"]
+
+
+def all_extras(count: int) -> Asked:
+    lines = [f'x[e{at}]; extra == "all"' for at in range(count)] + [f'y; extra == "e{at}"' for at in range(count)]
+    return DataCatalog({"x": {"1": lines}, "y": {"1": []}}), ["x[all]"]
+
+
+def extras_of_one_line(count: int) -> Asked:
+    catalog = DataCatalog({"x": {"1": [f'y!=9.{at}; extra == "e{at}"' for at in range(count)]}, "y": {"1": []}})
+    return catalog, [f"x[{','.join(f'e{at}' for at in range(count))}]"]
+
+
+def equal_lines(count: int) -> Asked:
+    return DataCatalog({"x": {"1": []}}), ["x"] * count
+
+
+def ranges_of_the_stack(count: int) -> Asked:
+    return DataCatalog({"x": {str(at): [] for at in range(count + 1)}}), [f"x!={at}" for at in range(count)]
+
+
+def ranges_of_metadata(count: int) -> Asked:
+    versions = {str(at): [] for at in range(count + 1)}
+    return DataCatalog({"x": {"1": [f"y!={at},<={count}" for at in range(count)]}, "y": versions}), ["x"]
+
+
+def parents_that_narrow(count: int) -> Asked:
+    """Each takes one more release of what was decided before."""
+    parents = {f"x{at}": {"1": [f"a<{count - at}"]} for at in range(count - 1)}
+    return DataCatalog({**parents, "a": {str(at): [] for at in range(count)}}), ["a", *parents]
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        chained_extras,
+        all_extras,
+        extras_of_one_line,
+        equal_lines,
+        ranges_of_the_stack,
+        ranges_of_metadata,
+        parents_that_narrow,
+    ],
+)
+def test_twice_the_size_is_twice_the_work(family: Callable[[int], Asked]) -> None:
+    def work(count: int) -> int:
+        catalog, asks = family(count)
+        stated = problem(*asks)
+        solve(stated, catalog)  # texts are parsed once in a process
+        return instructions(lambda: solve(stated, catalog))
+
+    assert work(160) < 2.3 * work(80)

@@ -1,0 +1,69 @@
+"""Files that are of no use: how many are read, and how they are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.catalog.metadata import Release, check_release
+from resolver.errors import WrongRelease
+from resolver.model.release import File, Metadata
+from resolver.solve.solver import solve
+from tests.datacatalog import DataCatalog
+from tests.problems import pins, problem, told
+
+
+class MixedUp(DataCatalog):
+    """A catalog whose files have the metadata of x 77, unless they are `right`."""
+
+    def __init__(self, count: int, *right: str) -> None:
+        super().__init__({"x": {f"1.{at}": [] for at in range(count)}})
+        self.right = right
+
+    def metadata(self, file: File) -> Metadata:
+        found = super().metadata(file)
+        version = found.version if found.version in self.right else "77"
+        check_release("x", version, Release(file.filename, found.name, found.version), file.filename)
+        return found
+
+
+def test_after_three_files_of_other_releases_the_rest_of_a_project_is_not_read() -> None:
+    catalog = MixedUp(400, "1.0")
+    with pytest.raises(WrongRelease) as failure:
+        solve(problem("x"), catalog)
+    assert str(failure.value) == (
+        "The metadata of x-1.399-py3-none-any.whl is that of another release.\n"
+        "  at x-1.399-py3-none-any.whl\n"
+        "  It says x 77; expected was x 1.399. So it was with 3 files of x; the rest were not read.\n"
+        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact"
+    )
+    assert sorted(set(catalog.asked)) == [f"x-1.{at}-py3-none-any.whl" for at in (397, 398, 399)]
+
+
+def test_where_files_were_not_read_nothing_is_said_to_have_no_solution() -> None:
+    """The older ones might need another y."""
+    catalog = MixedUp(10, "1.9", "1.8")
+    for version in ("1", "2"):
+        catalog.add_wheel("y", version)
+    catalog.add_wheel("z", "1", ["x", "y<2"])
+    with pytest.raises(WrongRelease, match="the rest were not read"):
+        solve(problem("z", "x<1.8"), catalog)
+
+
+def test_two_files_of_other_releases_are_set_aside() -> None:
+    assert pins(problem("x"), MixedUp(10, "1.7")) == {"x": "1.7"}
+
+
+def test_files_that_cannot_be_read_are_one_statement() -> None:
+    """Each says something else of itself; a report has no room for thousands."""
+    catalog = DataCatalog()
+    for at in range(50):
+        catalog.add_wheel("x", f"1.{at}", [f"y{at} >> 1"])
+    newest = ", ".join(f"x-1.{at}-py3-none-any.whl" for at in (49, 48, 47, 46))
+    assert told(problem("x"), catalog) == [
+        "the stack asks for x @ stack.toml:5",
+        f"x 1.49, 1.48, 1.47, 1.46 and 46 older releases cannot be used @ {newest}",
+        "  x-1.49-py3-none-any.whl has metadata that cannot be read (`y49 >> 1` in its metadata is not a requirement)",
+        "  x-1.48-py3-none-any.whl has metadata that cannot be read (`y48 >> 1` in its metadata is not a requirement)",
+        "  x-1.47-py3-none-any.whl has metadata that cannot be read (`y47 >> 1` in its metadata is not a requirement)",
+        "  x-1.46-py3-none-any.whl has metadata that cannot be read (`y46 >> 1` in its metadata is not a requirement)",
+    ]
