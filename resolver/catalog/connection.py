@@ -14,7 +14,7 @@ from resolver.catalog.threads import few_arenas
 from resolver.catalog.worker import Once, Worker
 
 # Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
-_AHEAD: Final = 32
+AHEAD: Final = 32
 
 
 class Connection:
@@ -40,7 +40,7 @@ class Connection:
         self.sidecars = Sidecars()
         self.downloads = Downloads(self.client, meter)
         self.forget_pages()
-        self.ahead = asyncio.Semaphore(_AHEAD)
+        self.ahead = asyncio.Semaphore(AHEAD)
 
     def forget_pages(self) -> None:
         """Let pages be asked for again by the catalogs that are made from now on."""

@@ -23,6 +23,8 @@ _LIMIT: Final = 16 << 20
 _MOST_LINES: Final = 50_000  # of a header; a license may be in it
 _SHOWN: Final = 300  # characters of a wrong line
 _MOST_REQUIREMENTS: Final = 10_000  # the distribution with most extras has some 1,000
+_MOST_TEXT: Final = 2 << 20  # characters of all requirements: reading them takes a second and ten times the memory
+_MOST_EXTRAS: Final = 100  # that a marker names, and markers of which nobody can tell which extras they are about
 
 
 class Release(NamedTuple):
@@ -127,7 +129,14 @@ def check_texts(metadata: Metadata, filename: str) -> None:
     for what, texts in (("requirements", metadata.requires_dist), ("extras", metadata.provides_extra)):
         if len(texts) > _MOST_REQUIREMENTS:
             raise UnusableFile(f"{filename} has {len(texts)} {what}; more than {_MOST_REQUIREMENTS} are not read")
+    if (length := sum(map(len, metadata.requires_dist))) > _MOST_TEXT:
+        raise UnusableFile(f"{filename} has requirements of {length} characters; more than {_MOST_TEXT} are not read")
+    unclear = 0
     for line in metadata.requires_dist:
+        extras = text.extras_named(line)
+        unclear += extras is None
+        if unclear > _MOST_EXTRAS or (extras is not None and len(extras) > _MOST_EXTRAS):
+            raise UnusableFile(f"{filename} has the requirement `{_brief(line)}`, which is about too many extras")
         try:
             text.requirement(line)
         except InvalidRequirement as error:

@@ -10,7 +10,7 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog.connection import Connection
+from resolver.catalog.connection import AHEAD, Connection
 from resolver.catalog.files import Files
 from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter
@@ -91,15 +91,19 @@ class Network:
 
     def expect_metadata(self, files: Sequence[tuple[File, Release]]) -> None:
         """Begin to read these wheels, and do not wait."""
+        left = iter(files)
 
-        async def read(file: File, release: Release) -> None:
-            with contextlib.suppress(Exception):  # met again by who really asks
-                async with self._connection.ahead:
-                    await self._files.metadata(file, release)
+        async def read() -> None:
+            for file, release in left:
+                with contextlib.suppress(Exception):  # met again by who really asks
+                    async with self._connection.ahead:
+                        await self._files.metadata(file, release)
 
         def begin() -> None:
-            for file, release in files:
-                task = asyncio.ensure_future(read(file, release))
+            for _ in files[
+                :AHEAD
+            ]:  # a page may have a hundred thousand files, and a task for each takes memory and time
+                task = asyncio.ensure_future(read())
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 

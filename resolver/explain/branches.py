@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -60,36 +60,61 @@ def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequen
 def branches(clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate] = ()) -> tuple[Branch, ...]:
     """The cases of a core, if its releases behave differently; none where they do not."""
     of = _under(clauses, numbers, assumed) if assumed else list(numbers)
-    package = _splits(of, {candidate.package for candidate in assumed})
-    if package is None or len(assumed) >= _DEEPEST:
+    if len(assumed) >= _DEEPEST:
         return ()
+    for package in _splits(of, {candidate.package for candidate in assumed}):
+        cases = _cases(clauses, of, package, assumed)
+        if len(cases) > 1:
+            told = [_case(clauses, numbers, [*assumed, among[0]], among) for among in cases]
+            return tuple(_together(clauses, package, told))
+    return ()
+
+
+def _cases(
+    clauses: Clauses, of: Sequence[Ground], package: Package, assumed: Sequence[Candidate]
+) -> list[list[Candidate]]:
+    """The releases of a package that a core leaves, those together of which it says the same; the newest first."""
     cases: dict[tuple[Ground, ...], list[Candidate]] = {}
     variables = [clauses.variable(one) for one in assumed]
     for candidate in clauses.packages[package]:
         if clauses.satisfiable([*variables, clauses.variable(candidate)], _without(of, package)):
             says = tuple(ground for ground in of if _says(clauses, ground, candidate))
             cases.setdefault(says, []).append(candidate)
-    return tuple(
-        _branch(clauses, numbers, [*assumed, among[0]], package, among)
-        for _, among in sorted(cases.items(), key=lambda row: _position(row[1][0]))
-    )
+    return sorted(cases.values(), key=lambda among: _position(among[0]))
 
 
-def _branch(
-    clauses: Clauses,
-    numbers: Mapping[Ground, int],
-    assumed: Sequence[Candidate],
-    package: Package,
-    among: Sequence[Candidate],
-) -> Branch:
-    project = clauses.universe.project(text.name(package.name))
+class _Case(NamedTuple):
+    """Releases at these positions, and how they fail."""
+
+    positions: tuple[int, ...]
+    closing: Closing | None
+    branches: tuple[Branch, ...]
+
+
+def _case(
+    clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate], among: Sequence[Candidate]
+) -> _Case:
     further = branches(clauses, numbers, assumed)
-    return Branch(
-        subject=str(package),
-        versions=spans(project, map(_position, among)),
+    return _Case(
+        positions=tuple(map(_position, among)),
         closing=None if further else closing(clauses, numbers, _under(clauses, numbers, assumed), assumed),
         branches=further,
     )
+
+
+def _together(clauses: Clauses, package: Package, cases: Sequence[_Case]) -> Iterator[Branch]:
+    """The cases as they are told, those together that fail in the same way."""
+    project = clauses.universe.project(text.name(package.name))
+    ways: dict[object, list[_Case]] = {}
+    for case in cases:
+        ways.setdefault((case.closing, case.branches), []).append(case)
+    for alike in ways.values():
+        yield Branch(
+            subject=str(package),
+            versions=spans(project, [position for case in alike for position in case.positions]),
+            closing=alike[0].closing,
+            branches=alike[0].branches,
+        )
 
 
 def _under(clauses: Clauses, core: Collection[Ground], assumed: Sequence[Candidate]) -> list[Ground]:
@@ -98,13 +123,13 @@ def _under(clauses: Clauses, core: Collection[Ground], assumed: Sequence[Candida
     return clauses.minimal(variables, core)
 
 
-def _splits(core: Sequence[Ground], done: set[Package]) -> Package | None:
-    """The package whose releases say different things in a core."""
+def _splits(core: Sequence[Ground], done: set[Package]) -> list[Package]:
+    """The packages whose releases say different things in a core, those of which it says most first."""
     says: Counter[Package] = Counter()
     for package, texts in _texts(core).items():
         if package not in done and len(texts) > 1:
             says[package] = len(texts)
-    return next(iter(islice(says.most_common(), 1)), (None, 0))[0]
+    return [package for package, _ in says.most_common()]
 
 
 def _texts(core: Sequence[Ground]) -> dict[Package, set[str]]:

@@ -26,6 +26,13 @@ _MEMO = 1 << 18
 _NUMBER: Final = re.compile(r"[0-9]{101}")
 _LONGEST: Final = 16 << 10
 _DEEPEST: Final = 50
+LONG: Final = (
+    1_000  # characters of a requirement; what is parsed of a longer one is not kept, as it is forty times as long
+)
+
+# What a marker asks of the extra.
+_EXTRA: Final = re.compile(r"\bextra\b")
+_EXTRA_NAMED: Final = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 
 
 @lru_cache(_MEMO)
@@ -56,9 +63,12 @@ def name(text: str) -> NormalizedName:
     return canonicalize_name(text)
 
 
-@lru_cache(_MEMO)
 def requirement(text: str) -> Requirement:
     """The PEP 508 requirement that `text` spells; raises packaging's InvalidRequirement."""
+    return _requirement(text) if len(text) <= LONG else _read_requirement(text)
+
+
+def _read_requirement(text: str) -> Requirement:
     if why := _beyond_measure(text) or _nested(text):
         raise InvalidRequirement(why)
     parsed = _PackagingRequirement(text)
@@ -69,6 +79,21 @@ def requirement(text: str) -> Requirement:
         marker=parsed.marker,
         url=parsed.url or "",
     )
+
+
+_requirement = lru_cache(_MEMO)(_read_requirement)
+
+
+def extras_named(line: str) -> frozenset[str] | None:
+    """The extras that a requirement's marker names; for all others it holds as it does for none. None where it may not.
+
+    PEP 508 has `extra` compared with a name. What it is compared by besides has a meaning of its own for each.
+    """
+    if "extra" not in line:
+        return frozenset()
+    marker = line.partition(";")[2]
+    named = [canonicalize_name(match[1] or match[2] or "") for match in _EXTRA_NAMED.finditer(marker)]
+    return frozenset(named) if len(named) == len(_EXTRA.findall(marker)) else None
 
 
 @lru_cache(_MEMO)

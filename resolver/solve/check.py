@@ -269,8 +269,11 @@ class _Check:
         ]
         if pin.release.index not in binding.indexes:
             yield f"{pin.name} comes from `{pin.release.index}`, which it is not bound to"
+        hashes: dict[str, set[str]] = {}
+        for one in offered:
+            hashes.setdefault(one.filename, set()).add(one.sha256)
         for file in (pin.release.file, *pin.release.others):
-            if not any(file.filename == one.filename and one.sha256 in ("", file.sha256) for one in offered):
+            if hashes.get(file.filename, set()).isdisjoint(("", file.sha256)):
                 yield f"{file.filename} is not on the page of `{pin.release.index}` with this hash"
             if file.sha256 and not _SHA256.fullmatch(file.sha256):
                 yield f"{file.filename} has no sha256"

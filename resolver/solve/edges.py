@@ -34,7 +34,6 @@ _UNREADABLE = "its metadata cannot be read"
 _ADDRESS = "it needs what is at an address"
 _ITSELF = "it needs another release of itself"
 _MIXED_UP = "its metadata is that of another release"
-_UNOPENED = "it is one more archive of a project whose archives have no static metadata"
 
 
 class Edges:
@@ -161,7 +160,8 @@ class Edges:
         mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.file.is_wheel):
             self.refused[release.file.filename] = dynamic[0]
-            return (_nothing(release, parent, Reason.UNOPENED.value, _UNOPENED, Reason.UNOPENED),)
+            # of one sort, so that a core names them together
+            return (_nothing(release, parent, Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED),)
         if self.is_given_up(candidate):
             told = _given_up(candidate.package.name, list(mixed_up.values()))
             self.refused.update(dict.fromkeys((*mixed_up, release.file.filename), told))

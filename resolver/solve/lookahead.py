@@ -111,7 +111,8 @@ class Lookahead:
         except ResolverError:
             return None  # told when the search itself gets there
 
-        own = self._demand(project, specifier)
+        # what the search asks now holds; what it once asked may have been taken back
+        own = self._demand(project, specifier) & (self.asked(Package(project)) or ANYTHING)
         asked = self._asked_of(project)
         for demand in (own & asked & self._together(self._guessed, project), own & asked, own):
             for release in self._releases(project, demand):

@@ -15,9 +15,6 @@ from resolver.model.requirement import Requirement
 
 # A marker that is a row of `and` with a last member `extra == "x"`.
 _EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
-# Anything else that a marker asks of the extra.
-_WORD = re.compile(r"\bextra\b")
-_NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 
 
 class Relevance:
@@ -41,7 +38,7 @@ class Relevance:
                     those.setdefault(canonicalize_name(only[1]), []).append(line)
                     continue
                 common.append(line)
-                named = extras_named(line)
+                named = text.extras_named(line)
                 if named is None:
                     unsure.append(line)
                 for other in named or ():
@@ -64,6 +61,8 @@ class Relevance:
         With an extra, only what the extra adds. Raises InvalidRequirement.
         """
         key = (line, extra)
+        if len(line) > text.LONG:
+            return self._hold(text.requirement(line), extra)
         if key not in self._read:
             # Most lines are for an extra that nobody asks for: those need not be parsed.
             other = _EXTRA.search(line)
@@ -84,15 +83,3 @@ class Relevance:
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
             raise InvalidRequirement(f"the marker of `{requirement}` cannot be told: {error}") from None
         return requirement if counts else None
-
-
-def extras_named(line: str) -> frozenset[str] | None:
-    """The extras that a line's marker names; for all others it holds as it does for none. None where it cannot be told.
-
-    PEP 508 has `extra` compared with a name; what else it is compared by has a meaning of its own for each.
-    """
-    if "extra" not in line:
-        return frozenset()
-    marker = line.partition(";")[2]
-    named = [canonicalize_name(match[1] or match[2] or "") for match in _NAMED.finditer(marker)]
-    return frozenset(named) if len(named) == len(_WORD.findall(marker)) else None

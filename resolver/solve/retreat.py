@@ -25,11 +25,12 @@ Wanted = list[tuple[NormalizedName, SpecifierSet]]
 
 
 class _Way:
-    """How far back a project was looked at: versions that were told of, and those that will not do."""
+    """How far back a project was looked at: versions that were told of, those that will not do, those that will."""
 
     def __init__(self) -> None:
         self.told: set[str] = set()
         self.in_vain: set[str] = set()
+        self.will_do: set[str] = set()
         self.step = _FIRST
 
 
@@ -65,8 +66,10 @@ class Retreat:
                 needs[need.name] = need.specifier
                 self._needed_by.setdefault(need.name, set()).add(project)
         self._read[project] = version, needs
-        will_do = all(self._left_of(name, specifier) for name, specifier in needs.items())
-        return self._again(self._settle(project)) if will_do else self._back(project, version)
+        if not all(self._left_of(name, specifier) for name, specifier in needs.items()):
+            return self._back(project, version)
+        self._ways.setdefault(project, _Way()).will_do.add(version)
+        return self._again(self._settle(project))
 
     def narrow(self, projects: Iterable[NormalizedName]) -> Wanted:
         """The same for releases that were read before, when more will be asked of these projects, and was of others."""
@@ -115,7 +118,8 @@ class Retreat:
         way = self._ways.setdefault(project, _Way())
         way.told.add(version)
         way.in_vain.add(version)
-        if 2 * len(way.in_vain) < len(way.told) or len(way.told) > _MOST:
+        way.will_do.discard(version)
+        if way.will_do or 2 * len(way.in_vain) < len(way.told) or len(way.told) > _MOST:
             return []
         older = (str(one.version) for one in self._releases(project) if one.file.is_wheel)
         step = list(islice((one for one in older if one not in way.told), way.step))

@@ -190,7 +190,6 @@ class _Teller:
                     for one, edge in self._clauses.edges[ground]
                     if one and self._matters(ground, self._clauses.variable(one))
                 ]
-                rows.sort(key=lambda row: row[0].version, reverse=True)
                 count = len(rows)
                 for parent, origin in rows[:_REFUSALS]:
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`

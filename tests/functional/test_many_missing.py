@@ -39,3 +39,18 @@ def test_all_projects_that_no_index_has_are_told(workspace: Workspace, index: Lo
     chinese = workspace.lock("--lang", "zh").stderr.replace("\n", "")
     assert "软件栈还要求以下 36 个项目，而没有任何软件源提供：gone24、gone25、" in chinese
     assert "gone43 以及另外 16 个。" in chinese
+
+
+def test_a_conflict_of_very_many_statements_is_told_in_part(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The report has them all."""
+    for at in range(60):
+        index.add_wheel("demo", f"1.{at}")
+    lines = [f"demo!=1.{at}" for at in range(60)]
+    workspace.stack(*lines)
+    run = workspace.lock("--explain-seconds", "5")
+    assert run.status == 1
+    told = [line for line in run.stderr.splitlines() if "the stack asks for" in line]
+    assert len(told) == 40
+    assert "     and 20 more, which the report has\n" in run.stderr
+    assert "=> 1-60 leave nothing to choose for demo\n" in run.stderr
+    assert all(line in workspace.read("conflict.md") for line in lines)

@@ -203,7 +203,7 @@ def _said(template: Counted, statement: Lacks, language: Language) -> str:
         subject = named if statement.wanted else statement.subject
         return template(language, 1, releases=words.EVERY(language, subject=subject), cutoff=statement.cutoff)
     if older > 0:
-        versions.append(words.OLDER_RELEASES(language, older))
+        versions.append(words.MORE_RELEASES(language, older))
     told = words.RELEASE(language, subject=statement.subject, versions=listed(versions, language))
     return template(language, max(statement.count, len(versions)), releases=told, cutoff=statement.cutoff)
 

@@ -34,6 +34,7 @@ from resolver.render.explanation.sentences import (
 WIDTH = 110
 _ATTEMPTS = 10
 _MISSING = 20
+_MOST = 40  # statements of a contradiction and cases of a branch; the report has all
 
 
 def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
@@ -75,7 +76,8 @@ def overall_claim(contradictions: Sequence[Contradiction], language: Language) -
 
 def _contradiction(contradiction: Contradiction, language: Language, width: int) -> Iterator[str]:
     """The statements with their origins, then where they meet and what is known of the releases."""
-    yield from statement_lines(contradiction.statements, language, width)
+    yield from statement_lines(contradiction.statements[:_MOST], language, width)
+    yield from _more(len(contradiction.statements), language, "     ")
     if contradiction.closing is not None and len(contradiction.statements) > 1:
         yield from paragraph(closing_sentence(contradiction.closing, language), width, "   => ", "      ")
     if contradiction.branches:
@@ -129,9 +131,15 @@ def _row(number: int, statement: Statement, language: Language) -> Row:
 
 
 def _branches(branches: Sequence[Branch], language: Language, width: int, indent: str) -> Iterator[str]:
-    for branch in branches:
+    for branch in branches[:_MOST]:
         yield from paragraph(branch_sentence(branch, language), width, f"{indent}- ", f"{indent}  ")
         yield from _branches(branch.branches, language, width, indent + "  ")
+    yield from _more(len(branches), language, f"{indent}- ")
+
+
+def _more(count: int, language: Language, indent: str) -> Iterator[str]:
+    if count > _MOST:
+        yield f"{indent}{words.MORE_IN_REPORT(language, count=count - _MOST)}"
 
 
 def _ways_out(explanation: Explanation, language: Language, width: int) -> Iterator[str]:

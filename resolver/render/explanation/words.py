@@ -23,8 +23,20 @@ def listed(items: Sequence[str], language: Language) -> str:
     return COMMA(language).join(items[:-1]) + AND(language) + items[-1]
 
 
+_MANY = 12  # numbers that are told one by one
+
+
 def numbers(items: Sequence[int], language: Language) -> str:
-    """`1, 3 and 4`, as statements are referred to."""
+    """`1, 3 and 4`, as statements are referred to; of many those that follow one another are told as `1-40`."""
+    if len(items) > _MANY:
+        runs: list[list[int]] = []
+        for number in items:
+            if runs and number == runs[-1][-1] + 1:
+                runs[-1] = [runs[-1][0], number]
+            else:
+                runs.append([number])
+        told = ["-".join(map(str, run)) for run in runs]
+        return COMMA(language).join(told) if language == "zh" else listed(told, language)
     if language == "zh":
         return COMMA(language).join(map(str, items))
     return listed([str(number) for number in items], language)
@@ -169,9 +181,9 @@ MORE_FILES = Counted(
     Words("{files} and {count} more file", "{files} 以及另外 {count} 个文件"),
     Words("{files} and {count} more files", "{files} 以及另外 {count} 个文件"),
 )
-OLDER_RELEASES = Counted(
-    Words("{count} older release", "另外 {count} 个更早的版本"),
-    Words("{count} older releases", "另外 {count} 个更早的版本"),
+MORE_RELEASES = Counted(
+    Words("{count} more release", "另外 {count} 个版本"),
+    Words("{count} more releases", "另外 {count} 个版本"),
 )
 UNREACHABLE = Words(
     "index {names} could not be reached; it may have releases of {subject} that would do",
@@ -461,6 +473,7 @@ ALSO_MISSING = Counted(
         "软件栈还要求以下 {count} 个项目，而没有任何软件源提供：{names}。",
     ),
 )
+MORE_IN_REPORT = Words("and {count} more, which the report has", "以及另外 {count} 条，见报告")
 NAMED_AND_MORE = Words("{names} and {count} more", "{names} 以及另外 {count} 个")
 LIMITED = Words(
     "The limit of time was reached: there may be more conflicts and more ways out.",

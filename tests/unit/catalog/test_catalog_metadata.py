@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog.metadata import Release, read, read_header
+from resolver.catalog.metadata import Release, check_texts, read, read_header
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import IndexFailure
 from resolver.model.release import Metadata
@@ -125,3 +127,22 @@ def test_metadata_of_another_release(name: str, version: str) -> None:
         f"  It says {name} {version}; expected was demo-x 1.0.\n"
         "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact"
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([f"a{at}; os_name != '{'x' * 3000}'" for at in range(800)], "more than 2097152 are not read"),
+        ([f"a{at}; extra >= 'x'" for at in range(101)], "`a100; extra >= 'x'`, which is about too many extras"),
+        (["a; " + " or ".join(f"extra == 'e{at}'" for at in range(101))], "which is about too many extras"),
+    ],
+)
+def test_requirements_that_take_too_long_to_hold_against_extras_are_refused(lines: list[str], why: str) -> None:
+    with pytest.raises(UnusableFile, match=re.escape(why)):
+        check_texts(Metadata("demo", "1", tuple(lines)), "demo.whl")
+
+
+def test_as_much_as_is_read() -> None:
+    extras = " or ".join(f"extra == 'e{at}'" for at in range(100))
+    lines = (f"a; {extras}", *(f"a{at}; extra in 'x'" for at in range(100)))
+    check_texts(Metadata("demo", "1", lines), "demo.whl")

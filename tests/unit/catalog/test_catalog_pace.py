@@ -192,4 +192,4 @@ def test_an_answer_that_has_a_pace_and_no_end() -> None:
         for_ever(connection, b"x" * 1000, 0.01)
 
     with speaking(talk) as url:
-        assert failure(url, IndexFailure, timeout=0.1) == "It was not whole after 4 seconds."
+        assert failure(url, IndexFailure, timeout=0.2) == "It was not whole after 8 seconds."

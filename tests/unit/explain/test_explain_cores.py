@@ -9,7 +9,13 @@ import pytest
 from resolver.explain.contradictions import contradiction, cores
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
-from resolver.render.explanation.sentences import branch_sentence, closing_sentence, explanation_sentence
+from resolver.model.statement import Lacks
+from resolver.render.explanation.sentences import (
+    branch_sentence,
+    closing_sentence,
+    explanation_sentence,
+    statement_details,
+)
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -214,11 +220,10 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
         "lib 1 and 2 need base<2",
         "app 1 needs lib",
         (
-            "lib 3rc7, 3rc6, 3rc5, 3rc4 and 3 older releases are pre-releases, "
+            "lib 3rc7, 3rc6, 3rc5, 3rc4 and 3 more releases are pre-releases, "
             "which the policy takes only where no final release fits what is asked"
         ),
-        "- app 2: 2 and 5 leave nothing to choose for base",
-        "- app 1: 2 and 5 leave nothing to choose for base",
+        "- app 1 and 2: 2 and 5 leave nothing to choose for base",
     ]
 
 
@@ -234,4 +239,53 @@ def test_yanked_releases_are_told_once() -> None:
         "lib 1 needs base<2",
         "lib 5, 4.1 and 4 were yanked, and neither the stack nor a fact pins one of them",
         "=> 2 and 4 leave nothing to choose for base",
+    ]
+
+
+def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none() -> None:
+    """`plugin` has two statements, but one release: it is no case. `app 2` says what each of its neighbours says."""
+    catalog = DataCatalog(
+        {
+            "plugin": {"1": ["base<2", "lib>=2"]},
+            "app": {"1": ["lib<2"], "2": ["lib<2", "base>=2"], "3": ["base>=2"]},
+            "lib": {"1": [], "2": []},
+            "base": {"1": [], "2": []},
+        }
+    )
+    (one,) = contradictions(catalog, "plugin", "app")
+    assert told(one)[2:] == [
+        "app 2 and 3 need base>=2",
+        "plugin 1 needs base<2",
+        "plugin 1 needs lib>=2",
+        "app 1 and 2 need lib<2",
+        "- app 2 and 3: 3 and 4 leave nothing to choose for base",
+        "- app 1: 5 and 6 leave nothing to choose for lib",
+    ]
+
+
+def test_archives_without_static_metadata_are_one_statement_opened_or_not() -> None:
+    """After three of a project the older ones are not opened."""
+    catalog = DataCatalog({"app": {"2": ["old"], "1": ["missing"]}})
+    for number in range(1, 7):
+        catalog.add_archive("old", str(number), requires=None)
+    (one,) = contradictions(catalog, "app")
+    rows = [
+        (explanation_sentence(statement, "en"), statement_details(statement, "en"))
+        for statement in one.statements
+        if isinstance(statement, Lacks) and statement.subject == "old"
+    ]
+    assert rows == [
+        (
+            "old 6, 5, 4, 3 and 2 more releases cannot be used",
+            (
+                "old-6.tar.gz is a source archive without static metadata",
+                "old-5.tar.gz is a source archive without static metadata",
+                "old-4.tar.gz is a source archive without static metadata",
+                "old-3.tar.gz was not opened, as other archives of its project have no static metadata",
+                (
+                    "usable where a fact says what it needs: [[metadata]] in matrices/facts/old.toml "
+                    '(versions = "==6", requires = […] as its setup.py has them; see matrices/README.md)'
+                ),
+            ),
+        )
     ]

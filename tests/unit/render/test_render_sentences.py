@@ -129,8 +129,8 @@ def refusal(version: str, *files: SetAside) -> Refusal:
         ),
         (
             lacks(Lack.FILE, refusal("2", WHEEL), refusal("1", ARCHIVE), count=9),
-            "x 2, 1 and 7 older releases have no file for the target",
-            "x 2、1 和另外 7 个更早的版本都没有目标机器可用的文件",
+            "x 2, 1 and 7 more releases have no file for the target",
+            "x 2、1 和另外 7 个版本都没有目标机器可用的文件",
         ),
         (
             lacks(Lack.FILE, wanted="<2"),
@@ -164,8 +164,8 @@ def refusal(version: str, *files: SetAside) -> Refusal:
         ),
         (
             lacks(Lack.CUTOFF, refusal("2"), count=2),
-            "x 2 and 1 older release were not, as far as the index tells, uploaded before the cut-off",
-            "根据软件源的记录，x 2 和另外 1 个更早的版本都不是在截止时间之前上传的",
+            "x 2 and 1 more release were not, as far as the index tells, uploaded before the cut-off",
+            "根据软件源的记录，x 2 和另外 1 个版本都不是在截止时间之前上传的",
         ),
         (
             lacks(Lack.UNREACHABLE, unreachable=("huawei",)),

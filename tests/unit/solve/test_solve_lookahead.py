@@ -77,6 +77,18 @@ def test_a_guess_heeds_what_other_likely_releases_need() -> None:
 BASE, OLD = NormalizedName("base"), NormalizedName("old")
 
 
+def test_nothing_is_guessed_that_what_is_asked_now_rules_out() -> None:
+    """Who needs it will not do, so its newest release, and all that needs, is no use."""
+    catalog = Told({"base": many(newest=9)})
+    universe = Universe(problem("base<5"), catalog)
+    ahead = Lookahead(universe)
+    page = catalog.lookup(BASE)
+    assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl"
+    ahead.asked = of_base(universe, "<5")
+    assert picked(ahead, page, ">=3") == "base-4-py3-none-any.whl"
+    assert ahead.pick(BASE, page, SpecifierSet(">=7")) is None
+
+
 def led_to(ahead: Lookahead, name: str, version: str, *requires: str) -> list[str]:
     return [project for project, _ in ahead.then(NormalizedName(name), Metadata(name, version, requires))]
 
@@ -153,6 +165,8 @@ def test_behind_a_release_that_will_not_do_older_ones_are_told_of() -> None:
     for version in (58, 57, 56):
         list(ahead.then(OLD, Metadata("old", str(version), ("base>=4",))))
     assert [len(row) for row in catalog.told] == [4]
+    list(ahead.then(OLD, Metadata("old", "55", ("base>=6",))))
+    assert [len(row) for row in catalog.told] == [4], "one that will do is newer"
 
 
 def test_a_release_that_was_read_is_judged_again_when_more_is_asked_of_another() -> None:

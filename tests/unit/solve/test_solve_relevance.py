@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.solve.relevance import extras_named
+from resolver.model.text import extras_named
 
 
 @pytest.mark.parametrize(

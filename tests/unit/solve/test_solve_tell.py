@@ -97,7 +97,7 @@ def test_many_releases_without_a_file_are_told_in_short() -> None:
         catalog.add_wheel("a", str(number), tags="cp27-none-any")
     assert told(problem("a"), catalog) == [
         "the stack asks for a @ stack.toml:5",
-        "a 6, 5, 4, 3 and 3 older releases have no file for the target @ looked up on pypi",
+        "a 6, 5, 4, 3 and 3 more releases have no file for the target @ looked up on pypi",
         "  a-6-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)",
         "  a-5-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)",
         "  a-4-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)",
