@@ -25,6 +25,13 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
         case OSError():
             why, where = str(error.strerror or error), str(error.filename or "")
             return InputError("the operating system refused", where=where, why=why), InputError.exit_status
+        case MemoryError():
+            return _short(
+                "there is no memory left", "`ulimit -v`, or a container's limit of memory"
+            ), InputError.exit_status
+        case RuntimeError() if "can't start new thread" in str(error):  # as Python tells it, of no type of its own
+            limits = "`ulimit -u` and `ulimit -v`, or a container's limits of processes and memory"
+            return _short("another thread could not be started", limits), InputError.exit_status
     if "keyboard interrupt" in str(error).lower():  # PySAT's own way to tell
         raise KeyboardInterrupt from None
     if os.environ.get("ASCEND_LOCK_DEBUG"):
@@ -34,6 +41,10 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
         hint="nothing was changed; set ASCEND_LOCK_DEBUG=1 to see where, and report it with the stack file",
     )
     return told, _BUG
+
+
+def _short(why: str, limits: str) -> ResolverError:
+    return InputError("the operating system refused", why=why, hint=f"look at {limits}")
 
 
 def _command(context: click.Context | None) -> str:

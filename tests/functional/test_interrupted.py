@@ -330,3 +330,40 @@ def test_locks_of_the_same_stack_at_once(workspace: Workspace, index: LoopbackIn
     workspace.locked()
     assert tree(workspace.locks) == together
     require_sound_cache(workspace.cache)
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (
+            "threading.Thread(target=print).start()",
+            (
+                "the operating system refused\n"
+                "  another thread could not be started\n"
+                "hint: look at `ulimit -u` and `ulimit -v`, or a container's limits of processes and memory\n"
+            ),
+        ),
+        (
+            "bytes(1 << 30)",
+            (
+                "the operating system refused\n"
+                "  there is no memory left\n"
+                "hint: look at `ulimit -v`, or a container's limit of memory\n"
+            ),
+        ),
+    ],
+)
+def test_what_memory_is_not_there_for_is_no_mistake_of_ours(work: str, told: str) -> None:
+    code = f"""
+import resource, threading
+from pathlib import Path
+from resolver.cli.failures import failure
+pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 20),) * 2)
+try:
+    {work}
+except Exception as error:
+    print(*failure(error), sep="\\n")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == (told + "2\n", "")
