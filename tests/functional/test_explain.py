@@ -452,10 +452,8 @@ def test_what_is_in_the_way_of_a_way_out_is_told(workspace: Workspace, index: Lo
     workspace.stack("app==1.0", "lib==2.0")
     run = explain(workspace, "--json")
     told = {attempt["text"] for attempt in run.json["attempts"]}
-    assert told == {
-        "still: the stack asks for app==2.0; app 2.0 needs broken; "
-        "broken 1.0 cannot be used: broken-1.0.tar.gz is a source archive without static metadata"
-    }
+    why = "broken 1.0 cannot be used: broken-1.0.tar.gz is a source archive without static metadata"
+    assert told == {f"still: the stack asks for app==2.0; app 2.0 needs broken; {why}"}
     assert ("version", "lib==2.0", "lib==1.0") in changes(run.json["fixes"][0])
 
 
