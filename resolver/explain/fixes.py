@@ -35,6 +35,7 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
             proposals.pythons(cores),
             proposals.glibcs(cores),
             *map(proposals.builds, cores),
+            *map(proposals.notes, cores),
         ):
             search += _propose_each(wish, several, trials, found)
         for _ in range(_STEPS):

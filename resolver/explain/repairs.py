@@ -179,6 +179,7 @@ class Repairs:
     def _propose(self, core: Sequence[Ground]) -> None:
         """Propose what a core gives reason to; no component changes twice."""
         done = {change.subject for change in self._before.changes} if self._before is not None else set()
+        self._proposed += map(self._after, self.proposals.notes(core))
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 self._proposed += map(self._after, islice(several([core]), _PROPOSED))

@@ -49,6 +49,7 @@ class ChangeKind(Enum):
     COMPONENT = "component"  # another CANN, HDK, SoC or Python
     POLICY = "policy"  # another policy of the stack
     ADD = "add"  # a fact is added to the stack: `after` is its TOML
+    STATE = "state"  # likewise one that says what the archive `before` needs, which does not say it statically
     RELAX = "relax"  # a fact is set aside: a risk
     SPLIT = "split"  # the lines go to two environments
 

@@ -29,14 +29,7 @@ class DynamicArchiveError(InputError):
     def __init__(self, release: Release, why: str) -> None:
         self.release = release
         self.name = text.name(release.file.filename.rpartition("-")[0])
-        super().__init__(
-            f"`{release.file.filename}` has no static metadata, and locking never runs a package's code",
-            where=f"index `{release.index}`",
-            why=why,
-            hint="say what it needs in a fact, read from its setup.py:\n"
-            f'  # matrices/facts/{self.name}.toml\n  [[metadata]]\n  versions = "=={release.version}"\n'
-            '  requires = []\n  reason = "…"\n  strength = "documented"\n  source = "…"\n  checked = 2026-01-31',
-        )
+        super().__init__(f"`{release.file.filename}`: {DYNAMIC}", where=f"index `{release.index}`", why=why)
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -74,7 +67,9 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         fact = metadata[0]
         python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
         build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
-        return Lines(tuple(map(str, fact.requires)), python, build, ())
+        stated = tuple(map(str, fact.requires))
+        named = {extra for line in stated for extra in text.extras_named(line) or ()}
+        return Lines(stated, python, build, tuple(sorted(named)))
     if archive.metadata is None:
         raise DynamicArchiveError(release, archive.why_dynamic)
     own = archive.metadata

@@ -21,6 +21,7 @@ from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
 from resolver.solve.lookahead import Lookahead
+from resolver.solve.needs import DynamicArchiveError
 from resolver.solve.provider import Provider
 from resolver.solve.search import ROUNDS, DeadEnd, Search
 from resolver.solve.universe import Universe
@@ -118,7 +119,8 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
     """A core that does not rest on files which a fact could make usable, if there is one.
 
-    Raises what is wrong with such a file where nothing else is in the way, or where some were not even read.
+    Raises what is wrong with a file of another release where nothing else is in the way, or where some were not
+    even read. An archive without static metadata is a conflict that a fact solves.
     """
     refused: dict[Ground, ResolverError] = {}
     unread: set[Ground] = set()
@@ -135,6 +137,7 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
         return tuple(clauses.minimal(among=rest))
     plain = all(ground in refused or isinstance(ground, Line) for ground in core)
     for ground in core:
-        if ground in refused and (plain or ground in unread):
-            raise refused[ground]
+        error = refused.get(ground)
+        if error is not None and not isinstance(error, DynamicArchiveError) and (plain or ground in unread):
+            raise error
     return core

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from packaging.requirements import InvalidRequirement
 from packaging.version import Version
 
+from resolver.catalog.noted import noted_in
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Builds, Metadata
 from resolver.model.release import File
-from resolver.upstream.noted import noted_in
 from resolver.upstream.offers import Offers, some
 from resolver.upstream.verdict import Remark, Saying
 

@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.catalog.noted import noted_in
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.screen import Screen
 from resolver.errors import IndexFailure, InputError
@@ -23,7 +24,6 @@ from resolver.model.requirement import Requirement
 from resolver.solve.needs import Lines, requirement_lines
 from resolver.solve.ordered import Ordered
 from resolver.solve.project import Project
-from resolver.upstream.noted import noted_in
 
 _FEW = 5
 

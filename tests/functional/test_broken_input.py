@@ -345,26 +345,6 @@ def test_a_wheel_whose_metadata_names_another_version(
     )
 
 
-def test_an_archive_without_metadata(refused: Refused, index: LoopbackIndex, workspace: Workspace) -> None:
-    index.add_archive("demo", "2.0", static=False)
-    workspace.stack("demo==2.0")
-    refused(
-        is_status=2,
-        stderr="error: `demo-2.0.tar.gz` has no static metadata, and locking never runs a package's code\n"
-        "  at index `pypi`\n"
-        "  its PKG-INFO calls Requires-Dist and Provides-Extra dynamic, and its pyproject.toml has no [project] table\n"
-        "hint: say what it needs in a fact, read from its setup.py:\n"
-        "  # matrices/facts/demo.toml\n"
-        "  [[metadata]]\n"
-        '  versions = "==2.0"\n'
-        "  requires = []\n"
-        '  reason = "…"\n'
-        '  strength = "documented"\n'
-        '  source = "…"\n'
-        "  checked = 2026-01-31\n",
-    )
-
-
 def test_a_page_that_names_a_file_which_is_not_there(
     refused: Refused, index: LoopbackIndex, workspace: Workspace
 ) -> None:

@@ -106,6 +106,8 @@ def _change(change: Change, language: Language) -> str:
                 return words.FACTS_USED(language, subject=change.subject, file=after)
             template = words.FACT_ADDED_AGAINST if before else words.FACT_BUILT
             return template(language, subject=change.subject, before=before)
+        case ChangeKind.STATE:
+            return words.FACT_STATED(language, archive=before)
         case ChangeKind.RELAX:
             template = words.FACT_RELAXED_WITH if before else words.FACT_RELAXED
             return template(language, subject=change.subject, before=before)

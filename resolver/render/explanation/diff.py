@@ -12,7 +12,7 @@ def change_diff(change: Change) -> list[str]:
     if change.kind is ChangeKind.SPLIT:
         return []
     lines = [f"@@ {shown(one_line(change.where))} @@"] if change.where else []
-    if change.kind is not ChangeKind.ADD:  # which leaves what was there
+    if change.kind not in (ChangeKind.ADD, ChangeKind.STATE):  # which leaves what was there
         lines += [f"-{line}" for line in safe_lines(change.before)]
     return lines + [f"+{line}" for line in safe_lines(change.after)]
 

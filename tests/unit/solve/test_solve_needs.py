@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from resolver.catalog.protocol import UnusableFile
-from resolver.model.release import Archive
-from resolver.solve.needs import DynamicArchiveError, build_lines, requirements_file
+from resolver.model.conflict import Conflict
+from resolver.model.release import Archive, Reason
+from resolver.model.statement import Lacks
+from resolver.solve.needs import build_lines, requirements_file
 from resolver.solve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, pins, problem, replaces, requires, solved, told
@@ -88,25 +90,14 @@ def test_a_metadata_fact_speaks_for_an_archive_without() -> None:
     assert pins(problem("a", facts=[metadata("a", "==1", "b<2")]), catalog) == {"a": "1", "b": "1"}
 
 
-def test_without_one_the_error_says_how_to_write_it() -> None:
+def test_without_one_there_is_no_solution() -> None:
     catalog = DataCatalog()
     catalog.add_archive("antlr4-python3-runtime", "4.9.3", None)
-    with pytest.raises(DynamicArchiveError) as caught:
-        solve(problem("antlr4-python3-runtime"), catalog)
-    assert str(caught.value) == (
-        "`antlr4_python3_runtime-4.9.3.tar.gz` has no static metadata, and locking never runs a package's code\n"
-        "  at index `pypi`\n"
-        "  its PKG-INFO has metadata 2.1, and it has no [project] table\n"
-        "hint: say what it needs in a fact, read from its setup.py:\n"
-        "  # matrices/facts/antlr4-python3-runtime.toml\n"
-        "  [[metadata]]\n"
-        '  versions = "==4.9.3"\n'
-        "  requires = []\n"
-        '  reason = "…"\n'
-        '  strength = "documented"\n'
-        '  source = "…"\n'
-        "  checked = 2026-01-31"
-    )
+    answer = solve(problem("antlr4-python3-runtime"), catalog)
+    assert isinstance(answer, Conflict)
+    lack = answer.statements[-1]
+    assert isinstance(lack, Lacks)
+    assert [row.reason for refusal in lack.refusals for row in refusal.files] == [Reason.DYNAMIC]
 
 
 def test_an_older_release_will_do_where_the_newest_is_dynamic() -> None:

@@ -1,6 +1,6 @@
 """What setuptools noted in a source archive when it was made: requires.txt, which no standard knows.
 
-It is not static metadata, so no lock rests on it; but it is what the makers' own machine saw.
+It is not static metadata, so no lock rests on it unless a fact repeats it; but it is what the makers' own machine saw.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from resolver.model.release import File
 
 
 class Noted(NamedTuple):
-    """Requirement lines that count without an extra, and the file that has them."""
+    """PEP 508 lines, extras as in metadata (`extra == "x"`), and the file that has them."""
 
     where: str
     lines: tuple[str, ...]
@@ -41,10 +41,12 @@ def _member(file: File, path: str, catalog: Catalog) -> str | None:
 
 def _lines(content: str) -> Iterator[str]:
     """Its sections are `[extra:marker]`, either of which may be empty."""
-    extra = marker = ""
+    markers: list[str] = []
     for raw in content.splitlines():
         line = raw.strip()
         if line.startswith("[") and line.endswith("]"):
             extra, _, marker = line[1:-1].partition(":")
-        elif line and not extra:
-            yield f"{line} ; {marker}" if marker else line
+            markers = [f"({marker})"] if marker and extra else [marker] if marker else []
+            markers += [f'extra == "{extra}"'] if extra else []
+        elif line:
+            yield f"{line} ; {' and '.join(markers)}" if markers else line

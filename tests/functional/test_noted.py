@@ -1,0 +1,123 @@
+"""Archives without static metadata: a way out repeats what setuptools noted in them, as a fact to be judged."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.functional.workspace import Workspace
+from tests.loopback import LoopbackIndex
+
+NOTED = "lib>=1\n\n[:python_version < '3']\nold-lib\n\n[fast]\nspeed\n\n[fast:python_version < '3']\nold-speed\n"
+FACT = """\
+[[fact.metadata]]
+package = "broken"
+versions = "==0.2"
+requires = [
+    "lib>=1",
+    "old-lib ; python_version < '3'",
+    "speed ; extra == \\"fast\\"",
+    "old-speed ; (python_version < '3') and extra == \\"fast\\"",
+]
+reason = "To be confirmed from its setup.py: it has no static metadata, and setuptools noted this in it"
+strength = "observed"
+source = "broken-0.2.tar.gz: broken.egg-info/requires.txt"
+checked = 2026-01-01
+"""
+
+
+@pytest.fixture
+def noted(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """demo needs an archive in which setuptools noted what it needs."""
+    index.add_wheel("demo", "1.0", requires=["broken[fast]"])
+    for version in ("0.1", "0.2"):
+        index.add_archive("broken", version, static=False, members={"broken.egg-info/requires.txt": NOTED})
+    for name in ("lib", "speed"):
+        index.add_wheel(name, "2.0")
+    index.add_wheel("setuptools", "80.0")
+    workspace.stack("demo")
+    return workspace
+
+
+def test_the_fact_is_proposed_and_locks(noted: Workspace) -> None:
+    run = noted.lock()
+    assert run.status == 1
+    assert "A  add a fact with what setuptools noted in broken-0.2.tar.gz that it needs; compare it with" in run.stderr
+    assert "=> 4 projects: demo 1.0, broken 0.2\n" in run.stderr
+    report = json.loads(noted.read("conflict.json"))
+    (change,) = report["fixes"][0]["changes"]
+    assert (change["kind"], change["subject"], change["before"]) == ("state", "broken", "broken-0.2.tar.gz")
+    assert change["after"] == FACT.strip()
+    assert not report["fixes"][0]["risky"]
+    assert "增加一条事实，写明 setuptools 在 broken-0.2.tar.gz 中记录的依赖" in noted.lock("--lang", "zh").stderr
+    assert noted.run("explain", "demo", "--apply", "A").status == 0
+    assert noted.lock(stack="demo-a").status == 0
+    assert noted.pins(stack="demo-a") == {"demo": "1.0", "broken": "0.2", "lib": "2.0", "speed": "2.0"}
+
+
+def test_several_in_a_row(workspace: Workspace, index: LoopbackIndex) -> None:
+    """What an archive turns out to need may be such an archive, too."""
+    names = ["one", "two", "three", "four"]
+    for name, needed in zip(names, [*names[1:], ""], strict=True):
+        members = {f"src/{name}.egg-info/SOURCES.txt": ""} | (
+            {f"src/{name}.egg-info/requires.txt": f"{needed}\n"} if needed else {}
+        )
+        index.add_archive(name, "1", static=False, members=members)
+    index.add_wheel("setuptools", "80.0")
+    workspace.stack("one")
+    assert workspace.lock().status == 1
+    fix, *others = json.loads(workspace.read("conflict.json"))["fixes"]
+    assert [change["subject"] for change in fix["changes"]] == names
+    assert 'requires = ["two"]' in " ".join(fix["changes"][0]["after"].split()).replace("[ ", "[").replace(", ]", "]")
+    assert "requires = []\n" in fix["changes"][3]["after"]
+    assert not others
+
+
+def test_a_fact_that_the_stack_leaves_out_comes_first(noted: Workspace) -> None:
+    noted.facts(
+        "broken", '[[metadata]]\nid = "known"\nversions = "==0.2"\nrequires = ["lib"]\nreason = "its setup.py"\n'
+    )
+    noted.facts("other", "")
+    stack = noted.stack("demo")
+    stack.write_text(stack.read_text().replace("[stack]\n", '[stack]\nfacts = ["other"]\n'))
+    run = noted.lock()
+    assert run.status == 1
+    assert "use the facts about broken as well (matrices/facts/broken.toml)\n" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {},  # setuptools did not make it
+        {"broken.egg-info/requires.txt": "lib @ https://example.org/lib.zip\n"},
+        {"broken.egg-info/requires.txt": "lib>=one\n"},
+    ],
+)
+def test_nothing_is_proposed_where_nothing_is_known(
+    workspace: Workspace, index: LoopbackIndex, members: dict[str, str]
+) -> None:
+    index.add_archive("broken", "0.2", static=False, members=members)
+    index.add_wheel("lib", "2.0")
+    workspace.stack("broken")
+    run = workspace.lock()
+    assert run.status == 1
+    assert "No way out was found.\n" in run.stderr
+    assert (
+        "usable where a fact says what it needs: [[metadata]] in matrices/facts/broken.toml (versions =\n" in run.stderr
+    )
+
+
+def test_what_is_in_the_way_of_a_noted_requirement_is_seen(noted: Workspace, index: LoopbackIndex) -> None:
+    index.remove("speed")
+    assert noted.lock().status == 1
+    fixes = json.loads(noted.read("conflict.json"))["fixes"]
+    assert fixes
+    assert all(fix["risky"] and len(fix["changes"]) == 2 for fix in fixes)
+
+
+def test_another_release_is_taken_where_the_rest_wants_it(noted: Workspace, index: LoopbackIndex) -> None:
+    noted.stack("demo", "broken<0.2")
+    assert noted.lock().status == 1
+    fix = json.loads(noted.read("conflict.json"))["fixes"][0]
+    assert fix["changes"][0]["before"] == "broken-0.1.tar.gz"
