@@ -1,26 +1,33 @@
-"""What setuptools noted in a source archive when it was made: requires.txt, which no standard knows.
+"""What a source archive notes of its requirements where it does not state them.
 
-It is not static metadata, so no lock rests on it unless a fact repeats it; but it is what the makers' own machine saw.
+That is requires.txt, which setuptools writes when an archive is made and no standard knows; or a setup.py that
+speaks of none. It is not static metadata, so no lock rests on it unless a fact repeats it; but it is what the
+makers' own machine saw.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.model.release import File
 
+# what setup() is given that makes requirements, or may; a dictionary may hold anything
+_REQUIRING = re.compile(r"install_requires|extras_require|setup_requires|[(,]\s*\*\*|pbr\b")
+
 
 class Noted(NamedTuple):
-    """PEP 508 lines, extras as in metadata (`extra == "x"`), and the file that has them."""
+    """PEP 508 lines, extras as in metadata (`extra == "x"`), the file that has them, and how they came there."""
 
     where: str
     lines: tuple[str, ...]
+    how: str = "setuptools noted this in it"
 
 
 def noted_in(file: File, catalog: Catalog) -> Noted | None:
-    """What an archive has of it; None where setuptools did not make it."""
+    """What an archive has of it; None where it has nothing."""
     distribution = file.filename.rpartition("-")[0]
     for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
         for folder in (f"{name}.egg-info", f"src/{name}.egg-info"):
@@ -29,7 +36,12 @@ def noted_in(file: File, catalog: Catalog) -> Noted | None:
                 return Noted(f"{file.filename}: {folder}/requires.txt", tuple(_lines(content)))
             if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there was nothing to note
                 return Noted(f"{file.filename}: {folder}", ())
-    return None
+    if _member(file, "pyproject.toml", catalog) is not None:  # its build may take them from anywhere
+        return None
+    script = _member(file, "setup.py", catalog)
+    if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):
+        return None
+    return Noted(f"{file.filename}: setup.py", (), "neither its setup.py nor its setup.cfg speaks of requirements")
 
 
 def _member(file: File, path: str, catalog: Catalog) -> str | None:

@@ -3,7 +3,8 @@
 Two kinds of change are looked for side by side, the cheapest next: sets of changes among what
 the clauses know (`Repairs`), and changes of what can be used at all (`Proposals`), such as another
 Python. A proposal that is refuted gets repairs of its own, as it may help together with
-something else; they count as long as they are cheaper than what was found.
+something else; they count as long as they are cheaper than what was found. So it is with facts about archives that
+only note what they need, once a core is about one.
 """
 
 from __future__ import annotations
@@ -35,12 +36,15 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
             proposals.pythons(cores),
             proposals.glibcs(cores),
             *map(proposals.builds, cores),
-            *map(proposals.notes, cores),
         ):
             search += _propose_each(wish, several, trials, found)
+        noting = False
         for _ in range(_STEPS):
             if _enough(found) or trials.clock.expired():
                 break
+            if found.unstated and not noting:
+                noting = True
+                search += _with_notes(clauses, trials, found)
             priced = [(price, at) for at, one in enumerate(search) if (price := one.price()) is not None]
             if not priced:
                 break
@@ -61,6 +65,15 @@ def _propose_each(wish: Repairs, several: Iterator[Changed], trials: Trials, fou
         further = wish.propose(changed, found.attempts)
         if further is not None:
             yield further
+
+
+def _with_notes(clauses: Clauses, trials: Trials, found: Found) -> Iterator[Repairs]:
+    """Lock the stack with facts that say what archives note of themselves; gives what can be changed with them."""
+    start = Repairs(clauses, [], trials.noting(), found)
+    further = start.propose(Changed((), trials.text, 0, risky=False), [])
+    start.close()
+    if further is not None:
+        yield further
 
 
 def _enough(found: Found) -> bool:

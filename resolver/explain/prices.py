@@ -17,7 +17,7 @@ from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
 UNSURE = 100  # for a release with known faults, or that the tables of its project leave out
 RENAME = 50  # of a project that no index has to one of a similar name
-NOTE = 60  # a fact that repeats what an archive itself notes: nothing of the wish is lost
+NOTE = 10  # a fact that repeats what an archive itself notes: nothing of the wish is lost, however many they are
 ADD = 120  # a fact that is there, but that the stack leaves out
 SPLIT = 700  # two environments: dearer than two other versions with all that may be said against them
 LATER = -10  # for a later cut-off in place of none

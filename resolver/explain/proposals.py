@@ -11,9 +11,7 @@ from itertools import islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
-from packaging.requirements import InvalidRequirement
-
-from resolver.catalog.noted import Noted, noted_in
+from resolver.catalog.noted import Noted
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes, proposal_day
@@ -29,15 +27,13 @@ from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds
 from resolver.model.package import Kind, Package
 from resolver.model.release import File
+from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
-from resolver.solve.admits import satisfies
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Said
-from resolver.solve.needs import DYNAMIC
 from resolver.solve.tell import meant
 
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
-_NOTED = 4  # releases of one project in which a note is looked for
 _MARKED = 3  # releases that say the same of which the metadata is looked at for markers
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
@@ -147,7 +143,7 @@ class Proposals:
                 continue
             spare = self._spare(name)
             if spare is not None and spare.content.builds:
-                yield self._with_facts(spare)
+                yield self._with_facts(spare, self._trials.text)
             else:
                 yield from self._proposed(ground)
 
@@ -155,9 +151,9 @@ class Proposals:
         """The facts about a project that the stack leaves out, if there are any."""
         return next((one for one in self._trials.inputs.spare if PurePosixPath(one.name).stem == name), None)
 
-    def _with_facts(self, spare: Document[FactFile]) -> Changed:
+    def _with_facts(self, spare: Document[FactFile], text: str) -> Changed:
         name = PurePosixPath(spare.name).stem
-        stack = StackText(self._trials.text).with_fact_file(name)
+        stack = StackText(text).with_fact_file(name)
         where = self._trials.inputs.stack.line("stack", "facts")
         change = Change(kind=ChangeKind.ADD, subject=name, before="", after=spare.name, where=where)
         return Changed((change,), stack.text, ADD, risky=False)
@@ -191,60 +187,33 @@ class Proposals:
         )
         return Changed((change,), stack.text, OVERRIDE, risky=True)
 
-    def notes(self, core: Sequence[Ground]) -> Iterator[Changed]:
-        """The stack with a `metadata` fact for an archive of a core that has no static metadata.
+    def stating(self, changed: Changed, needed: Sequence[tuple[Pin, Noted]]) -> Changed:
+        """A changed stack with facts about archives that note what they need: such as it leaves out, or proposals."""
+        for pin, noted in needed:
+            spare = self._spare(pin.name)
+            if spare is not None and spare.content.metadata:
+                further = self._with_facts(spare, changed.text)
+            else:
+                further = self._stated(pin, noted, changed.text)
+            changed = changed.then(further)
+        return changed
 
-        They are facts that the stack leaves out, or a proposal: what setuptools noted in the archive of
-        the newest release that the rest of the core admits.
-        """
-        for ground in core:
-            if isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC:
-                name = ground.project.partition("[")[0]
-                spare = self._spare(name)
-                if spare is not None and spare.content.metadata:
-                    yield self._with_facts(spare)
-                for release in islice(self._without_metadata(name, ground, core), _NOTED):
-                    noted = self._noted(release.file)
-                    if noted is not None:
-                        yield self._stating(name, release, noted)
-                        break
-
-    def _without_metadata(self, name: str, ground: Ground, core: Sequence[Ground]) -> Iterator[Release]:
-        """The releases that a ground speaks of and the others of its core admit, the newest first."""
-        parents = (parent for parent, _ in self._clauses.edges[ground] if parent is not None)
-        found = {one.chosen: Candidate(one.package.base, one.chosen) for one in parents}
-        asked = [
-            edge.allows
-            for other in core
-            for _, edge in self._clauses.edges.get(other, ())
-            if edge.package.name == name and edge.package.kind is Kind.PROJECT
-        ]
-        fit = (chosen for chosen, one in found.items() if all(satisfies(one, allows) for allows in asked))
-        yield from sorted((one for one in fit if isinstance(one, Release)), key=lambda one: one.position)
-
-    def _noted(self, archive: File) -> Noted | None:
-        """What setuptools noted in an archive; None where that is nothing that a fact can say."""
-        try:
-            noted = noted_in(archive, self._trials.catalog)
-            known = noted is not None and not any(text.requirement(line).url for line in noted.lines)
-        except (UnusableFile, ResolverError, InvalidRequirement):
-            return None
-        return noted if known else None
-
-    def _stating(self, name: str, release: Release, noted: Noted) -> Changed:
+    def _stated(self, pin: Pin, noted: Noted, text: str) -> Changed:
         row: dict[str, object] = {
-            "package": name,
-            "versions": f"=={release.version}",
+            "package": pin.name,
+            "versions": f"=={pin.version}",
             "requires": list(noted.lines),
-            "reason": "To be confirmed from its setup.py: it has no static metadata, and setuptools noted this in it",
+            "reason": f"To be confirmed from its setup.py: it has no static metadata, and {noted.how}",
             "strength": "observed",
             "source": noted.where,
             "checked": proposal_day(self._problem),
         }
-        stack = StackText(self._trials.text)
+        stack = StackText(text)
         longer = stack.with_table("fact.metadata", row)
         added = longer.text[len(stack.text.rstrip()) :].strip()
-        change = Change(kind=ChangeKind.STATE, subject=name, before=release.file.filename, after=added, where="")
+        change = Change(
+            kind=ChangeKind.STATE, subject=pin.name, before=pin.release.file.filename, after=added, where=""
+        )
         return Changed((change,), longer.text, NOTE, risky=False)
 
     def _requirements_file(self, archive: File) -> str | None:

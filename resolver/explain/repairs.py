@@ -25,6 +25,7 @@ from resolver.explain.changes import Changed, Changes
 from resolver.explain.corrections import Corrections
 from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
+from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
 from resolver.explain.prices import Prices, risky
 from resolver.explain.proposals import Proposals
@@ -35,6 +36,7 @@ from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack, Statement
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line
+from resolver.solve.needs import DYNAMIC
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
@@ -45,15 +47,20 @@ _DAYS = 12  # that are tried for one cut-off
 _PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
 _LOOKS = 400  # candidates that are looked at for one set and one direction
 _AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, after how many
+_NEEDED = 8  # facts about archives of which each is left out, to see whether it is needed
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
 
 class Found(msgspec.Struct):
-    """What a search for fixes came to. `seen` are the texts of all stacks that were solved on the way."""
+    """What a search for fixes came to. `seen` are all stacks that were solved on the way, with or without notes.
+
+    `unstated` tells that a core was about an archive without static metadata.
+    """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
-    seen: set[str] = msgspec.field(default_factory=set)
+    seen: set[tuple[str, bool]] = msgspec.field(default_factory=set)
+    unstated: bool = False
 
     @property
     def cheapest(self) -> float:
@@ -118,7 +125,7 @@ class Repairs:
 
     def propose(self, changed: Changed, tried: list[Attempt]) -> Repairs | None:
         """Lock a change of what can be used at all. Where it is refuted, gives what can be changed with it."""
-        if changed.text in self._found.seen:
+        if self._is_seen(changed):
             return None
         answer = self._lock(changed, tried)
         if not isinstance(answer, Refutation):
@@ -164,6 +171,7 @@ class Repairs:
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
+        self._found.unstated |= any(map(_is_unstated, core))
         # releases that a line could become, were there files for the target, are no part of a core
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
         changing = dict.fromkeys(self._prices.same(ground)[0] for ground in core)
@@ -179,7 +187,6 @@ class Repairs:
     def _propose(self, core: Sequence[Ground]) -> None:
         """Propose what a core gives reason to; no component changes twice."""
         done = {change.subject for change in self._before.changes} if self._before is not None else set()
-        self._proposed += map(self._after, self.proposals.notes(core))
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 self._proposed += map(self._after, islice(several([core]), _PROPOSED))
@@ -197,7 +204,7 @@ class Repairs:
         for newest in (False,) if any(map(risky, wanted)) else (False, True):
             for choice in islice(self._choices(wanted, newest=newest), _TRIES):
                 changed = self._changes.apply(wanted, choice)
-                if changed.text in self._found.seen or self._trials.clock.expired():
+                if self._is_seen(changed) or self._trials.clock.expired():
                     hit = True
                     break
                 answer = self._lock(self._after(changed), tried)
@@ -243,14 +250,38 @@ class Repairs:
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
         """Lock a changed stack: a fix, or one more attempt, and why it is none."""
-        self._found.seen.add(changed.text)
+        self._found.seen.add((changed.text, self._trials.notes is not None))
         answer = self._trials.lock(changed.text)
+        if isinstance(answer, Resolution):
+            changed, answer = self._stated(changed, answer)
         if isinstance(answer, Resolution):
             if not self._is_needless(changed):
                 self._found.fixes.append((changed, answer))
             return None
+        if isinstance(answer, Refutation):
+            self._found.unstated |= any(map(_is_unstated, answer.core))
         tried.append(_attempt(changed, answer))
         return answer
+
+    def _is_seen(self, changed: Changed) -> bool:
+        return (changed.text, self._trials.notes is not None) in self._found.seen
+
+    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Failure]:
+        """A changed stack with the facts that what was found rests on, as few as will do, and what it is locked to."""
+        notes = self._trials.notes
+        needed = [] if notes is None else list(rests_on_notes(found, notes))
+        if not needed:
+            return changed, found
+        stated = self.proposals.stating(changed, needed)
+        answer = self._trials.lock(stated.text, strictly=True)
+        for one in needed[:_NEEDED] if isinstance(answer, Resolution) else ():
+            rest = [other for other in needed if other is not one]
+            if not rest or not self._trials.clock.is_early():
+                break
+            fewer = self.proposals.stating(changed, rest)
+            if isinstance(without := self._trials.lock(fewer.text, strictly=True), Resolution):
+                needed, stated, answer = rest, fewer, without
+        return stated, answer
 
     def _after(self, changed: Changed) -> Changed:
         """What changed before, and then this."""
@@ -290,6 +321,11 @@ def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
 
 def _is_cutoff(ground: Ground) -> bool:
     return isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF
+
+
+def _is_unstated(ground: Ground) -> bool:
+    """Whether a ground is that archives have no static metadata."""
+    return isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC
 
 
 def _is_proposed(ground: Ground) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.protocol import Catalog
 from resolver.errors import ResolverError
+from resolver.explain.noting import NotingCatalog
 from resolver.lock.build import applied
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
@@ -30,6 +31,7 @@ from resolver.solve.universe import Universe
 
 _SEARCH_ROUNDS = 1_000
 _TRIAL_SHARE = 1 / 6  # of the time for all
+_NOTING_SHARE = 1 / 3  # where notes count: what is found rests on releases that no one has read yet
 _SHOWN = 10  # pins that are told of a way out
 
 Tick = Callable[[int, int], None]
@@ -53,6 +55,10 @@ class Clock:
         late = time.monotonic() > self._end
         self.limited |= late
         return late
+
+    def is_early(self) -> bool:
+        """Whether more than half of the time is left."""
+        return self._end - time.monotonic() > self.seconds / 2
 
     def within(self, seconds: float) -> Clock:
         """A limit that ends with this one or after so many seconds."""
@@ -120,14 +126,26 @@ class Trials:
         document = read_text(text, schema.StackFile, self.inputs.stack.name)
         return Trials(with_stack(self.inputs, document), universe.problem, universe, self.clock, self._cutoff)
 
-    def lock(self, text: str) -> Resolution | Refutation | Failure:
-        """Solve a changed stack, its builds included."""
+    def noting(self) -> Trials:
+        """The same with what archives note of themselves taken for true (see `noting`)."""
+        universe = self._universe.variant(self.problem, NotingCatalog(self.catalog))
+        return Trials(self.inputs, self.problem, universe, self.clock, self._cutoff)
+
+    @property
+    def notes(self) -> NotingCatalog | None:
+        """The archives' notes, where they are taken for true."""
+        return self.catalog if isinstance(self.catalog, NotingCatalog) else None
+
+    def lock(self, text: str, *, strictly: bool = False) -> Resolution | Refutation | Failure:
+        """Solve a changed stack, its builds included; `strictly` without anything that archives note of themselves."""
         try:
             problem = self.problem_of(text)
-            universe = self._universe.variant(problem)
+            catalog = self.notes.inner if strictly and self.notes is not None else None
+            universe = self._universe.variant(problem, catalog)
             lookahead = Lookahead(universe)
             lookahead.expect(universe.roots())
-            clock = self.clock.within(self.clock.seconds * _TRIAL_SHARE)
+            noting = self.notes is not None and not strictly  # all that follows rests on it
+            clock = self.clock.within(self.clock.seconds * (_NOTING_SHARE if noting else _TRIAL_SHARE))
             found = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
             answer = found if found is not None else prove(universe, clock.tick)
             if isinstance(answer, Resolution):

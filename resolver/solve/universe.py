@@ -61,17 +61,22 @@ class Universe:
         self._owners: dict[str, dict[str, int]] = {}  # of a module: the bit of each
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
-    def variant(self, problem: Problem) -> Universe:
-        """The universe of another problem; what is known is shared where only the stack's lines differ."""
+    def variant(self, problem: Problem, catalog: Catalog | None = None) -> Universe:
+        """The universe of another problem, or seen through another catalog with the same pages.
+
+        What is known is shared where only the stack's lines differ.
+        """
         before = self.problem
+        catalog = self.catalog if catalog is None else catalog
         same = (
-            problem.facts == before.facts
+            catalog is self.catalog
+            and problem.facts == before.facts
             and problem.target == before.target
             and problem.policy == before.policy
             and problem.indexes == before.indexes
             and problem.wheels_only == before.wheels_only
         )
-        fresh = Universe(problem, self.catalog)
+        fresh = Universe(problem, catalog)
         fresh._ordered = self._ordered
         if not same or _sources(fresh) != _sources(self) or fresh.absent.keys() != self.absent.keys():
             return fresh

@@ -81,11 +81,12 @@ def _wheel(file: File, offers: Offers) -> tuple[str, tuple[str, ...]]:
 
 
 def _archive(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
-    """The requirements of an archive: static ones, else those that setuptools noted when the archive was made."""
+    """The requirements of an archive: static ones, else those that it notes (see `noted`)."""
     archive = offers.catalog.archive(file)
     if archive.metadata is not None:
         return file.filename, archive.metadata.requires_dist
-    return noted_in(file, offers.catalog) or (file.filename, None)
+    noted = noted_in(file, offers.catalog)
+    return (file.filename, None) if noted is None else (noted.where, noted.lines)
 
 
 def _always(lines: Iterable[str]) -> frozenset[str]:

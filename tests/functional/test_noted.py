@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import tomli
 
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex
@@ -43,14 +44,14 @@ def noted(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 def test_the_fact_is_proposed_and_locks(noted: Workspace) -> None:
     run = noted.lock()
     assert run.status == 1
-    assert "A  add a fact with what setuptools noted in broken-0.2.tar.gz that it needs; compare it with" in run.stderr
+    assert "A  add a fact with what broken-0.2.tar.gz itself notes that it needs; compare it with" in run.stderr
     assert "=> 4 projects: demo 1.0, broken 0.2\n" in run.stderr
     report = json.loads(noted.read("conflict.json"))
     (change,) = report["fixes"][0]["changes"]
     assert (change["kind"], change["subject"], change["before"]) == ("state", "broken", "broken-0.2.tar.gz")
     assert change["after"] == FACT.strip()
     assert not report["fixes"][0]["risky"]
-    assert "增加一条事实，写明 setuptools 在 broken-0.2.tar.gz 中记录的依赖" in noted.lock("--lang", "zh").stderr
+    assert "增加一条事实，写明 broken-0.2.tar.gz 自身记录的依赖" in noted.lock("--lang", "zh").stderr
     assert noted.run("explain", "demo", "--apply", "A").status == 0
     assert noted.lock(stack="demo-a").status == 0
     assert noted.pins(stack="demo-a") == {"demo": "1.0", "broken": "0.2", "lib": "2.0", "speed": "2.0"}
@@ -60,18 +61,50 @@ def test_several_in_a_row(workspace: Workspace, index: LoopbackIndex) -> None:
     """What an archive turns out to need may be such an archive, too."""
     names = ["one", "two", "three", "four"]
     for name, needed in zip(names, [*names[1:], ""], strict=True):
-        members = {f"src/{name}.egg-info/SOURCES.txt": ""} | (
-            {f"src/{name}.egg-info/requires.txt": f"{needed}\n"} if needed else {}
-        )
+        members = {f"src/{name}.egg-info/SOURCES.txt": ""}
+        if needed:
+            members[f"src/{name}.egg-info/requires.txt"] = f"{needed}\n"
         index.add_archive(name, "1", static=False, members=members)
     index.add_wheel("setuptools", "80.0")
     workspace.stack("one")
     assert workspace.lock().status == 1
     fix, *others = json.loads(workspace.read("conflict.json"))["fixes"]
-    assert [change["subject"] for change in fix["changes"]] == names
-    assert 'requires = ["two"]' in " ".join(fix["changes"][0]["after"].split()).replace("[ ", "[").replace(", ]", "]")
-    assert "requires = []\n" in fix["changes"][3]["after"]
+    needs = {
+        change["subject"]: tomli.loads(change["after"])["fact"]["metadata"][0]["requires"] for change in fix["changes"]
+    }
+    assert needs == {"one": ["two"], "two": ["three"], "three": ["four"], "four": []}
     assert not others
+
+
+def test_only_what_is_needed_is_proposed(noted: Workspace, index: LoopbackIndex) -> None:
+    """Of lib there is a wheel that will do, older than the archive."""
+    index.add_archive("lib", "3.0", static=False, members={"lib.egg-info/SOURCES.txt": ""})
+    assert noted.lock().status == 1
+    (fix,) = json.loads(noted.read("conflict.json"))["fixes"]
+    assert [change["subject"] for change in fix["changes"]] == ["broken"]
+    assert {"name": "broken", "version": "0.2", "wished": False} in fix["environments"][0]["pins"]
+
+
+@pytest.mark.parametrize(
+    ("script", "config", "is_proposed"),
+    [
+        ("from distutils.core import setup\nsetup(name='broken', version='0.2')\n", "", True),
+        ("from setuptools import setup\nsetup(install_requires=read())\n", "", False),
+        ("from setuptools import setup\nsetup(**told())\n", "", False),
+        ("from setuptools import setup\nsetup()\n", "[options]\ninstall_requires = lib\n", False),
+    ],
+)
+def test_a_setup_script_that_speaks_of_no_requirements(
+    workspace: Workspace, index: LoopbackIndex, script: str, config: str, is_proposed: bool
+) -> None:
+    members = {"setup.py": script, "setup.cfg": config}
+    index.add_archive("broken", "0.2", static=False, members=members, build_requires=None)
+    for tool in ("setuptools", "wheel"):
+        index.add_wheel(tool, "80.0")
+    workspace.stack("broken")
+    assert workspace.lock().status == 1
+    fixes = json.loads(workspace.read("conflict.json"))["fixes"]
+    assert [change["subject"] for fix in fixes for change in fix["changes"]] == ["broken"] * is_proposed
 
 
 def test_a_fact_that_the_stack_leaves_out_comes_first(noted: Workspace) -> None:

@@ -610,19 +610,8 @@ FILES = [
     Attack(
         "an archive whose PKG-INFO is a link",
         archive(tar(**{"demo-2.1/PKG-INFO": "/etc/passwd"})),
-        2,
-        "error: `demo-2.1.tar.gz` has no static metadata, and locking never runs a package's code\n"
-        "  at index `pypi`\n"
-        "  it has no PKG-INFO, and it has no pyproject.toml\n"
-        "hint: say what it needs in a fact, read from its setup.py:\n"
-        "  # matrices/facts/demo.toml\n"
-        "  [[metadata]]\n"
-        '  versions = "==2.1"\n'
-        "  requires = []\n"
-        '  reason = "…"\n'
-        '  strength = "documented"\n'
-        '  source = "…"\n'
-        "  checked = 2026-01-31\n",
+        1,
+        "2  demo 2.1 cannot be used: demo-2.1.tar.gz is a source archive",
     ),
     Attack(
         "an archive whose pyproject.toml has a number of 5,000 digits",

@@ -420,8 +420,8 @@ FACT_ADDED_AGAINST = Words(
     "add a fact that takes {before} out of what {subject} needs", "增加一条事实，去掉 {subject} 对 {before} 的要求"
 )
 FACT_STATED = Words(
-    "add a fact with what setuptools noted in {archive} that it needs; compare it with its setup.py",
-    "增加一条事实，写明 setuptools 在 {archive} 中记录的依赖；请与其 setup.py 核对",
+    "add a fact with what {archive} itself notes that it needs; compare it with its setup.py",
+    "增加一条事实，写明 {archive} 自身记录的依赖；请与其 setup.py 核对",
 )
 FACT_RELAXED = Words("set the fact `{subject}` aside", "不采用事实 `{subject}`")
 FACT_RELAXED_WITH = Words("set the fact `{subject}` aside ({before})", "不采用事实 `{subject}`（{before}）")

@@ -1,0 +1,98 @@
+"""What archives without static metadata note of their requirements, taken for true in trials.
+
+No lock rests on a note that nobody wrote down. So a stack that has a solution this way is locked once more with a
+`metadata` fact for each such archive in it, and that is the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.catalog.noted import Noted, noted_in
+from resolver.catalog.protocol import Catalog, Follow, Lookup, UnusableFile
+from resolver.errors import ResolverError
+from resolver.model import text
+from resolver.model.fact import Metadata as MetadataFact
+from resolver.model.release import Archive, File, Metadata
+from resolver.model.resolution import Pin, Resolution
+
+
+class NotingCatalog:
+    """A catalog in which notes count as static metadata, where there is no other; `inner` answers."""
+
+    def __init__(self, inner: Catalog) -> None:
+        self.inner = inner
+        self._noted: dict[File, Noted | None] = {}
+
+    def noted(self, file: File) -> Noted | None:
+        """What an archive without static metadata notes, if it is something that a fact can say."""
+        if file not in self._noted:
+            static = self.inner.archive(file).metadata is not None
+            self._noted[file] = None if static else _sayable(file, self.inner)
+        return self._noted[file]
+
+    def archive(self, file: File) -> Archive:
+        """See `protocol.Catalog`."""
+        own = self.inner.archive(file)
+        noted = self.noted(file)
+        if noted is None:
+            return own
+        extras = {extra for line in noted.lines for extra in text.extras_named(line) or ()}
+        metadata = Metadata("", "", noted.lines, file.requires_python, tuple(sorted(extras)))
+        return Archive(metadata, own.build_requires)
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        """See `protocol.Catalog`."""
+        return self.inner.lookup(project)
+
+    def metadata(self, file: File) -> Metadata:
+        """See `protocol.Catalog`."""
+        return self.inner.metadata(file)
+
+    def member(self, file: File, path: str) -> str:
+        """See `protocol.Catalog`."""
+        return self.inner.member(file, path)
+
+    def sha256(self, file: File) -> File:
+        """See `protocol.Catalog`."""
+        return self.inner.sha256(file)
+
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+        """See `protocol.Catalog`."""
+        self.inner.expect(wanted, follow)
+
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        """See `protocol.Catalog`."""
+        self.inner.expect_metadata(files)
+
+    def close(self) -> None:
+        """Nothing: the inner catalog is another's."""
+
+
+def rests_on_notes(resolution: Resolution, catalog: NotingCatalog) -> Iterator[tuple[Pin, Noted]]:
+    """The pins of a resolution that need a fact, each with what its archive notes."""
+    stated = [fact for fact in resolution.problem.facts if isinstance(fact, MetadataFact)]
+    for pin in resolution.pins:
+        release = pin.release
+        if release.file.is_wheel or release.source is not None or release.builds is not None:
+            continue
+        if not _spoken_of(pin, stated) and (noted := catalog.noted(release.file)) is not None:
+            yield pin, noted
+
+
+def _spoken_of(pin: Pin, stated: Sequence[MetadataFact]) -> bool:
+    return any(fact.package == pin.name and fact.speaks_of(pin.version) for fact in stated)
+
+
+def _sayable(file: File, catalog: Catalog) -> Noted | None:
+    try:
+        noted = noted_in(file, catalog)
+        if noted is None or any(text.requirement(line).url for line in noted.lines):
+            return None
+    except (UnusableFile, ResolverError, InvalidRequirement):
+        return None
+    return noted
