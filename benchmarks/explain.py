@@ -1,4 +1,4 @@
-"""How long an explanation takes: the first core, three ways out, all of it; with a warm and with an empty cache.
+"""How long an explanation takes: the first core, three ways out, all; with an empty and a warm cache, and offline.
 
     .venv/bin/python benchmarks/explain.py [STACK] [--rounds N]
 
@@ -21,7 +21,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
-def child(stack: str) -> None:
+def child(stack: str, *, offline: bool) -> None:
     """One explanation, its times printed as JSON."""
     start = time.perf_counter()
     from contextlib import closing
@@ -32,6 +32,7 @@ def child(stack: str) -> None:
     from resolver.explain.contradictions import contradiction
     from resolver.explain.explain import explain
     from resolver.explain.smallest import smallest
+    from resolver.lock import needed
     from resolver.matrix.compile import compile_problems
     from resolver.matrix.load import load
     from resolver.model.resolution import Resolution
@@ -44,16 +45,19 @@ def child(stack: str) -> None:
     locked: list[float] = []
     lock = trial.Trials.lock
 
-    def timed(self: trial.Trials, text: str) -> object:
-        answer = lock(self, text)
+    def timed(self: trial.Trials, text: str, **how: bool) -> object:
+        answer = lock(self, text, **how)
         if isinstance(answer, Resolution):
             locked.append(time.perf_counter() - began)
         return answer
 
     trial.Trials.lock = timed  # type: ignore[method-assign,assignment]
     cache = Cache(default_folder(), str)
-    with closing(LiveCatalog(problem.indexes, problem.target.platform, cache, warn=str)) as catalog:
-        answer = decide(Universe(problem, catalog))
+    platform = problem.target.platform
+    with closing(LiveCatalog(problem.indexes, platform, cache, offline=offline, warn=str)) as catalog:
+        universe = Universe(problem, catalog)
+        answer = decide(universe, hints=needed.recall(cache, problem))
+        needed.keep(cache, problem, universe.looked_up)
         assert not isinstance(answer, Resolution)
         contradiction(answer.engine.clauses, smallest(answer.engine.clauses, answer.core))
         core = time.perf_counter() - began
@@ -72,11 +76,13 @@ def child(stack: str) -> None:
     )
 
 
-def run(stack: str, cache: str) -> dict[str, float]:
+def run(stack: str, cache: str, *how: str) -> dict[str, float]:
     """A round in a process of its own."""
     environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, __file__, stack, "--child"]
-    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, __file__, stack, "--child", *how]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if answer.returncode:
+        sys.exit(f"{' '.join(command)} ended with {answer.returncode}:\n{answer.stderr}")
     found: dict[str, float] = json.loads(answer.stdout)
     return found
 
@@ -87,15 +93,17 @@ def main() -> None:
     parser.add_argument("stack", nargs="?", default="trl-vllm-train")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--child", action="store_true")
+    parser.add_argument("--offline", action="store_true")
     arguments = parser.parse_args()
     if arguments.child:
-        child(arguments.stack)
+        child(arguments.stack, offline=arguments.offline)
         return
-    rows: dict[str, list[dict[str, float]]] = {"empty": [], "warm": []}
+    rows: dict[str, list[dict[str, float]]] = {"empty": [], "warm": [], "offline": []}
     for _ in range(arguments.rounds):
         with tempfile.TemporaryDirectory() as cache:
             rows["empty"].append(run(arguments.stack, cache))
             rows["warm"].append(run(arguments.stack, cache))
+            rows["offline"].append(run(arguments.stack, cache, "--offline"))
     title = f"explain {arguments.stack}, {arguments.rounds} rounds, load {os.getloadavg()[0]:.1f}"
     print(f"{title}; wall s, median (min..max)")
     print("| cache | start | first core | three ways out | all |")
