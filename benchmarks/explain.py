@@ -32,7 +32,6 @@ def child(stack: str, *, offline: bool) -> None:
     from resolver.explain.contradictions import contradiction
     from resolver.explain.explain import explain
     from resolver.explain.smallest import smallest
-    from resolver.lock import needed
     from resolver.matrix.compile import compile_problems
     from resolver.matrix.load import load
     from resolver.model.resolution import Resolution
@@ -55,9 +54,7 @@ def child(stack: str, *, offline: bool) -> None:
     cache = Cache(default_folder(), str)
     platform = problem.target.platform
     with closing(LiveCatalog(problem.indexes, platform, cache, offline=offline, warn=str)) as catalog:
-        universe = Universe(problem, catalog)
-        answer = decide(universe, hints=needed.recall(cache, problem))
-        needed.keep(cache, problem, universe.looked_up)
+        answer = decide(Universe(problem, catalog))
         assert not isinstance(answer, Resolution)
         contradiction(answer.engine.clauses, smallest(answer.engine.clauses, answer.core))
         core = time.perf_counter() - began

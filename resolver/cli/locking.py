@@ -196,7 +196,7 @@ def _lock(
     remembered = Remembered(store, job.problem)
     lock = None if order.anew else remembered.recall(catalog, keep, keep_builds, passed)
     if lock is None:
-        from resolver.lock import build, needed  # what is remembered does not pay for what solves
+        from resolver.lock import build  # what is remembered does not pay for what solves
         from resolver.solve.builds import solve_builds
         from resolver.solve.passed import passed_over
         from resolver.solve.solver import Refutation, decide
@@ -204,8 +204,7 @@ def _lock(
 
         hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
         universe = Universe(job.problem, catalog, keep)
-        answer = decide(universe, hints=[*hints, *needed.recall(store, job.problem)], tick=progress.solving)
-        needed.keep(store, job.problem, universe.looked_up)
+        answer = decide(universe, hints=hints, tick=progress.solving)
         if isinstance(answer, Refutation):
             return explain(answer)
         catalog.expect_metadata(other for pin in answer.pins for other in pin.release.others)

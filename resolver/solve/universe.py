@@ -133,11 +133,6 @@ class Universe:
             known = self._ordered[name] = Ordered(lookup)
         return known
 
-    @property
-    def looked_up(self) -> tuple[NormalizedName, ...]:
-        """The projects that were looked up, by search or look-ahead."""
-        return tuple(self._projects)
-
     def known(self, name: NormalizedName) -> bool:
         """Whether the project was looked up already."""
         return name in self._projects
