@@ -5,6 +5,7 @@ The search goes back release by release, and would wait for the metadata of each
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
@@ -38,7 +39,8 @@ class Retreat:
     """Judges the releases that a look-ahead reads, by what is asked of others now.
 
     `asked` and `releases` tell what is asked of a project, and which of its releases are tried, the next one first.
-    What the only release left of a project needs counts as asked before the search gets there.
+    What the only release left of a project needs counts as asked before the search gets there. The search asks from its
+    own thread (`narrow`), the look-ahead from the catalog's (`of`).
     """
 
     def __init__(
@@ -56,9 +58,20 @@ class Retreat:
         self._certain: dict[NormalizedName, dict[NormalizedName, SpecifierSet]] = {}  # needs of the only release left
         self._left: dict[NormalizedName, int] = {}
         self._narrowed: set[NormalizedName] = set()
+        self._lock = threading.Lock()
 
     def of(self, project: NormalizedName, metadata: Metadata) -> Wanted:
         """What to tell the catalog of when a release was read: older ones, where it leaves nothing of another."""
+        with self._lock:
+            return self._judge(project, metadata)
+
+    def narrow(self, projects: Iterable[NormalizedName]) -> Wanted:
+        """The same for releases that were read before, when more will be asked of these projects, and was of others."""
+        with self._lock:
+            before, self._narrowed = self._narrowed, set(projects)
+            return self._again(before)
+
+    def _judge(self, project: NormalizedName, metadata: Metadata) -> Wanted:
         version = metadata.version
         needs: dict[NormalizedName, SpecifierSet] = {}
         for need in self._universe.requirements(f"{project} {version}", metadata.requires_dist, ""):
@@ -70,11 +83,6 @@ class Retreat:
             return self._back(project, version)
         self._ways.setdefault(project, _Way()).will_do.add(version)
         return self._again(self._settle(project))
-
-    def narrow(self, projects: Iterable[NormalizedName]) -> Wanted:
-        """The same for releases that were read before, when more will be asked of these projects, and was of others."""
-        before, self._narrowed = self._narrowed, set(projects)
-        return self._again(before)
 
     def _again(self, narrowed: Iterable[NormalizedName]) -> Wanted:
         found: Wanted = []

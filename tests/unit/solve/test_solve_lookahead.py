@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.protocol import Follow, Lookup
+from resolver.model import text
 from resolver.model.package import Package
 from resolver.model.release import Metadata
+from resolver.model.requirement import Requirement
 from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Provider
+from resolver.solve.retreat import Retreat
 from resolver.solve.search import Search
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -213,3 +217,34 @@ def picked(ahead: Lookahead, page: Lookup, specifier: str) -> str:
     file = ahead.pick(NormalizedName("base"), page, SpecifierSet(specifier))
     assert file is not None
     return file.filename
+
+
+def test_a_release_is_judged_as_a_whole_while_the_search_asks_for_more() -> None:
+    """The catalog's thread judges what it read; the search's own asks meanwhile, between any two steps of that."""
+    universe = Universe(problem("a", "b"), DataCatalog({"a": {"1": ["b<2"]}, "b": {"1": []}}))
+    for name in ("a", "b"):
+        universe.project(text.name(name))
+    failures: list[BaseException] = []
+    searching: list[threading.Thread] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(2):
+                retreat.narrow([text.name("b")])
+        except BaseException as error:
+            failures.append(error)
+
+    def requirements(filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+        yield from needs(filename, lines, extra)
+        # who needs b is noted now, what it needs of b is not
+        searching.append(threading.Thread(target=ask))
+        searching[0].start()
+        searching[0].join(0.2)
+
+    root = universe.roots()[1]
+    retreat = Retreat(universe, lambda _: universe.demand(root), lambda _: iter(()))
+    needs = universe.requirements
+    universe.requirements = requirements  # type: ignore[method-assign]
+    retreat.of(text.name("a"), Metadata("a", "1", ("b<2",)))
+    searching[0].join()
+    assert not failures
