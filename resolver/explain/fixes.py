@@ -4,16 +4,17 @@ Two kinds of change are looked for side by side, the cheapest next: sets of chan
 the clauses know (`Repairs`), and changes of what can be used at all (`Proposals`), such as another
 Python. A proposal that is refuted gets repairs of its own, as it may help together with
 something else; they count as long as they are cheaper than what was found. So it is with facts about archives that
-only note what they need, once a core is about one.
+only note what they need, where a core is about one; where only a changed stack comes to one, they are the last resort.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from math import inf
 
 from resolver.explain.changes import Changed
-from resolver.explain.repairs import Found, Repairs
+from resolver.explain.repairs import Found, Repairs, is_unstated
 from resolver.explain.trial import Trials
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
@@ -38,18 +39,21 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
             *map(proposals.builds, cores),
         ):
             search += _propose_each(wish, several, trials, found)
-        noting = False
+        noting = any(is_unstated(ground) for core in cores for ground in core)
+        if noting:
+            search += _with_notes(clauses, trials, found)
         for _ in range(_STEPS):
             if _enough(found) or trials.clock.expired():
                 break
-            if found.unstated and not noting:
+            priced = [(price, at) for at, one in enumerate(search) if (price := one.price()) is not None]
+            if priced:
+                further = search[min(priced)[1]].step()
+                search += [] if further is None else [further]
+            elif found.unstated and found.cheapest == inf and not noting:
                 noting = True
                 search += _with_notes(clauses, trials, found)
-            priced = [(price, at) for at, one in enumerate(search) if (price := one.price()) is not None]
-            if not priced:
+            else:
                 break
-            further = search[min(priced)[1]].step()
-            search += [] if further is None else [further]
     finally:
         for one in search:
             one.close()

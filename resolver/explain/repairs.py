@@ -171,7 +171,7 @@ class Repairs:
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-        self._found.unstated |= any(map(_is_unstated, core))
+        self._found.unstated |= any(map(is_unstated, core))
         # releases that a line could become, were there files for the target, are no part of a core
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
         changing = dict.fromkeys(self._prices.same(ground)[0] for ground in core)
@@ -259,7 +259,7 @@ class Repairs:
                 self._found.fixes.append((changed, answer))
             return None
         if isinstance(answer, Refutation):
-            self._found.unstated |= any(map(_is_unstated, answer.core))
+            self._found.unstated |= any(map(is_unstated, answer.core))
         tried.append(_attempt(changed, answer))
         return answer
 
@@ -323,7 +323,7 @@ def _is_cutoff(ground: Ground) -> bool:
     return isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF
 
 
-def _is_unstated(ground: Ground) -> bool:
+def is_unstated(ground: Ground) -> bool:
     """Whether a ground is that archives have no static metadata."""
     return isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC
 
