@@ -55,11 +55,16 @@ def risk_sentence(fix: Fix, language: Language) -> str:
 
 
 def environment_sentence(environment: Environment, language: Language) -> str:
-    """How large the lock is, and the pins that matter."""
+    """How large the lock is, the pins that matter, and what is not in it."""
     pins = words.COMMA(language).join(f"{pin.name} {pin.version}" for pin in environment.pins)
-    if not pins:
-        return words.PROJECT_COUNT(language, environment.count)
-    return words.PROJECTS(language, environment.count, pins=pins)
+    if pins:
+        told = words.PROJECTS(language, environment.count, pins=pins)
+    else:
+        told = words.PROJECT_COUNT(language, environment.count)
+    if not environment.gone:
+        return told
+    gone = words.NOT_IN_IT(language, names=words.COMMA(language).join(environment.gone))
+    return words.SEMICOLON(language).join([told, gone])
 
 
 def requires_sentence(environment: Environment, language: Language) -> str:

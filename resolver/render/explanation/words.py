@@ -460,6 +460,7 @@ PROJECTS = Counted(
     Words("{count} projects: {pins}", "共 {count} 个项目：{pins}"),
 )
 PROJECT_COUNT = Counted(Words("{count} project", "共 {count} 个项目"), Words("{count} projects", "共 {count} 个项目"))
+NOT_IN_IT = Words("without {names}", "不含 {names}")
 ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
 RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
 RISK_METADATA = Words("risk: this goes against what upstream says of its package", "风险：违背上游对软件包的声明")
