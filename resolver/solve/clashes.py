@@ -15,7 +15,7 @@ from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
 from resolver.model.package import Kind, Package
 from resolver.solve.admits import satisfies
-from resolver.solve.demand import Demand
+from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.universe import Universe
 
 Clash = Mapping[Package, int]  # a set of releases of each, as a mask (see `project`); -1 has all, and all that may come
@@ -27,7 +27,8 @@ class Clashes:
     """Clashes by package. `asked` tells what is asked of a package now, if anything, `seen` whether anything ever was.
 
     Of what was not seen nothing is looked up: what is learned must not hang on how far a look-ahead has come.
-    A clash is met where all of its packages are asked for, and what is asked leaves no release that is outside of it.
+    A clash is met where all of its packages are asked for, and what is asked leaves no release that is outside of it:
+    none that may be taken, as the policy has it of pre-releases and of what was yanked.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Clashes:
             return None
         clash: dict[Package, int] = {}
         out = 0
-        for position in self._universe.project(text.name(package.name)).positions(self._left(package)):
+        left_of = self._left(package)
+        project = self._universe.project(text.name(package.name))
+        for position in project.positions(project.all & left_of.mask):
             candidate = self._universe.candidate(package, position)
             why = {} if candidate is None else self._why(candidate)
             if why is not None:
@@ -68,7 +71,7 @@ class Clashes:
     def takes_none(self, clash: Clash, candidate: Candidate) -> bool:
         """Whether a candidate has no place where a clash is met but for its package."""
         asks = self._asks(self._universe.edges(candidate))
-        return any(not asks[one] & left for one, left in clash.items() if one in asks)
+        return any(not asks[one].mask & left for one, left in clash.items() if one in asks)
 
     def by_itself(self, candidate: Candidate) -> Iterator[Clash]:
         """Clashes that are met once a candidate is decided, whatever it asks for."""
@@ -79,21 +82,23 @@ class Clashes:
         asks = self._asks(self._universe.edges(candidate)) if self._of else {}
         return self._met(candidate, (candidate.package, *asks), asks)
 
-    def _met(self, candidate: Candidate, packages: Iterable[Package], asks: Mapping[Package, int]) -> Iterator[Clash]:
+    def _met(
+        self, candidate: Candidate, packages: Iterable[Package], asks: Mapping[Package, Demand]
+    ) -> Iterator[Clash]:
         if not isinstance(candidate.chosen, Release):
             return
-        decided = {**asks, candidate.package: 1 << candidate.chosen.position}
+        decided = {**asks, candidate.package: Demand(1 << candidate.chosen.position, wished=True, prerelease=True)}
         for package in packages:
             for clash in reversed(self._of.get(package, ())):
                 if self._is_met(clash, decided):
                     yield clash
 
-    def _is_met(self, clash: Clash, more: Mapping[Package, int]) -> bool:
+    def _is_met(self, clash: Clash, more: Mapping[Package, Demand]) -> bool:
         """The same with `more` asked for."""
         for package, clashing in clash.items():
             if package not in more and self._asked(package) is None:
                 return False
-            if self._left(package) & more.get(package, -1) & ~clashing:
+            if self._universe.leaves(package, self._left(package) & more.get(package, ANYTHING), clashing):
                 return False
         return True
 
@@ -107,13 +112,13 @@ class Clashes:
         if any(self._is_in_vain(edge) for edge in edges):
             return {}
         asks = self._asks(edges)
-        for package, mask in asks.items():
-            if not mask & self._left(package):
-                return {package: ~mask}
+        for package, asked in asks.items():
+            if not self._universe.leaves(package, asked & self._left(package)):
+                return {package: ~asked.mask}
         clash = next(self.with_needs(candidate), None)
         if clash is None:
             return None
-        rest = {one: left | ~asks.get(one, -1) for one, left in clash.items() if one != candidate.package}
+        rest = {one: left | ~asks.get(one, ANYTHING).mask for one, left in clash.items() if one != candidate.package}
         return {one: left for one, left in rest.items() if left != -1}
 
     def _out_of_step(self, candidate: Candidate) -> Clash | None:
@@ -121,7 +126,7 @@ class Clashes:
         base = candidate.package.base
         if base != candidate.package and isinstance(candidate.chosen, Release):
             mask = 1 << candidate.chosen.position
-            if not mask & self._left(base):
+            if not mask & self._left(base).mask:
                 return {base: ~mask}
         return None
 
@@ -129,7 +134,7 @@ class Clashes:
         """Whether there is nothing that meets an edge, whatever else is decided."""
         match edge.package.kind:
             case Kind.PROJECT:
-                return self._seen(edge.package) and not self._mask(edge)
+                return self._seen(edge.package) and not self._universe.demand(edge).mask
             case Kind.SYSTEM:
                 value = next(self._universe.values(edge.package), None)
                 return value is not None and not satisfies(value, edge.allows)
@@ -140,19 +145,14 @@ class Clashes:
 
     # --- masks
 
-    def _asks(self, edges: Iterable[Edge]) -> dict[Package, int]:
-        """What edges admit of each project that was seen."""
-        asks: dict[Package, int] = {}
+    def _asks(self, edges: Iterable[Edge]) -> dict[Package, Demand]:
+        """What edges ask of each project that was seen."""
+        asks: dict[Package, Demand] = {}
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and self._seen(edge.package):
-                asks[edge.package] = asks.get(edge.package, -1) & self._mask(edge)
+                asks[edge.package] = asks.get(edge.package, ANYTHING) & self._universe.demand(edge)
         return asks
 
-    def _left(self, package: Package) -> int:
-        """What is left of a project by all that is asked of it."""
-        asked = self._asked(package)
-        everything = self._universe.project(text.name(package.name)).all
-        return everything if asked is None else everything & asked.mask
-
-    def _mask(self, edge: Edge) -> int:
-        return self._universe.demand(edge).mask
+    def _left(self, package: Package) -> Demand:
+        """All that is asked of a project."""
+        return self._asked(package) or ANYTHING

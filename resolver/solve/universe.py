@@ -204,6 +204,10 @@ class Universe:
             case Kind.NONE:
                 return
 
+    def leaves(self, package: Package, demand: Demand, besides: int = 0) -> bool:
+        """Whether a demand on a project leaves a release that may be taken, besides those in a mask."""
+        return self._preference.leaves(self.project(text.name(package.name)), demand, besides)
+
     def every(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a project that any requirements could admit, the least wanted last."""
         for position in self._preference.every(self.project(text.name(package.name))):

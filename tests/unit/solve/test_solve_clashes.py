@@ -85,3 +85,19 @@ def test_learning_looks_up_no_project_that_the_search_did_not() -> None:
     chosen, _ = found("one", "two", catalog=catalog)
     assert chosen == {"one": "1", "two": "1", "base": "4"}
     assert sorted(set(catalog.looked_up)) == ["base", "one", "two"]
+
+
+def test_releases_that_may_not_be_taken_do_not_hide_a_clash() -> None:
+    """The models want an old hub, the gui a new one; the loaders want any of both, and have no part in that."""
+    catalog = DataCatalog({"app": {"1": ["loader<1000", "models<5"]}, "hub": {"1": [], "2": []}})
+    for number in range(1, 5):
+        catalog.add_wheel("models", str(number), ["hub<2"])
+    catalog.add_wheel("models", "3.5", ["hub<2"], yanked="it was broken")
+    catalog.add_wheel("models", "4.5rc1", ["hub<2"])
+    for number in range(1, 101):
+        catalog.add_wheel("loader", str(number), ["hub>=1", "models"])
+    catalog.add_wheel("gui", "2", ["hub>=2"])
+    catalog.add_wheel("gui", "1", ["hub"])
+    chosen, rounds = found("app", "gui", catalog=catalog)
+    assert rounds < 15
+    assert chosen == {"app": "1", "gui": "1", "hub": "1", "loader": "100", "models": "4"}
