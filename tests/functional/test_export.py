@@ -17,8 +17,10 @@ import tomli
 from tests.functional.conftest import Setup
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
+from tests.functional.sources import tree as tree_of
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, tree
 from tests.loopback import LoopbackIndex
+from tests.repositories import Repository
 
 TOOLS = Path(sys.executable).parent
 FACTS = """
@@ -133,6 +135,43 @@ def test_a_pylock_is_for_its_target_alone_and_holds_no_credentials(locked: Works
     done = execute(locked, [sys.executable, "-m", "pip", "install", "--dry-run", "-r", "pylock.toml"])
     assert done.status != 0
     assert "environment does not satisfy any of the environments specified in the lock file" in done.stderr
+
+
+def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    serve(index)
+    own = Repository(workspace.root / "own")
+    commit = own.commit(tree_of("own", "1.0"))
+    workspace.facts(
+        "own",
+        f'''
+        [[sources]]
+        git = "{own.url}"
+        commit = "{commit}"
+        version = "1.0"
+        requires = ["base"]
+        build-requires = []
+        reason = "a guide names it"
+        ''',
+    )
+    workspace.stack(f"own @ git+{own.url}@{commit}", target=HERE)
+    workspace.locked()
+    run = export(workspace, "pylock", "--output", "pylock.toml")
+    assert (run.status, run.stderr) == (
+        0,
+        (
+            "warning: pylock.toml leaves out own 1.0: from git, which pip does not take beside files with hashes; "
+            "install.sh does it\n"
+        ),
+    )
+    text = (workspace.root / "pylock.toml").read_text()
+    assert "# Not in it, as the format cannot say how they are built (install.sh does it): own\n" in text
+    assert tomli.loads(text)["tool"]["ascend-lock"]["left-out"] == ["own==1.0"]
+    pip = make_environment(workspace.root / "env")
+    done = execute(workspace, [str(pip), "-m", "pip", "install", "--no-deps", "-r", "pylock.toml"])
+    assert done.status == 0, done.stderr
+    assert installed(pip) == {"base": "1.0"}
 
 
 def test_a_file_that_is_gone_is_an_error(locked: Workspace, index: LoopbackIndex) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +64,7 @@ def plain(
     return commit
 
 
-def value(python: Path, module: str, name: str = "built") -> object:
+def value(python: Path, module: str, name: str = "built") -> Any:
     """What a module of an environment says."""
     code = f"import json, {module}; print(json.dumps({module}.{name}))"
     done = subprocess.run([str(python), "-I", "-c", code], capture_output=True, text=True, check=True)
@@ -175,6 +178,45 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
 
 
 # --- the commit
+
+
+def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environment(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """The commands that requirements-no-deps.txt tells, with the pip that Python brings along and no index."""
+    add_backend(index)
+    tool = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
+    kinds = {"plain": "", "below": "editable = true\nsubdirectory = 'lib'"}
+    commits = {}
+    for name, more in kinds.items():
+        made = repository(workspace, name)
+        files = {**tree(name, "1.0", {f"{name}_own.py": "x = 1\n"}), "pyproject.toml": tool}
+        commits[name] = made.commit({f"lib/{path}" if name == "below" else path: text for path, text in files.items()})
+        env = 'isolation = false\nenv = { TINY_FLAVOUR = "it\'s" }'
+        workspace.facts(name, fact(made, commits[name], more=f"{env}\n{more}", build='["tinybuild"]'))
+    stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
+    workspace.locked()
+    venv.create(workspace.root / "own", with_pip=True)
+    python = workspace.root / "own" / "bin" / "python"
+    pip = [str(python), "-m", "pip", "install", "--require-hashes", "--no-deps"]
+    done = execute(workspace, [*pip, "-r", str(workspace.folder() / "requirements.txt")])
+    assert done.status == 0, done.stderr
+
+    told = [line[4:] for line in (workspace.folder() / "requirements-no-deps.txt").read_text().splitlines()]
+    commands = [line for line in told if "pip install" in line]
+    assert len(commands) == 2
+    for command in commands:
+        path = f"{python.parent}:{os.environ['PATH']}"
+        done = execute(
+            workspace, ["bash", "-c", command], PATH=path, PIP_NO_INDEX="1", VIRTUAL_ENV=str(python.parents[1])
+        )
+        assert done.status == 0, done.stderr
+
+    assert value(python, "plain")["flavour"] == "it's"
+    assert [value(python, f"{name}_own", "x") for name in kinds] == [1, 1]
+    assert value(python, "below_own", "__file__") == str(
+        workspace.root / "own" / "src" / "below" / "lib" / "below_own.py"
+    )
 
 
 def test_another_commit_of_the_same_version_is_not_already_there(workspace: Workspace, python: Path) -> None:
