@@ -239,6 +239,29 @@ def test_another_commit_of_the_same_version_is_not_already_there(workspace: Work
     assert kept.read_text() == "work of somebody"
 
 
+def test_attributes_of_a_repository_change_no_byte_and_stop_nothing(workspace: Workspace, python: Path) -> None:
+    """Lines that end otherwise than `.gitattributes` says are a change to git, and no checkout would be clean."""
+    made = repository(workspace, "plain")
+    (made.folder / ".git" / "info" / "attributes").write_text("* -text -ident\n")  # committed as they are
+    files = {
+        ".gitattributes": "*.py eol=lf\n*.txt text eol=crlf\n*.md ident\n*.bin filter=absent\n",
+        "plain_own.py": "x = 1\r\n",
+        "deep/notes.txt": "one\ntwo\n",
+        "id.md": "$Id$\n",
+        "data.bin": "x\n",
+    }
+    commit = made.commit(tree("plain", "1.0", files))
+    workspace.facts("plain", fact(made, commit, more="editable = true"))
+    stack_of(workspace, f"plain={commit}")
+    workspace.locked()
+
+    run = install(workspace, python)
+
+    assert (run.status, run.stderr) == (0, "")
+    source = python.parents[1] / "src" / "plain"
+    assert {path: (source / path).read_bytes().decode() for path in files} == files
+
+
 def test_what_is_built_must_be_what_the_lock_names(workspace: Workspace, python: Path) -> None:
     made = repository(workspace, "plain")
     commit = made.commit(tree("plain", "1.1"))
