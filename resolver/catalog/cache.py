@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from resolver.catalog.volume import Place, Volume, seal_of
-from resolver.catalog.volumes import Volumes
+from resolver.catalog.volumes import Places, Volumes
 
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
 
@@ -45,7 +45,7 @@ class Cache:
         self._volumes = Volumes(folder / _VERSION) if folder is not None else None
         self._warn = warn
         self._writes = folder is not None
-        self._known: dict[bytes, Place] | None = None
+        self._known: Places | None = None
         self._own: Volume | None = None
         self._writer = 0
         self._lock = threading.Lock()
@@ -58,7 +58,7 @@ class Cache:
             return None
         content = place.content()
         if content is None:
-            self._places().pop(name, None)
+            self._places().forget(name)
             return None
         return content
 
@@ -96,7 +96,7 @@ class Cache:
         try:
             with self._lock:
                 volume = self._volume()
-                known[name] = Place(volume, volume.append(name, seal, content))
+                known.put(name, Place(volume, volume.append(name, seal, content)))
         except OSError as error:
             if self._writes:
                 self._writes = False
@@ -108,14 +108,14 @@ class Cache:
 
     def discard(self, kind: str, key: str) -> None:
         """Forget what was put: this process makes it anew."""
-        self._places().pop(_name(kind, key), None)
+        self._places().forget(_name(kind, key))
 
-    def _places(self) -> dict[bytes, Place]:
+    def _places(self) -> Places:
         """Where each content is, by name."""
         if self._known is None:
             with self._lock:
                 if self._known is None:
-                    self._known = self._volumes.places() if self._volumes is not None else {}
+                    self._known = self._volumes.places() if self._volumes is not None else Places([])
         return self._known
 
     def _volume(self) -> Volume:

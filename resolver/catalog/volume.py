@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 DATA: Final = ".data"
 ROWS: Final = ".rows"
 
-_ROW: Final = struct.Struct("<20s16sQQ")
+_NAME: Final = 20  # bytes
+_ROW: Final = struct.Struct(f"<{_NAME}s16sQQ")
 _ABANDONED: Final = 3600.0  # seconds without a write after which nobody writes any more, where locks do not tell
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
@@ -31,6 +32,27 @@ class Row(NamedTuple):
     seal: bytes
     offset: int
     length: int
+
+
+class Rows:
+    """The rows of a volume as bytes: a run reads thousands, and looks at a few."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def __len__(self) -> int:
+        return len(self._content) // _ROW.size
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(Row._make, _ROW.iter_unpack(self._content))
+
+    def __getitem__(self, number: int) -> Row:
+        return Row._make(_ROW.unpack_from(self._content, number * _ROW.size))
+
+    def names(self) -> list[bytes]:
+        """The name of each."""
+        content = self._content
+        return [content[at : at + _NAME] for at in range(0, len(content), _ROW.size)]
 
 
 class Volume:
@@ -71,12 +93,12 @@ class Volume:
         """The bytes of its contents."""
         return self._size
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Rows:
         """The rows as they are now, the oldest first. Whatever is in the file, they are of the right shape."""
         content = b""
         with suppress(OSError):
             content = _read(self._rows, os.fstat(self._rows).st_size, 0)
-        return map(Row._make, _ROW.iter_unpack(content[: len(content) // _ROW.size * _ROW.size]))
+        return Rows(content[: len(content) // _ROW.size * _ROW.size])
 
     def read(self, offset: int, length: int) -> bytes | None:
         """A piece of its contents; None where it is not there."""

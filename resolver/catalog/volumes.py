@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import time
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +21,49 @@ _LEFT: Final = 3600.0  # seconds after which contents without rows were left by 
 _TRIES: Final = 5
 
 
+class Places:
+    """Where contents are, by name; of several of one name the last counts. One thread may put while others read."""
+
+    def __init__(self, volumes: Sequence[Volume]) -> None:
+        self._volumes = volumes
+        self._rows = [volume.rows() for volume in volumes]
+        self._starts = list(accumulate(map(len, self._rows), initial=0))  # the number of each volume's first row
+        self._numbers: dict[bytes, int] = {}
+        for rows, start in zip(self._rows, self._starts, strict=False):
+            self._numbers.update(zip(rows.names(), count(start), strict=False))
+        self._own: dict[bytes, Place] = {}
+
+    def __contains__(self, name: bytes) -> bool:
+        return name in self._own or name in self._numbers
+
+    def get(self, name: bytes) -> Place | None:
+        """The place of a content, or None."""
+        own = self._own.get(name)
+        if own is not None:
+            return own
+        number = self._numbers.get(name)
+        return None if number is None else self._place(number)
+
+    def values(self) -> Iterator[Place]:
+        """The place of each content."""
+        yield from self._own.values()
+        yield from map(self._place, self._numbers.values())
+
+    def put(self, name: bytes, place: Place) -> None:
+        """Say where a content is now."""
+        self._own[name] = place
+        self._numbers.pop(name, None)
+
+    def forget(self, name: bytes) -> None:
+        """Say that a content is nowhere."""
+        self._own.pop(name, None)
+        self._numbers.pop(name, None)
+
+    def _place(self, number: int) -> Place:
+        at = bisect_right(self._starts, number) - 1
+        return Place(self._volumes[at], self._rows[at][number - self._starts[at]])
+
+
 class Volumes:
     """The volumes in a folder, which need not exist."""
 
@@ -27,9 +73,9 @@ class Volumes:
     def __str__(self) -> str:
         return self._folder
 
-    def places(self) -> dict[bytes, Place]:
+    def places(self) -> Places:
         """Where each content is that is there now, by its name; what came later counts."""
-        return _places(self._open())
+        return Places(self._open())
 
     def begin(self) -> Volume:
         """A new volume, after all others; raises OSError."""
@@ -61,7 +107,7 @@ class Volumes:
     def _merge(self) -> None:
         """Make one volume of many, and leave out what later ones replaced."""
         volumes = self._open()
-        places = _places(volumes)
+        places = Places(volumes)
         live = sum(place.row.length for place in places.values())
         dead = sum(volume.size for volume in volumes) - live
         mostly_dead = dead > max(live, _MOST_DEAD)
@@ -104,7 +150,3 @@ class Volumes:
         return [
             name[: -len(ending)] for name in found if name.endswith(ending) and _NAME.fullmatch(name[: -len(ending)])
         ]
-
-
-def _places(volumes: list[Volume]) -> dict[bytes, Place]:
-    return {row.name: Place(volume, row) for volume in volumes for row in volume.rows()}

@@ -19,6 +19,7 @@ from resolver.explain.split import split
 from resolver.explain.trial import Clock, Trials, environment
 from resolver.explain.wishes import wish_of
 from resolver.matrix.load import Inputs
+from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
@@ -84,10 +85,13 @@ def _matter(contradictions: Iterable[Contradiction]) -> list[str]:
 
 def _fix(trials: Trials, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
     name = trials.problem.stack.name
+    known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
+    dropped = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+    gone = tuple(one for one in matter if one not in known and one not in dropped)
     return Fix(
         name="",
         changes=changed.changes,
-        environments=(environment(resolution, trials.problem, name, matter),),
+        environments=(replace(environment(resolution, trials.problem, name, matter), gone=gone),),
         files=((name, changed.text),),
         risky=changed.risky,
     )

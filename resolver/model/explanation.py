@@ -82,7 +82,8 @@ class PinOf(msgspec.Struct, frozen=True, kw_only=True):
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """What a fix was locked to. `name` is the stack's; `count` is the number of all pins.
 
-    `warnings` are facts to know about it that the wish, as far as it can be told, would not have met.
+    `warnings` are facts to know about it that the wish, as far as it can be told, would not have met. `gone` are
+    projects that the contradictions are about and that it does not have, though no line about them was dropped.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     pins: tuple[PinOf, ...]
     count: int
     warnings: tuple[Warns, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-import msgspec
+from typing import NamedTuple
 
 from resolver.model.language import Language
 
@@ -12,7 +11,7 @@ from resolver.model.language import Language
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
 
 
-class Words(msgspec.Struct, frozen=True):
+class Words(NamedTuple):
     """One text in both languages. Called with a language and the values of its placeholders, it is that text."""
 
     en: str
@@ -25,7 +24,7 @@ class Words(msgspec.Struct, frozen=True):
         return _NO_SPACE.sub("", self.zh.format(**values))
 
 
-class Counted(msgspec.Struct, frozen=True):
+class Counted(NamedTuple):
     """A text whose English differs for one and for several. `count` is a placeholder of it."""
 
     one: Words

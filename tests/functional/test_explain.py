@@ -793,3 +793,17 @@ def test_the_hint_for_a_stack_that_is_a_path(workspace: Workspace, index: Loopba
         text = html.unescape((folder / report).read_text(encoding="utf-8")).replace("\\", "")
         assert hint in text
         assert "make explain" not in text
+
+
+def test_what_is_gone_with_a_fact_that_is_set_aside_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("plugin", "1.0")
+    index.add_wheel("engine", "1.0")
+    workspace.facts(
+        "plugin", '[[requires]]\nid = "of-plugin"\nversions = "==1.0"\nneeds = ["engine==2"]\nreason = "r"\n'
+    )
+    workspace.stack("plugin==1.0")
+    run = workspace.lock()
+    assert "set the fact `of-plugin` aside (engine==2)\n" in run.stderr
+    assert "=> 1 project: plugin 1.0; without engine\n" in run.stderr
+    assert json.loads(workspace.read("conflict.json"))["fixes"][0]["environments"][0]["gone"] == ["engine"]
+    assert "共 1 个项目：plugin 1.0；不含 engine\n" in workspace.lock("--lang", "zh").stderr

@@ -29,11 +29,15 @@ def change_sentence(change: Change, language: Language) -> str:
 
 
 def change_sentences(changes: Sequence[Change], language: Language) -> list[str]:
-    """All changes of a fix or an attempt; a split in one sentence."""
-    told = [change_sentence(change, language) for change in changes if change.kind is not ChangeKind.SPLIT]
-    parts = len(changes) - len(told)
+    """All changes of a fix or an attempt; a split in one sentence, and all that is stated of archives in one."""
+    together = (ChangeKind.SPLIT, ChangeKind.STATE)
+    told = [change_sentence(change, language) for change in changes if change.kind not in together]
+    parts = sum(1 for change in changes if change.kind is ChangeKind.SPLIT)
     if parts:
         told.append(words.SPLIT(language, count=parts))
+    archives = [change.before for change in changes if change.kind is ChangeKind.STATE]
+    if archives:
+        told.append(words.FACTS_STATED(language, len(archives), archives=words.COMMA(language).join(archives)))
     return told
 
 
@@ -51,11 +55,16 @@ def risk_sentence(fix: Fix, language: Language) -> str:
 
 
 def environment_sentence(environment: Environment, language: Language) -> str:
-    """How large the lock is, and the pins that matter."""
+    """How large the lock is, the pins that matter, and what is not in it."""
     pins = words.COMMA(language).join(f"{pin.name} {pin.version}" for pin in environment.pins)
-    if not pins:
-        return words.PROJECT_COUNT(language, environment.count)
-    return words.PROJECTS(language, environment.count, pins=pins)
+    if pins:
+        told = words.PROJECTS(language, environment.count, pins=pins)
+    else:
+        told = words.PROJECT_COUNT(language, environment.count)
+    if not environment.gone:
+        return told
+    gone = words.NOT_IN_IT(language, names=words.COMMA(language).join(environment.gone))
+    return words.SEMICOLON(language).join([told, gone])
 
 
 def requires_sentence(environment: Environment, language: Language) -> str:
@@ -107,7 +116,7 @@ def _change(change: Change, language: Language) -> str:
             template = words.FACT_ADDED_AGAINST if before else words.FACT_BUILT
             return template(language, subject=change.subject, before=before)
         case ChangeKind.STATE:
-            return words.FACT_STATED(language, archive=before)
+            return words.FACTS_STATED(language, 1, archives=before)
         case ChangeKind.RELAX:
             template = words.FACT_RELAXED_WITH if before else words.FACT_RELAXED
             return template(language, subject=change.subject, before=before)

@@ -194,6 +194,7 @@ def _environment(environment: Environment, language: Language) -> dict[str, Any]
         "requires": list(environment.requires),
         "pins": [{"name": pin.name, "version": pin.version, "wished": pin.wished} for pin in environment.pins],
         "count": environment.count,
+        "gone": list(environment.gone),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
         "text": environment_sentence(environment, language),
     }

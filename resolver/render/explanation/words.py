@@ -419,9 +419,16 @@ FACT_BUILT = Words("add a fact that builds {subject} from source", "增加一条
 FACT_ADDED_AGAINST = Words(
     "add a fact that takes {before} out of what {subject} needs", "增加一条事实，去掉 {subject} 对 {before} 的要求"
 )
-FACT_STATED = Words(
-    "add a fact with what {archive} itself notes that it needs; compare it with its setup.py",
-    "增加一条事实，写明 {archive} 自身记录的依赖；请与其 setup.py 核对",
+FACTS_STATED = Counted(
+    Words(
+        "add a fact with what {archives} itself notes that it needs; compare it with its setup.py",
+        "增加一条事实，写明 {archives} 自身记录的依赖；请与其 setup.py 核对",
+    ),
+    Words(
+        "add {count} facts with what these archives themselves note that they need: {archives}; compare each with "
+        "its setup.py",
+        "增加 {count} 条事实，写明以下源码包自身记录的依赖：{archives}；请分别与其 setup.py 核对",
+    ),
 )
 FACT_RELAXED = Words("set the fact `{subject}` aside", "不采用事实 `{subject}`")
 FACT_RELAXED_WITH = Words("set the fact `{subject}` aside ({before})", "不采用事实 `{subject}`（{before}）")
@@ -453,6 +460,7 @@ PROJECTS = Counted(
     Words("{count} projects: {pins}", "共 {count} 个项目：{pins}"),
 )
 PROJECT_COUNT = Counted(Words("{count} project", "共 {count} 个项目"), Words("{count} projects", "共 {count} 个项目"))
+NOT_IN_IT = Words("without {names}", "不含 {names}")
 ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
 RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
 RISK_METADATA = Words("risk: this goes against what upstream says of its package", "风险：违背上游对软件包的声明")

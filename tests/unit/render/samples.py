@@ -171,6 +171,7 @@ def _without_extra() -> Fix:
                 requires=("trl==0.28.0", "vllm-ascend==0.13.0"),
                 pins=_pins(trl="0.28.0", vllm_ascend="0.13.0", vllm="0.13.0"),
                 count=209,
+                gone=("outlines", "mistral-common"),
             ),
         ),
         files=(_toml("trl-vllm-train", "trl==0.28.0", "vllm-ascend==0.13.0"),),
