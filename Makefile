@@ -115,7 +115,7 @@ clean: ## remove .venv and what tools left behind
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "error: $(PYTHON) is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
-	@echo "setting up $(VENV) (once)"
+	@echo "setting up $(VENV) (once)" >&2 # stdout is for what a command tells, with --json for one object
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 
 # What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. Bytecode is made at once:

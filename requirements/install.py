@@ -41,7 +41,8 @@ def main(stack: str) -> int:
     folder = lock_folder(stack, system, machine, platform.libc_ver(), python)
     if folder is None:
         where = f"{system} {machine} with Python {python[0]}.{python[1]}"
-        print(f"there is no lock of {stack} for {where}: installing from requirements/{UNIVERSAL[stack]}")  # noqa: T201
+        told = f"there is no lock of {stack} for {where}: installing from requirements/{UNIVERSAL[stack]}"
+        print(told, file=sys.stderr)  # noqa: T201
     # Without isolation builds use what was installed by hash; pip would fetch their tools without.
     options = ["--require-hashes", "--no-deps", *(["--no-build-isolation"] if folder else [])]
     for path in files(stack, folder):

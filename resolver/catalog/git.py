@@ -205,7 +205,7 @@ class _GitError(Exception):
         lines = [line for line in said.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
         last = (fatal or lines or ["git said nothing"])[-1]
-        self.why = re.sub(r"^(fatal|error): |'[a-z+]+://[^']*'", "", last).strip().replace("  ", " ")
+        self.why = re.sub(r"^(fatal|error): | *'[a-z+]+://[^']*'", "", last).strip()
 
 
 def _git(*arguments: str, seconds: float = 60) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.images import load_images
 from resolver.matrix.load import load
-from resolver.model.lock import Lock
+from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.render.export import containerfile as containers
 from resolver.render.export import pylock as pylocks
@@ -123,19 +124,29 @@ def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
     )
     with closing(live):
         text = pylocks.pylock(lock, offered(pylocks.exported(lock), live))
-    if left_out := [f"{pin.name} {pin.version}" for pin in lock.pin if pin.mode == "built-here"]:
+    without = pylocks.left_out(lock)
+    if here := _names(pin for pin in without if pin.git is None):
         progress.warn(
-            f"pylock.toml leaves out {', '.join(left_out)}: built from source in the environment itself, which the "
+            f"pylock.toml leaves out {here}: built from source in the environment itself, which the "
             "format cannot say; install.sh does it"
         )
-    if apart := [f"{pin.name} {pin.version}" for pin in lock.pin if pin.mode == "built-apart"]:
+    if sources := _names(pin for pin in without if pin.git is not None):
         progress.warn(
-            f"{', '.join(apart)}: source archives, which an installer builds with tools that it downloads unpinned; "
+            f"pylock.toml leaves out {sources}: from git, which pip does not take beside files with hashes; "
+            "install.sh does it"
+        )
+    if apart := _names(pin for pin in pylocks.exported(lock) if pin.mode == "built-apart"):
+        progress.warn(
+            f"{apart}: source archives, which an installer builds with tools that it downloads unpinned; "
             "install.sh builds them with the lock's"
         )
     if lock.override:
         progress.warn("facts take out requirements that metadata states: install with --no-deps, see report.md")
     return text
+
+
+def _names(pins: Iterable[LockedPin]) -> str:
+    return ", ".join(f"{pin.name} {pin.version}" for pin in pins)
 
 
 def _sbom(lock: Lock) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from resolver.model.lock import Lock, LockedPin, LockedStep
+from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStep
 from resolver.render.text import count, markdown, one_line
 
 FILE = "report.md"
@@ -95,12 +95,16 @@ def _sources(lock: Lock) -> Iterator[str]:
         yield "|---|---|---|---|"
         for pin, git in pins:
             place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
-            done = [*map(_step, git.steps), "editable" if git.editable else ""]
-            done += [f"rewrites installed files of {', '.join(git.rewrites)}" if git.rewrites else ""]
-            told = "; ".join(filter(None, done))
             trust = "taken on trust" if git.trust else "read at the commit"
-            yield f"| {pin.name} {pin.version} | {markdown(place)} | {markdown(told)} | {trust} |"
+            yield f"| {pin.name} {pin.version} | {markdown(place)} | {markdown('; '.join(treatment(git)))} | {trust} |"
         yield ""
+
+
+def treatment(git: LockedGit) -> list[str]:
+    """What is done to a checkout and with it, a phrase each."""
+    done = [*map(_step, git.steps), "editable" if git.editable else ""]
+    done += [f"rewrites installed files of {', '.join(git.rewrites)}" if git.rewrites else ""]
+    return [phrase for phrase in done if phrase]
 
 
 def _step(step: LockedStep) -> str:

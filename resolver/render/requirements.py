@@ -72,8 +72,12 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
     yield f"# {pin.name} {pin.version} comes from git{called}, which has no place in a file of hashes;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
     variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
+    options = "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
     if not git.steps:
-        yield f"#   {variables}pip install --no-deps {'-e ' if git.editable else ''}'{pin.name} @ {git.reference}'"
+        # not `name @ address`: the pip that Python 3.10 and 3.11 bring along takes none after -e
+        place = f"&subdirectory={git.subdirectory}" if git.subdirectory else ""
+        address = f"git+{git.url}@{git.commit}#egg={pin.name}{place}"
+        yield f"#   {variables}pip install {options} {shlex.quote(address)}"
         return
     yield f"#   {git.url} at {git.commit}, then in its folder"
     for step in git.steps:
@@ -86,7 +90,7 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
             if step.wheels:
                 yield f"#   pip install --no-deps {one_line(step.wheels)}"
     if not any(step.wheels for step in git.steps):
-        yield f"#   {variables}pip install --no-deps {'-e ' if git.editable else ''}./{one_line(git.subdirectory)}"
+        yield f"#   {variables}pip install {options} ./{one_line(git.subdirectory)}"
 
 
 def build_file(lock: Lock, names: Collection[str]) -> str:

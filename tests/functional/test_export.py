@@ -17,8 +17,10 @@ import tomli
 from tests.functional.conftest import Setup
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
+from tests.functional.sources import tree as tree_of
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, tree
 from tests.loopback import LoopbackIndex
+from tests.repositories import Repository
 
 TOOLS = Path(sys.executable).parent
 FACTS = """
@@ -135,6 +137,51 @@ def test_a_pylock_is_for_its_target_alone_and_holds_no_credentials(locked: Works
     assert "environment does not satisfy any of the environments specified in the lock file" in done.stderr
 
 
+@pytest.fixture
+def from_git(workspace: Workspace, index: LoopbackIndex) -> tuple[Workspace, str]:
+    """A lock with a project from a commit, which is named, and one that must be absent."""
+    serve(index)
+    own = Repository(workspace.root / "own")
+    commit = own.commit({f"lib/{path}": text for path, text in tree_of("own", "1.0").items()})
+    workspace.facts(
+        "own",
+        f"""
+        [[sources]]
+        git = "{own.url}"
+        commit = "{commit}"
+        subdirectory = "lib"
+        version = "1.0"
+        requires = ["base"]
+        build-requires = []
+        editable = true
+        reason = "a guide names it"
+        """,
+    )
+    more = '[[absent]]\npackage = "gone"\nreason = "the guide removes it"\n'
+    workspace.stack(f"own @ git+{own.url}@{commit}#subdirectory=lib", target=HERE, more=more)
+    workspace.locked()
+    return workspace, commit
+
+
+def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(from_git: tuple[Workspace, str]) -> None:
+    workspace, _ = from_git
+    run = export(workspace, "pylock", "--output", "pylock.toml")
+    assert (run.status, run.stderr) == (
+        0,
+        (
+            "warning: pylock.toml leaves out own 1.0: from git, which pip does not take beside files with hashes; "
+            "install.sh does it\n"
+        ),
+    )
+    text = (workspace.root / "pylock.toml").read_text()
+    assert "# Not in it, as the format cannot say how they are built (install.sh does it): own\n" in text
+    assert tomli.loads(text)["tool"]["ascend-lock"]["left-out"] == ["own==1.0"]
+    pip = make_environment(workspace.root / "env")
+    done = execute(workspace, [str(pip), "-m", "pip", "install", "--no-deps", "-r", "pylock.toml"])
+    assert done.status == 0, done.stderr
+    assert installed(pip) == {"base": "1.0"}
+
+
 def test_a_file_that_is_gone_is_an_error(locked: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("base", "1.0", files={"base.py": "other = True\n"})
     run = export(locked, "pylock", "--output", "pylock.toml")
@@ -208,6 +255,28 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
     )
     assert root["ascend-lock:override:top"] == "absent taken out of top 1.0 by no-absent"
     assert root["ascend-lock:environment:QUIET"] == "it's $HOME"
+
+
+def test_in_an_sbom_what_comes_from_git_is_its_commit_and_no_project_of_an_index(
+    from_git: tuple[Workspace, str],
+) -> None:
+    workspace, commit = from_git
+    run = export(workspace, "sbom")
+    assert (run.status, run.stderr) == (0, "")
+    (own,) = [component for component in run.json["components"] if component["name"] == "own"]
+    assert own["purl"] == f"pkg:generic/own@1.0?vcs_url=git%2Bfile://<root>/own%40{commit}#lib"
+    assert [(one["type"], one["url"]) for one in own["externalReferences"]] == [("vcs", "file://<root>/own")]
+    told = [(row["name"].removeprefix("ascend-lock:"), row["value"]) for row in own["properties"]]
+    assert told[:3] == [("git-commit", commit), ("git-treatment", "editable"), ("mode", "built-apart")]
+    assert "index" not in dict(told)
+    root = {row["name"]: row["value"] for row in run.json["metadata"]["component"]["properties"]}
+    assert root["ascend-lock:absent:gone"] == "the guide removes it (matrices/stacks/demo.toml:12)"
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    assert (
+        JsonStrictValidator(SchemaVersion.V1_6).validate_str(run.stdout.replace("<root>", str(workspace.root))) is None
+    )
 
 
 def test_without_the_library_of_sboms_it_is_told(locked: Workspace) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +64,7 @@ def plain(
     return commit
 
 
-def value(python: Path, module: str, name: str = "built") -> object:
+def value(python: Path, module: str, name: str = "built") -> Any:
     """What a module of an environment says."""
     code = f"import json, {module}; print(json.dumps({module}.{name}))"
     done = subprocess.run([str(python), "-I", "-c", code], capture_output=True, text=True, check=True)
@@ -177,6 +180,45 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
 # --- the commit
 
 
+def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environment(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """The commands that requirements-no-deps.txt tells, with the pip that Python brings along and no index."""
+    add_backend(index)
+    tool = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
+    kinds = {"plain": "", "below": "editable = true\nsubdirectory = 'lib'"}
+    commits = {}
+    for name, more in kinds.items():
+        made = repository(workspace, name)
+        files = {**tree(name, "1.0", {f"{name}_own.py": "x = 1\n"}), "pyproject.toml": tool}
+        commits[name] = made.commit({f"lib/{path}" if name == "below" else path: text for path, text in files.items()})
+        env = 'isolation = false\nenv = { TINY_FLAVOUR = "it\'s" }'
+        workspace.facts(name, fact(made, commits[name], more=f"{env}\n{more}", build='["tinybuild"]'))
+    stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
+    workspace.locked()
+    venv.create(workspace.root / "own", with_pip=True)
+    python = workspace.root / "own" / "bin" / "python"
+    pip = [str(python), "-m", "pip", "install", "--require-hashes", "--no-deps"]
+    done = execute(workspace, [*pip, "-r", str(workspace.folder() / "requirements.txt")])
+    assert done.status == 0, done.stderr
+
+    told = [line[4:] for line in (workspace.folder() / "requirements-no-deps.txt").read_text().splitlines()]
+    commands = [line for line in told if "pip install" in line]
+    assert len(commands) == 2
+    for command in commands:
+        path = f"{python.parent}:{os.environ['PATH']}"
+        done = execute(
+            workspace, ["bash", "-c", command], PATH=path, PIP_NO_INDEX="1", VIRTUAL_ENV=str(python.parents[1])
+        )
+        assert done.status == 0, done.stderr
+
+    assert value(python, "plain")["flavour"] == "it's"
+    assert [value(python, f"{name}_own", "x") for name in kinds] == [1, 1]
+    assert value(python, "below_own", "__file__") == str(
+        workspace.root / "own" / "src" / "below" / "lib" / "below_own.py"
+    )
+
+
 def test_another_commit_of_the_same_version_is_not_already_there(workspace: Workspace, python: Path) -> None:
     first = plain(workspace, more="editable = true")
     stack_of(workspace, f"plain={first}")
@@ -195,6 +237,29 @@ def test_another_commit_of_the_same_version_is_not_already_there(workspace: Work
     assert value(python, "plain_own", "x") == 2
     (kept,) = (python.parents[1] / "src").glob("plain.before-*/plain/mine.txt")
     assert kept.read_text() == "work of somebody"
+
+
+def test_attributes_of_a_repository_change_no_byte_and_stop_nothing(workspace: Workspace, python: Path) -> None:
+    """Lines that end otherwise than `.gitattributes` says are a change to git, and no checkout would be clean."""
+    made = repository(workspace, "plain")
+    (made.folder / ".git" / "info" / "attributes").write_text("* -text -ident\n")  # committed as they are
+    files = {
+        ".gitattributes": "*.py eol=lf\n*.txt text eol=crlf\n*.md ident\n*.bin filter=absent\n",
+        "plain_own.py": "x = 1\r\n",
+        "deep/notes.txt": "one\ntwo\n",
+        "id.md": "$Id$\n",
+        "data.bin": "x\n",
+    }
+    commit = made.commit(tree("plain", "1.0", files))
+    workspace.facts("plain", fact(made, commit, more="editable = true"))
+    stack_of(workspace, f"plain={commit}")
+    workspace.locked()
+
+    run = install(workspace, python)
+
+    assert (run.status, run.stderr) == (0, "")
+    source = python.parents[1] / "src" / "plain"
+    assert {path: (source / path).read_bytes().decode() for path in files} == files
 
 
 def test_what_is_built_must_be_what_the_lock_names(workspace: Workspace, python: Path) -> None:

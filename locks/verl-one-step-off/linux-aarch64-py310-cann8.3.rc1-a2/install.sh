@@ -253,6 +253,8 @@ checkout() { # address, commit, its file in the wheelhouse, folder
     rm -rf "$4"
     mkdir -p "$4"
     git_in "$4" init --quiet --template=
+    mkdir -p "$4/.git/info" # no .gitattributes counts, either: the files are the commit's, byte for byte
+    printf '* -text -ident -filter -working-tree-encoding\n' >"$4/.git/info/attributes"
     git_in "$4" remote add origin "$1"
     if [ -n "$wheelhouse" ]; then
         [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no $3" "bundle it again"

@@ -1,8 +1,9 @@
 """`pylock.toml` (PEP 751): the files of a lock with their addresses, for pip and uv.
 
 The format can say which files, but not how: no order, no build tools, no variables of a
-build. What is built in the environment itself is therefore left out, and named under
-`[tool.ascend-lock]`.
+build. What is built in the environment itself is therefore left out, and so is what comes
+from git: pip takes no repository (`packages.vcs`) beside files with hashes, and a checkout
+that stays, or that steps change, has no place in the format. `[tool.ascend-lock]` names both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from resolver.errors import InputError
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
 from resolver.render.text import one_line
@@ -25,15 +25,20 @@ _HEADER = """\
 # {stack} for {target}: {summary}
 # Made from its lock by ascend-lock. The addresses are those of today and of this machine's
 # settings: keep the lock, make this anew.
-#   pip install --no-deps -r pylock.toml     (pip 26.1 or newer; all that is needed is in it)
+#   pip install --no-deps -r pylock.toml     (pip 26.1 or newer)
 #   uv pip install -r pylock.toml
-
+{left_out}
 """
 
 
 def exported(lock: Lock) -> tuple[LockedPin, ...]:
     """The pins that the format can express."""
-    return tuple(pin for pin in lock.pin if pin.mode != "built-here")
+    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None)
+
+
+def left_out(lock: Lock) -> tuple[LockedPin, ...]:
+    """The others, which install.sh builds."""
+    return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
 
 
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
@@ -55,22 +60,24 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         tool={"ascend-lock": _tool(lock)},
     )
     document.validate()
-    header = _HEADER.format(stack=lock.stack, target=lock.target.name, summary=one_line(lock.summary))
+    without = ", ".join(pin.name for pin in left_out(lock))
+    header = _HEADER.format(
+        stack=lock.stack,
+        target=lock.target.name,
+        summary=one_line(lock.summary),
+        left_out=f"# Not in it, as the format cannot say how they are built (install.sh does it): {without}\n"
+        * bool(without),
+    )
     return header + tomli_w.dumps(document.to_dict())
 
 
 def _tool(lock: Lock) -> dict[str, object]:
-    left_out = [f"{pin.name}=={pin.version}" for pin in lock.pin if pin.mode == "built-here"]
     told: dict[str, object] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
-    return told | ({"left-out": left_out} if left_out else {})
+    without = [f"{pin.name}=={pin.version}" for pin in left_out(lock)]
+    return told | ({"left-out": without} if without else {})
 
 
 def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Package:
-    if not pin.file:  # a source from elsewhere would stand here as `packages.vcs`
-        raise InputError(
-            f"pylock.toml cannot name {pin.name} {pin.version}: it has no file on an index",
-            hint="install the lock with install.sh, or export the Containerfile",
-        )
     kept = [file for file in pin.file if file.name in files]
     wheels = [_wheel(file, files[file.name]) for file in kept if file.name.endswith(".whl")]
     sdists = [_sdist(file, files[file.name]) for file in kept if not file.name.endswith(".whl")]

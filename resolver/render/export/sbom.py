@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID, uuid5
 
-from cyclonedx.model import HashAlgorithm, HashType, Property
+from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, Property, XsUri
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.bom_ref import BomRef
 from cyclonedx.model.component import Component, ComponentScope, ComponentType
@@ -23,6 +23,7 @@ from resolver import __version__
 from resolver.lock import file as lock_file
 from resolver.model.index import PYPI
 from resolver.model.lock import Lock, LockedFact, LockedPin
+from resolver.render.report import treatment
 
 _NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")  # of serial numbers that follow from locks
 _OWN = "ascend-lock:"
@@ -65,7 +66,8 @@ def sbom(lock: Lock) -> str:
 def _root(lock: Lock) -> Component:
     told = [("target", lock.target.name), ("platform", lock.target.platform), ("inputs", lock.inputs)]
     told += [("instead-of", lock.source)] if lock.source else []
-    told += [("warning", warning) for warning in lock.warnings]
+    told += [("warning", warning) for warning in lock.cautions]
+    told += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
     told += [(f"fact:{fact.id}", _evidence(fact)) for fact in lock.fact]
     told += [
         (f"override:{row.package}", f"{row.dropped} taken out of {row.package} {row.version} by {row.fact}")
@@ -96,8 +98,8 @@ def _component(
     pin: LockedPin, addresses: Mapping[str, str], facts: Mapping[str, LockedFact], *, tool: bool = False
 ) -> Component:
     version = f"{pin.version}+{pin.label}" if pin.label else pin.version
-    qualifiers = {} if pin.index == PYPI else {"repository_url": addresses.get(pin.index) or pin.index}
-    told = [("index", pin.index), ("mode", pin.mode)]
+    told = [("index", pin.index)] if pin.index else []
+    told += [("mode", pin.mode)]
     told += [("role", "builds source archives, not installed")] if tool else []
     told += [("file", f"{file.name} sha256:{file.sha256}") for file in pin.file]
     told += [("extra", extra) for extra in pin.extras]
@@ -105,7 +107,9 @@ def _component(
     told += [("why", why) for why in pin.why]
     told += [("fact", name) for name in facts if any(why.endswith(f" (fact {name})") for why in pin.why)]
     told += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
-    purl = PackageURL("pypi", name=pin.name, version=version, qualifiers=qualifiers)
+    told += [("git-commit", pin.git.commit)] if pin.git else []
+    told += [("git-treatment", phrase) for phrase in treatment(pin.git)] if pin.git else []
+    purl = _purl(pin, version, addresses)
     return Component(
         name=pin.name,
         version=version,
@@ -114,8 +118,22 @@ def _component(
         purl=purl,
         scope=ComponentScope.EXCLUDED if tool else ComponentScope.REQUIRED,
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=file.sha256) for file in pin.file[:1]],
+        external_references=[ExternalReference(type=ExternalReferenceType.VCS, url=XsUri(pin.git.url))]
+        if pin.git
+        else [],
         properties=_properties(told),
     )
+
+
+def _purl(pin: LockedPin, version: str, addresses: Mapping[str, str]) -> PackageURL:
+    """What comes from git is `generic`: an index may have another project of that name."""
+    if pin.git:
+        source = {"vcs_url": f"git+{pin.git.url}@{pin.git.commit}"}
+        return PackageURL(
+            "generic", name=pin.name, version=version, qualifiers=source, subpath=pin.git.subdirectory or None
+        )
+    qualifiers = {} if pin.index == PYPI else {"repository_url": addresses.get(pin.index) or pin.index}
+    return PackageURL("pypi", name=pin.name, version=version, qualifiers=qualifiers)
 
 
 def _system(lock: Lock) -> Iterator[Component]:
