@@ -100,9 +100,11 @@ def vulnerabilities(releases: Iterable[ReleaseName], root: Root, pool: Pool) -> 
 def distinct(found: Sequence[Vulnerability]) -> Found:
     """Those that still hold, each once: databases have entries of their own for one flaw, which share an alias."""
     kept: list[Vulnerability] = []
+    called: set[str] = set()
     for one in sorted(found, key=lambda one: (not one.fixed_in, one.id)):
-        if not one.withdrawn and not any(one.names & other.names for other in kept):
+        if not one.withdrawn and called.isdisjoint(one.names):
             kept.append(one)
+            called |= one.names
     return tuple(sorted(kept, key=lambda one: one.id))
 
 

@@ -27,6 +27,7 @@ _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt|requirements/[\w.-]+\.txt"
 _TEXT_LIMIT: Final = 1 << 20
 _MOST_TEXTS: Final = 64
 _MEMBER_LIMIT: Final = 8 << 20
+_KEPT_LIMIT: Final = 32 << 20  # for all files that are read, and the names of their top folders
 _MOST_MEMBERS: Final = 100_000
 _UNPACKED_LIMIT: Final = 2 << 30
 _AFTER_END: Final = 1 << 20  # tar fills its last block of 10 KiB
@@ -109,8 +110,12 @@ def read_member(path: Path, release: Release, member: str) -> str:
 def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, bytes]:
     """The wanted files below the top folder. The last of several with one name counts, as when unpacked."""
     found: dict[str, dict[str, bytes]] = {}
+    kept = 0
     with _explained(release):
         for top, rest, content in _members(path, release, wanted):
+            kept += len(top) + len(content)
+            if kept > _KEPT_LIMIT:
+                raise TooLargeError(f"what is read of it is larger than {_KEPT_LIMIT >> 20} MiB")
             found.setdefault(top, {})[rest] = content
     if len(found) > 1:
         # PEP 625: "{name}-{version}"

@@ -7,6 +7,7 @@ which are found in one pass, whatever the page is.
 
 from __future__ import annotations
 
+import codecs
 import re
 from itertools import islice
 from urllib.parse import unquote
@@ -17,6 +18,15 @@ from resolver.model.release import ACTIVE, File, Standing
 
 _BASE = re.compile(rb"<base\s", re.IGNORECASE)
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+# What browsers know, of these Python's names. Python knows others besides, which are no charsets: some take time that
+# grows with the square of a page, some raise what no decoder should.
+_CHARSETS = frozenset(
+    (
+        *("iso8859-1", "iso8859-2", "iso8859-15", "cp1251", "cp1252", "koi8-r"),
+        *("gb2312", "gbk", "gb18030", "big5", "shift_jis", "cp932", "euc_jp", "euc_kr", "cp949"),
+        *("utf-16", "utf-16-le", "utf-16-be"),
+    )
+)
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
 # What the page of a project without files says of itself: PEP 629, or the heading that most indexes write.
@@ -60,7 +70,8 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
         raise HtmlError("It breaks off before `</html>`.")
     charset = _CHARSET.search(parameters)
-    body = _to_utf8(body, charset[1] if charset else "utf-8")
+    if charset:
+        body = _to_utf8(body, charset[1])
     tags = list(islice((match[0] for match in _TAGS.finditer(body) if match[1]), _MOST_TAGS + 1))
     if len(tags) > _MOST_TAGS:
         raise HtmlError(f"It has more than {_MOST_TAGS} links.")
@@ -85,12 +96,12 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
 
 
 def _to_utf8(body: bytes, charset: str) -> bytes:
-    if charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii"):
-        return body
+    """The body in UTF-8; as it is where its charset is UTF-8, or none that a page is written in."""
     try:
-        return body.decode(charset, "replace").encode()
-    except LookupError:
+        known = codecs.lookup(charset).name
+    except (LookupError, ValueError):
         return body
+    return body.decode(known, "replace").encode() if known in _CHARSETS else body
 
 
 def _check_version(metas: list) -> None:  # type: ignore[type-arg]

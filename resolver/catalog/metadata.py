@@ -22,8 +22,8 @@ _WANTED: Final = frozenset(
 _LIMIT: Final = 16 << 20
 _MOST_LINES: Final = 50_000  # of a header; a license may be in it
 _SHOWN: Final = 300  # characters of a wrong line
-_MOST_REQUIREMENTS: Final = 10_000  # the distribution with most extras has some 1,000
-_MOST_TEXT: Final = 2 << 20  # characters of all requirements: reading them takes a second and ten times the memory
+MOST_REQUIREMENTS: Final = 10_000  # the distribution with most extras has some 1,000
+MOST_TEXT: Final = 2 << 20  # characters of all requirements: reading them takes a second and ten times the memory
 _MOST_EXTRAS: Final = 100  # that a marker names, and markers of which nobody can tell which extras they are about
 
 
@@ -127,10 +127,10 @@ def check_release(name: str, version: str, release: Release, where: str) -> None
 def check_texts(metadata: Metadata, filename: str) -> None:
     """Raise UnusableFile where a requirement or Requires-Python is not valid (PEP 508, 440), or too many are there."""
     for what, texts in (("requirements", metadata.requires_dist), ("extras", metadata.provides_extra)):
-        if len(texts) > _MOST_REQUIREMENTS:
-            raise UnusableFile(f"{filename} has {len(texts)} {what}; more than {_MOST_REQUIREMENTS} are not read")
-    if (length := sum(map(len, metadata.requires_dist))) > _MOST_TEXT:
-        raise UnusableFile(f"{filename} has requirements of {length} characters; more than {_MOST_TEXT} are not read")
+        if len(texts) > MOST_REQUIREMENTS:
+            raise UnusableFile(f"{filename} has {len(texts)} {what}; more than {MOST_REQUIREMENTS} are not read")
+    if (length := sum(map(len, metadata.requires_dist))) > MOST_TEXT:
+        raise UnusableFile(f"{filename} has requirements of {length} characters; more than {MOST_TEXT} are not read")
     unclear = 0
     for line in metadata.requires_dist:
         extras = text.extras_named(line)

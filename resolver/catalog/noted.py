@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from resolver.catalog.metadata import MOST_REQUIREMENTS, MOST_TEXT, check_texts
 from resolver.catalog.protocol import Catalog, UnusableFile
-from resolver.model.release import File
+from resolver.model.release import File, Metadata
 
 # what setup() is given that makes requirements, or may; a dictionary may hold anything
 _REQUIRING = re.compile(r"install_requires|extras_require|setup_requires|[(,]\s*\*\*|pbr\b")
@@ -27,13 +28,14 @@ class Noted(NamedTuple):
 
 
 def noted_in(file: File, catalog: Catalog) -> Noted | None:
-    """What an archive has of it; None where it has nothing."""
+    """What an archive has of it; None where it has nothing that metadata could say."""
     distribution = file.filename.rpartition("-")[0]
     for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
         for folder in (f"{name}.egg-info", f"src/{name}.egg-info"):
             content = _member(file, f"{folder}/requires.txt", catalog)
             if content is not None:
-                return Noted(f"{file.filename}: {folder}/requires.txt", tuple(_lines(content)))
+                lines = _sound(_lines(content), file.filename)
+                return None if lines is None else Noted(f"{file.filename}: {folder}/requires.txt", lines)
             if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there was nothing to note
                 return Noted(f"{file.filename}: {folder}", ())
     if _member(file, "pyproject.toml", catalog) is not None:  # its build may take them from anywhere
@@ -49,6 +51,25 @@ def _member(file: File, path: str, catalog: Catalog) -> str | None:
         return catalog.member(file, path)
     except UnusableFile:
         return None
+
+
+def _sound(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
+    """The lines, unless metadata with them would be refused, or one has what a terminal acts on: people read them.
+
+    There may be many more than are there: each repeats the marker of its section.
+    """
+    taken: list[str] = []
+    length = 0
+    for line in lines:
+        taken.append(line)
+        length += len(line)
+        if length > MOST_TEXT or len(taken) > MOST_REQUIREMENTS or not line.isprintable():
+            return None
+    try:
+        check_texts(Metadata("", "", tuple(taken), "", ()), filename)
+    except UnusableFile:
+        return None
+    return tuple(taken)
 
 
 def _lines(content: str) -> Iterator[str]:

@@ -66,20 +66,28 @@ class Lines(io.BufferedReader):
             raise PaceError(f"It sends more than {_MOST_LINES} lines that belong to no content")
         return super().readline(size)
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Read on."""
+    def read(self, size: int | None = None, /) -> bytes:
+        """Read on; raises PaceError for a size below nothing."""
         self._in_a_row = 0
+        _check(size)
         return super().read(size)
 
     def read1(self, size: int = -1, /) -> bytes:
-        """Read what is there."""
+        """Read what is there; raises PaceError for a size below nothing."""
         self._in_a_row = 0
+        _check(size)
         return super().read1(size)
 
     def readinto(self, buffer: Any, /) -> int:
         """Read on."""
         self._in_a_row = 0
         return super().readinto(buffer)
+
+
+def _check(size: int | None) -> None:
+    """Refuse a size below nothing: http.client takes a chunk's from the server, and -1 is all that comes."""
+    if size is not None and size < 0:
+        raise PaceError("It sends a chunk of a size below nothing")
 
 
 def hold(manager: urllib3.PoolManager, window: float, names: Names) -> None:

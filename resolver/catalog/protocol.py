@@ -15,6 +15,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model.release import Archive, File, Metadata, Page
 
+_LONGEST: Final = 1000  # characters of what a reason says, as of one part of a message (`errors`)
 NOBODY: Final = "-"  # the mark of a look-up that no index could be reached for
 
 
@@ -34,7 +35,13 @@ class Lookup:
 
 
 class UnusableFile(Exception):
-    """A file's metadata cannot be used; the release is set aside with this text and the lock goes on."""
+    """A file's metadata cannot be used; the release is set aside with this text and the lock goes on.
+
+    The text may quote the file, which may be made to fill a report: it is cut off where no honest one ends.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…")
 
 
 class Follow(Protocol):

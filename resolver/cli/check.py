@@ -18,7 +18,7 @@ from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.language import language_of
 from resolver.cli.unchanged import Unchanged
-from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock
+from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
 from resolver.model.language import Language
 from resolver.render import words
 
@@ -120,7 +120,7 @@ def _say(row: dict[str, Any], language: Language, lines: Iterable[str] = ()) -> 
 
 def _state(state: str, language: Language) -> str:
     """What was found, in the language; a message about a lock that cannot be read stays English."""
-    return next((known(language) for known in words.STATES if known.en == state), state)
+    return next((known(language) for known in words.STATES if known.en == state), shown(state))
 
 
 def _tell(

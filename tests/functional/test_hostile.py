@@ -133,6 +133,28 @@ def test_the_list_of_stacks_is_harmless(workspace: Workspace, index: LoopbackInd
     assert is_harmless(run.stdout)
 
 
+def test_a_hostile_lock_is_told_harmlessly(workspace: Workspace, index: LoopbackIndex) -> None:
+    """It came with a change that somebody offers."""
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    path = workspace.folder() / "lock.toml"
+    good = path.read_text()
+    for field in ('"demo-1.0-py3-none-any.whl"', 'version = "1.0"', 'name = "demo"'):
+        evil = json.dumps(EVIL)
+        path.write_text(good.replace(field, f"{field.partition(' = ')[0]} = {evil}" if " = " in field else evil))
+        runs = [
+            workspace.run("check"),
+            workspace.run("check", "demo", "--upstream"),
+            workspace.run("bundle", "demo", "x"),
+            workspace.lock(),
+        ]
+        assert [run.status for run in runs] == [4, 4, 2, 2]
+        for run in runs:
+            assert is_harmless(run.stdout + run.stderr)
+            assert "\\u202egnp.exe" in run.stdout + run.stderr
+
+
 def test_a_report_shows_markup_instead_of_being_it(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("demo", "1.0")
     workspace.stack("demo")

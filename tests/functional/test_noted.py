@@ -125,6 +125,9 @@ def test_a_fact_that_the_stack_leaves_out_comes_first(noted: Workspace) -> None:
         {},  # setuptools did not make it
         {"broken.egg-info/requires.txt": "lib @ https://example.org/lib.zip\n"},
         {"broken.egg-info/requires.txt": "lib>=one\n"},
+        {"broken.egg-info/requires.txt": "lib ; os_name != '\x1b[2J'\n"},
+        {"broken.egg-info/requires.txt": "[:os_name != '\u202e']\nlib\n"},
+        {"broken.egg-info/requires.txt": "lib>=1\n" * 10_001},
     ],
 )
 def test_nothing_is_proposed_where_nothing_is_known(

@@ -102,6 +102,13 @@ def nested(levels: int) -> bytes:
     return b'{"meta": {"api-version": "1.1"}, "name": "demo", "files": [], "x": ' + b"[" * levels + b"]" * levels + b"}"
 
 
+def in_charset(charset: str, more: bytes = b"") -> Arrange:
+    """A page of HTML that says to be written in it."""
+    sha256 = build_wheel("demo", "2.0").sha256.encode()
+    link = b'<!doctype html><a href="/files/pypi/demo-2.0-py3-none-any.whl#sha256=' + sha256 + b'">demo</a>'
+    return answer(DEMO, body(link + more, f"text/html; charset={charset}"))
+
+
 NEW = {"demo": "2.0"}
 SHOWN = EVIL.encode("unicode_escape").decode()  # what a terminal can take
 
@@ -181,6 +188,15 @@ PAGES = [
         answer(DEMO, body(b"\xff\xfe", "text/html; charset=" + LONG[:1000])),
         3,
         unusable("It is neither JSON nor HTML."),
+    ),
+    Attack("a charset that breaks its decoder", in_charset("idna"), 0, pins=NEW),
+    Attack("a charset that makes what no text has", in_charset("unicode_escape", rb"\ud800"), 0, pins=NEW),
+    Attack(
+        "a charset that takes time as the square of the page",
+        in_charset("punycode", b"a" * 300_000 + b"-" + b"z" * 300_000),
+        0,
+        pins=NEW,
+        seconds=3,
     ),
 ]
 
@@ -480,6 +496,13 @@ def cannot_be_used(why: str) -> str:
     return f"demo 2.0 cannot be used: {why}"
 
 
+def notes(requires: bytes) -> Arrange:
+    """There is a source archive of 2.1, in which setuptools noted this (it has no static metadata)."""
+    dynamic = core_metadata("demo", "2.1", metadata_version="2.2", dynamic=["Requires-Dist"])
+    return archive(tar(**{"demo-2.1/PKG-INFO": dynamic, "demo-2.1/demo.egg-info/requires.txt": requires}))
+
+
+WITHOUT = cannot_be_used("demo-2.1.tar.gz is a source archive").replace("2.0", "2.1")
 MEMBERS = gzip.compress(tarfile.TarInfo("demo-2.1/x").tobuf(tarfile.GNU_FORMAT) * 1000) * 1000
 
 FILES = [
@@ -589,6 +612,21 @@ FILES = [
         1,
         "it has more than 100000 members",
         seconds=20,
+    ),
+    Attack(
+        "an archive of 10 folders, in each a PKG-INFO of 8 MiB",
+        archive(tar(**{f"{number}/PKG-INFO": bytes(8 * MIB) for number in range(10)})),
+        1,
+        "what is read of it is larger than 32 MiB",
+    ),
+    Attack(
+        "an archive that notes 100,000 requirements", notes(b"".join(b"x%d\n" % n for n in range(100_000))), 1, WITHOUT
+    ),
+    Attack(
+        "an archive that notes 20 GB of markers",
+        notes(b"[:os_name != '%s']\n" % (b"x" * 10_000) + b"x\n" * 2_000_000),
+        1,
+        WITHOUT,
     ),
     Attack(
         "an archive of links and of paths that lead elsewhere",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -89,3 +90,10 @@ def test_one_flaw_in_two_databases_is_told_once() -> None:
     gone = Vulnerability(id="PYSEC-0", withdrawn="2026-01-01T00:00:00Z")
     other = Vulnerability(id="AAA-2")
     assert distinct((one, gone, same, other)) == (other, same)
+
+
+def test_the_time_for_entries_grows_with_their_number_alone() -> None:
+    many = [Vulnerability(id=f"X-{number}", aliases=(f"Y-{number}",)) for number in range(50_000)]
+    begin = time.process_time()
+    assert len(distinct([*many, *(Vulnerability(id=f"Y-{number}") for number in range(50_000))])) == 50_000
+    assert time.process_time() - begin < 5

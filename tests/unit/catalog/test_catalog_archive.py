@@ -245,6 +245,24 @@ def test_several_top_folders(path: Path) -> None:
         read_member(tar(path, {"x/a": "", "y/a": ""}), TAR, "a")
 
 
+def test_names_of_top_folders_fill_no_report(path: Path) -> None:
+    with pytest.raises(UnusableFile, match=r"has several top folders: x{100}0, ") as told:
+        read_member(tar(path, {f"{'x' * 100}{number}/a": "" for number in range(100)}), TAR, "a")
+    assert str(told.value).endswith("…")
+    assert len(str(told.value)) == 1001
+
+
+def test_what_is_read_of_all_top_folders_has_a_limit(path: Path) -> None:
+    content = "x" * (8 << 20)
+    for make, release in ((tar, TAR), (zipped, ZIP)):
+        made = make(path, {f"{number}/a": content for number in range(3)})
+        with pytest.raises(UnusableFile, match="several top folders: 0, 1, 2"):
+            read_member(made, release, "a")
+        made = make(path, {f"{number}/a": content for number in range(5)})
+        with pytest.raises(UnusableFile, match="what is read of it is larger than 32 MiB"):
+            read_member(made, release, "a")
+
+
 def test_a_member_that_is_not_utf8(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("demo-1.0/a", b"\xff\xfe")

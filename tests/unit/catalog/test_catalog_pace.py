@@ -186,6 +186,13 @@ def test_a_head_without_end(line: bytes) -> None:
         assert failure(url, Unreachable).startswith("got more than ")  # http.client's own limits
 
 
+@pytest.mark.parametrize("size", [b"-1", b"-5"])
+def test_a_chunk_below_nothing(size: bytes) -> None:
+    """To http.client -1 is all that comes, whatever it was asked for."""
+    with speaking(lines(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + size + b"\r\n", b"x" * 1000)) as url:
+        assert failure(url, Unreachable) == "It sends a chunk of a size below nothing (1 try)."
+
+
 def test_an_answer_that_has_a_pace_and_no_end() -> None:
     def talk(connection: socket.socket) -> None:
         connection.sendall(HEAD + b"\r\n")

@@ -344,7 +344,9 @@ def test_a_size_below_nothing_is_none() -> None:
 def test_other_encodings() -> None:
     body = html('<a href="demo-1.zip" data-yanked="zurückgezogen">x</a>')
     assert only(parse(body.encode("latin-1"), "text/html; charset=ISO-8859-1")).yanked == "zurückgezogen"
-    assert only(parse(body.encode("utf-8-sig"), "text/html; charset=nonsense")).yanked == "zurückgezogen"
+    assert only(parse(body.encode("utf-16"), "text/html; charset=UTF-16")).yanked == "zurückgezogen"
+    for charset in ("nonsense", "idna", "punycode", "undefined", "utf-7", "unicode_escape", "zlib"):
+        assert only(parse(body.encode("utf-8-sig"), f"text/html; charset={charset}")).yanked == "zurückgezogen"
 
 
 # --- grouping
