@@ -18,7 +18,7 @@ from resolver.render.explanation.changes import (
     requires_sentence,
     risk_sentence,
 )
-from resolver.render.explanation.columns import Row, paragraph, two_columns
+from resolver.render.explanation.columns import paragraph, two_columns
 from resolver.render.explanation.places import place_of, with_strength
 from resolver.render.explanation.sentences import (
     branch_sentence,
@@ -93,8 +93,15 @@ def _contradiction(contradiction: Contradiction, language: Language, width: int)
 
 
 def statement_lines(statements: Sequence[Statement], language: Language, width: int) -> Iterator[str]:
-    """Numbered statements, the origin of each in a right column."""
-    rows = [_row(number, statement, language) for number, statement in enumerate(statements, 1)]
+    """Numbered statements, the origin of each in a right column; a fact's source where it is first told of."""
+    rows = []
+    sources: set[str] = set()
+    for number, statement in enumerate(statements, 1):
+        place = place_of(statement, language)
+        source = place.fact.source if place.fact is not None else ""
+        right = [with_strength(place, language), *([source] if source not in {"", *sources} else [])]
+        sources.add(source)
+        rows.append((f"  {number:>2}", explanation_sentence(statement, language), right))
     for lines, statement in zip(two_columns(rows, width), statements, strict=True):
         yield from lines
         for detail in statement_details(statement, language):
@@ -122,12 +129,6 @@ def _ways(explanation: Explanation, language: Language, width: int) -> Iterator[
         yield from paragraph(words.LIMITED(language), width, "")
         yield words.MORE_TIME(language)
     yield words.OLD_LOCK(language)
-
-
-def _row(number: int, statement: Statement, language: Language) -> Row:
-    place = place_of(statement, language)
-    right = [with_strength(place, language)] + ([place.fact.source] if place.fact else [])
-    return f"  {number:>2}", explanation_sentence(statement, language), right
 
 
 def _branches(branches: Sequence[Branch], language: Language, width: int, indent: str) -> Iterator[str]:
