@@ -97,6 +97,36 @@ def test_a_source_archive_of_no_use_is_a_conflict_though_another_one_was_found_f
     ]
 
 
+def test_what_only_a_fact_and_the_machine_say_is_told_though_another_conflict_was_found_first() -> None:
+    catalog = DataCatalog({"a": {"1": []}, "b": {"1": ["c"]}, "c": {"1": []}})
+    found = [told(one) for one in contradictions(catalog, "gone", "a", "b", known=[requires("c", "", "cann in 8.3.*")])]
+    assert found == [
+        ["the stack asks for gone", "no index has a project `gone`", "=> 1 and 2 leave nothing to choose for gone"],
+        [
+            "the stack asks for b",
+            "the target has CANN 8.5.0",
+            "c 1 needs cann in 8.3.*",
+            "b 1 needs c",
+            "=> 2 and 3 leave nothing to choose for CANN",
+        ],
+    ]
+
+
+def test_a_range_of_nothing_but_archives_of_no_use_is_told_though_another_conflict_was_found_first() -> None:
+    catalog = DataCatalog({"old": {"9": []}})
+    for number in range(1, 7):
+        catalog.add_archive("old", str(number), None)
+    assert [told(one) for one in contradictions(catalog, "gone", "old<7")][1:] == [
+        [
+            "the stack asks for old<7",
+            "old 6, 5, 4, 3 and 2 more releases cannot be used",
+            "=> 1 and 2 leave nothing to choose for old",
+        ]
+    ]
+    old = contradictions(catalog, "gone", "old<7")[1].statements[1]
+    assert statement_details(old, "en")[0] == "old-6.tar.gz is a source archive without static metadata"
+
+
 def test_releases_that_fail_for_different_reasons_are_cases() -> None:
     catalog = DataCatalog({"a": {"1": ["x<2"], "2": ["x<2"], "3": ["y<2"]}, "x": {"1": [], "2": []}})
     for version in ("1", "2"):
