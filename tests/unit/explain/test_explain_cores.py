@@ -9,7 +9,7 @@ import pytest
 from resolver.explain.contradictions import contradiction, cores
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.statement import Lacks
+from resolver.model.statement import Lacks, Needs, Source
 from resolver.render.explanation.sentences import (
     branch_sentence,
     closing_sentence,
@@ -19,7 +19,7 @@ from resolver.render.explanation.sentences import (
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import collides, excludes, problem, requires
+from tests.problems import collides, excludes, metadata, problem, requires
 
 
 def contradictions(catalog: DataCatalog, *asks: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
@@ -212,6 +212,15 @@ def test_facts_and_the_target_clash() -> None:
         "a 1 needs cann in 8.3.*",
         "=> 2 and 3 leave nothing to choose for CANN",
     ]
+
+
+def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_metadata() -> None:
+    catalog = DataCatalog({"lib": {"1": [], "2": []}})
+    catalog.add_archive("old", "1", None)
+    fact = metadata("old", "==1", "lib<2")
+    (one,) = contradictions(catalog, "old", "lib==2", known=[fact])
+    (row,) = [statement for statement in one.statements if isinstance(statement, Needs)]
+    assert (row.subject, row.needs, row.source, row.fact, row.where) == ("old", "lib<2", Source.FACT, fact, fact.where)
 
 
 def test_two_pins_of_the_same_release_do_not_clash() -> None:
