@@ -68,7 +68,7 @@ def _member(file: File, path: str, catalog: Catalog) -> str | None:
 
 
 def _lines(content: str) -> Iterator[str]:
-    """Its sections are `[extra:marker]`, either of which may be empty."""
+    """Its sections are `[extra:marker]`, either of which may be empty; before 36.2 markers stood in the lines, too."""
     markers: list[str] = []
     for raw in content.splitlines():
         line = raw.strip()
@@ -76,5 +76,8 @@ def _lines(content: str) -> Iterator[str]:
             extra, _, marker = line[1:-1].partition(":")
             markers = [f"({marker})"] if marker and extra else [marker] if marker else []
             markers += [f'extra == "{extra}"'] if extra else []
+        elif line and markers:
+            need, _, own = line.partition(";")
+            yield f"{need.strip()} ; {' and '.join([*([f'({own.strip()})'] if own else []), *markers])}"
         elif line:
-            yield f"{line} ; {' and '.join(markers)}" if markers else line
+            yield line
