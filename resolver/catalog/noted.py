@@ -18,13 +18,19 @@ from resolver.model.release import File, Metadata
 # what setup() is given that makes requirements, or may; a dictionary may hold anything
 _REQUIRING = re.compile(r"install_requires|extras_require|setup_requires|[(,]\s*\*\*|pbr\b")
 
+# what a setup.py asks of the machine that it runs on: another one may be told to need something else
+_ASKING = re.compile(
+    r"\b(?:platform\.(?:machine|system|platform|processor|uname)|sys\.(?:platform|version_info|maxsize)"
+    r"|os\.(?:environ|getenv|uname)|torch\.(?:version|cuda|__version__))\b"
+)
+
 
 class Noted(NamedTuple):
     """PEP 508 lines, extras as in metadata (`extra == "x"`), the file that has them, and how they came there."""
 
     where: str
     lines: tuple[str, ...]
-    how: str = "setuptools noted this in it"
+    how: str
 
 
 def noted_in(file: File, catalog: Catalog) -> Noted | None:
@@ -35,15 +41,26 @@ def noted_in(file: File, catalog: Catalog) -> Noted | None:
             content = _member(file, f"{folder}/requires.txt", catalog)
             if content is not None:
                 lines = _sound(_lines(content), file.filename)
-                return None if lines is None else Noted(f"{file.filename}: {folder}/requires.txt", lines)
+                where = f"{file.filename}: {folder}/requires.txt"
+                return None if lines is None else Noted(where, lines, _how(file, catalog))
             if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there was nothing to note
-                return Noted(f"{file.filename}: {folder}", ())
+                return Noted(f"{file.filename}: {folder}", (), _how(file, catalog))
     if _member(file, "pyproject.toml", catalog) is not None:  # its build may take them from anywhere
         return None
     script = _member(file, "setup.py", catalog)
     if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):
         return None
     return Noted(f"{file.filename}: setup.py", (), "neither its setup.py nor its setup.cfg speaks of requirements")
+
+
+def _how(file: File, catalog: Catalog) -> str:
+    """How setuptools' note came there, and whether it may be about another machine only."""
+    asked = sorted(set(_ASKING.findall(_member(file, "setup.py", catalog) or "")))
+    if not asked:
+        return "setuptools noted this in it"
+    return (
+        f"setuptools noted this in it, but on a machine of its makers, which its setup.py looks at ({', '.join(asked)})"
+    )
 
 
 def _member(file: File, path: str, catalog: Catalog) -> str | None:
@@ -73,7 +90,7 @@ def _sound(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
 
 
 def _lines(content: str) -> Iterator[str]:
-    """Its sections are `[extra:marker]`, either of which may be empty."""
+    """Its sections are `[extra:marker]`, either of which may be empty; before 36.2 markers stood in the lines, too."""
     markers: list[str] = []
     for raw in content.splitlines():
         line = raw.strip()
@@ -81,5 +98,8 @@ def _lines(content: str) -> Iterator[str]:
             extra, _, marker = line[1:-1].partition(":")
             markers = [f"({marker})"] if marker and extra else [marker] if marker else []
             markers += [f'extra == "{extra}"'] if extra else []
+        elif line and markers:
+            need, _, own = line.partition(";")
+            yield f"{need.strip()} ; {' and '.join([*([f'({own.strip()})'] if own else []), *markers])}"
         elif line:
-            yield f"{line} ; {' and '.join(markers)}" if markers else line
+            yield line

@@ -24,6 +24,8 @@ from resolver.solve.admits import satisfies
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
+CUTOFF = "exclude-newer"
+
 
 class Changed(msgspec.Struct, frozen=True):
     """A changed stack: what changed, its text, the price, and whether it goes against a fact."""
@@ -32,6 +34,16 @@ class Changed(msgspec.Struct, frozen=True):
     text: str
     price: int
     risky: bool
+
+    @property
+    def lifted(self) -> Change | None:
+        """The change by which the stack has no cut-off any more, if it is among these."""
+        return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
+
+    def until(self, day: date, text: str) -> Changed:
+        """The same with a later cut-off in place of none; `text` has it."""
+        later = tuple(replace(one, after=f"{CUTOFF} = {day}") if one is self.lifted else one for one in self.changes)
+        return Changed(later, text, self.price + LATER, self.risky)
 
     def then(self, other: Changed) -> Changed:
         """These changes, and then those of the changed stack. A line that changes twice is told once."""
@@ -57,10 +69,8 @@ class Changes:
         for at, ask in enumerate(self._problem.stack.asks):
             self._places.setdefault(ask.origin, []).append(at)  # the same line may stand there twice
 
-    def apply(
-        self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate], cutoff: date | None = None
-    ) -> Changed:
-        """The stack with these changes. A cut-off that is among them goes, or becomes that day."""
+    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
+        """The stack with these changes."""
         stack, changes = self._lines([ground for ground in wanted if isinstance(ground, Line)], choice)
         for ground in wanted:
             match ground:
@@ -73,12 +83,12 @@ class Changes:
                 case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
                     change, stack = self._prereleases(stack, ground)
                 case Lacking():
-                    change, stack = self._cutoff(stack, cutoff)
+                    change, stack = self._no_cutoff(stack)
                 case _:
                     continue
             changes.append(change)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
-        price += UNSURE * sum(map(self._offers.is_unsure, choice.values())) + (LATER if cutoff is not None else 0)
+        price += UNSURE * sum(map(self._offers.is_unsure, choice.values()))
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         return Changed(tuple(changes), stack.text, price, risky)
 
@@ -169,17 +179,16 @@ class Changes:
         )
         return change, stack.with_prereleases(ground.project)
 
-    def _cutoff(self, stack: StackText, day: date | None) -> tuple[Change, StackText]:
-        """Another day for the stack's cut-off; none where no day is given."""
+    def _no_cutoff(self, stack: StackText) -> tuple[Change, StackText]:
         document = self._trials.inputs.stack
         change = Change(
             kind=ChangeKind.POLICY,
-            subject="exclude-newer",
-            before=f"exclude-newer = {document.content.policy.exclude_newer}",
-            after="" if day is None else f"exclude-newer = {day}",
-            where=document.line("policy", "exclude-newer"),
+            subject=CUTOFF,
+            before=f"{CUTOFF} = {document.content.policy.exclude_newer}",
+            after="",
+            where=document.line("policy", CUTOFF),
         )
-        return change, stack.without_cutoff() if day is None else stack.with_cutoff(day)
+        return change, stack.without_cutoff()
 
     def _relax(self, stack: StackText, ground: Said | Taken) -> tuple[Change, StackText]:
         fact: Fact = self._facts[ground.fact]

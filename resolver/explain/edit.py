@@ -75,12 +75,17 @@ class StackText:
         shorter = _joined(self.text.splitlines(keepends=True), at, "")
         return self._first([shorter], {**self._raw, "policy": policy})
 
-    def with_cutoff(self, day: date) -> StackText:
-        """With another day for exclude-newer, which it has."""
+    def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
+        """With the line about exclude-newer that a stack before had and this one has not, or with another day in it."""
+        at = Lines(before.text).line(("policy", "exclude-newer")) - 1
+        row = before.text.splitlines(keepends=True)[at]
+        value = before._raw["policy"]["exclude-newer"] if day is None else day
+        if day is not None:
+            row = _CUTOFF.sub(lambda match: f"{match[1]}{day}", row, count=1)
         rows = self.text.splitlines(keepends=True)
-        at = Lines(self.text).line(("policy", "exclude-newer")) - 1
-        changed = _joined(rows, at, _CUTOFF.sub(lambda match: f"{match[1]}{day}", rows[at], count=1))
-        return self._first([changed], {**self._raw, "policy": {**self._raw["policy"], "exclude-newer": day}})
+        places = sorted(range(len(rows) + 1), key=lambda place: abs(place - at))
+        longer = ("".join([*rows[:place], row, *rows[place:]]) for place in places)
+        return self._first(longer, {**self._raw, "policy": {**self._raw.get("policy", {}), "exclude-newer": value}})
 
     def with_prereleases(self, project: str) -> StackText:
         """With pre-releases of a project allowed."""

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from resolver.model import text
 from resolver.model.explanation import ChangeKind, Fix
-from resolver.model.fact import Builds, Excludes, Names, Requires, Strength
+from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires, Strength
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Source
@@ -57,8 +57,8 @@ class Prices:
                 return OVERRIDE
             case Said() | Taken() if ground.fact in self._facts:
                 fact = self._facts[ground.fact]
-                if isinstance(fact, Builds):
-                    return OVERRIDE  # what the archive itself says of its requirements
+                if isinstance(fact, (Builds, Metadata)):
+                    return OVERRIDE  # what the archive itself says of its requirements, or is said to
                 return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
             case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
                 return _CUTOFF

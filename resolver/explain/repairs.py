@@ -120,7 +120,7 @@ class Repairs:
         if wanted is not None:
             self._next = None
             self._rounds -= 1
-            self._correct(wanted)
+            return self._correct(wanted)
         return None
 
     def propose(self, changed: Changed, tried: list[Attempt]) -> Repairs | None:
@@ -150,24 +150,32 @@ class Repairs:
 
     # --- sets of changes
 
-    def _correct(self, wanted: Sequence[Ground]) -> None:
-        """Try a set of changes that meets every demand so far: a fix, or one more demand."""
+    def _correct(self, wanted: Sequence[Ground]) -> Repairs | None:
+        """Try a set of changes that meets every demand so far: a fix, or one more demand.
+
+        What is newer than the cut-off the clauses do not know: where it goes, further changes are those of that stack.
+        """
         clauses, corrections = self._clauses, self._corrections
+        for ground in filter(_is_cutoff, wanted):
+            corrections.refuse([ground])
+            self._left -= 1
+            return self.propose(self._after(self._changes.apply([ground], {})), self._found.attempts)
         clauses.relaxed = frozenset(other for ground in wanted for other in self._prices.same(ground))
         try:
             if not clauses.satisfiable():
                 if not self._demand(clauses.minimal()):
                     self._left = 0
-                return
+                return None
             if not self._prices.keeps_a_line(wanted):
                 corrections.refuse(wanted)
-                return
+                return None
             self._left -= 1
             proof, failed = self._try(wanted)
         finally:
             clauses.relaxed = frozenset()
         if proof is None or not self._demand(proof, _free(wanted)):
             corrections.refuse(wanted, exactly=failed)
+        return None
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
@@ -210,8 +218,6 @@ class Repairs:
                 answer = self._lock(self._after(changed), tried)
                 if answer is None:
                     hit = True
-                    if not newest:
-                        self._try_cutoffs(wanted, choice)
                     break
                 if isinstance(answer, Refutation):
                     clauses.learn(answer.engine.clauses)
@@ -226,27 +232,25 @@ class Repairs:
             self._found.attempts += tried[:1]
         return None, failed
 
-    def _try_cutoffs(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> None:
+    def _try_days(self, changed: Changed) -> None:
         """Where a stack locks without its cut-off: the first day as a cut-off with which it does, too.
 
         What clashes under one cut-off clashes until one of the releases that it keeps out may be used, so
         that no day is passed over.
         """
-        if not any(map(_is_cutoff, wanted)):
-            return
-        clauses, relaxed = self._clauses, self._clauses.relaxed
-        clauses.relaxed = frozenset(ground for ground in relaxed if not _is_cutoff(ground))
-        assumed = [clauses.variable(one) for one in choice.values()]
-        core = [] if clauses.satisfiable(assumed) else clauses.minimal(assumed)
-        day = first_day(clauses, core)
-        clauses.relaxed = relaxed
+        wish, stack = StackText(self._trials.wish), StackText(changed.text)
+        later = stack.with_cutoff(wish)
+        day = None
         for _ in range(_DAYS):
-            if day is None or self._trials.clock.expired():
-                return
-            answer = self._lock(self._after(self._changes.apply(wanted, choice, day)), [])
-            if not isinstance(answer, Refutation):
+            answer = self._trials.lock(later.text, strictly=True)
+            if isinstance(answer, Resolution) and day is not None:
+                self._found.fixes.append((changed.until(day, later.text), answer))
+            if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
             day = first_day(answer.engine.clauses, answer.core)
+            if day is None:
+                return
+            later = stack.with_cutoff(wish, day)
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
         """Lock a changed stack: a fix, or one more attempt, and why it is none."""
@@ -257,6 +261,8 @@ class Repairs:
         if isinstance(answer, Resolution):
             if not self._is_needless(changed):
                 self._found.fixes.append((changed, answer))
+                if changed.lifted is not None:
+                    self._try_days(changed)
             return None
         if isinstance(answer, Refutation):
             self._found.unstated |= any(map(is_unstated, answer.core))
@@ -301,6 +307,9 @@ class Repairs:
         if change.kind is ChangeKind.COMPONENT:
             _, stack = self._changes.component(StackText(changed.text), change.subject, change.before)
             return isinstance(self._trials.lock(stack.text), Resolution)
+        if change is changed.lifted:
+            stack = StackText(changed.text).with_cutoff(StackText(self._trials.wish))
+            return isinstance(self._trials.lock(stack.text, strictly=True), Resolution)
         # another name of a project is needed as long as its line is there
         return change.kind is ChangeKind.VERSION and (change.kind, change.subject) not in _subjects(changed)
 

@@ -93,15 +93,25 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Trials:
-    """Locks variants of one problem. `inputs` are the files that it was made from, `cutoff` what overrides theirs."""
+    """Locks variants of one problem. `inputs` are the files that it was made from, `cutoff` what overrides theirs.
+
+    `wish` is the text of the stack that all changes began with.
+    """
 
     def __init__(
-        self, inputs: Inputs, problem: Problem, universe: Universe, clock: Clock, cutoff: datetime | None = None
+        self,
+        inputs: Inputs,
+        problem: Problem,
+        universe: Universe,
+        clock: Clock,
+        cutoff: datetime | None = None,
+        wish: str = "",
     ) -> None:
         self.inputs = inputs
         self.problem = problem
         self.clock = clock
         self._universe = universe
+        self.wish = wish or inputs.stack.text
         self._cutoff = cutoff
         self.at = [one.target.name for one in compile_problems(inputs)].index(problem.target.name)
 
@@ -124,12 +134,14 @@ class Trials:
     def after(self, text: str, universe: Universe) -> Trials:
         """The same for variants of a changed stack, whose universe this is."""
         document = read_text(text, schema.StackFile, self.inputs.stack.name)
-        return Trials(with_stack(self.inputs, document), universe.problem, universe, self.clock, self._cutoff)
+        return Trials(
+            with_stack(self.inputs, document), universe.problem, universe, self.clock, self._cutoff, self.wish
+        )
 
     def noting(self) -> Trials:
         """The same with what archives note of themselves taken for true (see `noting`)."""
         universe = self._universe.variant(self.problem, NotingCatalog(self.catalog))
-        return Trials(self.inputs, self.problem, universe, self.clock, self._cutoff)
+        return Trials(self.inputs, self.problem, universe, self.clock, self._cutoff, self.wish)
 
     @property
     def notes(self) -> NotingCatalog | None:

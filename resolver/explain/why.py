@@ -138,14 +138,17 @@ def _statement(origin: Origin) -> Statement:
             return Asks(text=origin.text, where=origin.where)
         case FactLine() | BuildLine() | MetadataLine():
             subject, _, version = origin.parent.rpartition(" ")
-            source = {FactLine: Source.FACT, BuildLine: Source.BUILD, MetadataLine: Source.METADATA}[type(origin)]
+            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT
+            where = origin.where
+            if isinstance(origin, MetadataLine) and origin.fact is None:
+                source, where = Source.METADATA, origin.filename
             return Needs(
                 subject=subject,
                 versions=(Span(version, version, 1),),
                 needs=origin.text,
                 source=source,
-                where=origin.filename if isinstance(origin, MetadataLine) else origin.where,
-                fact=None if isinstance(origin, MetadataLine) else origin.fact,
+                where=where,
+                fact=origin.fact,
             )
         case _:
             raise AssertionError(f"nothing asks like this: {origin}")

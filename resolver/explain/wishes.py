@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from pysat.solvers import Minisat22
 
@@ -15,6 +14,7 @@ from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Line
+from resolver.solve.universe import Universe
 
 Wish = StackLine | BuildLine | Component
 
@@ -84,9 +84,9 @@ _LOOKED_AT = 600
 
 
 def explore(clauses: Clauses) -> None:
-    """Open what clashes a little way off, too: requirements that no release meets together, and files of no use.
+    """Open what clashes a little way off, too: requirements that no release or component meets, files of no use.
 
-    Each line of the stack is followed alone, always to the release that it would get.
+    Each line of the stack is followed alone, always to the release that it would get; past files of no use to the next.
     """
     universe = clauses.universe
     level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
@@ -97,26 +97,37 @@ def explore(clauses: Clauses) -> None:
         following: list[tuple[Candidate | None, Edge]] = []
         clauses.expect_edges(edge for _, edge in level)
         for parent, edge in level:
-            if edge.package.kind is Kind.NONE and parent is not None:  # its file is of no use
+            if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
             if edge.package.kind is not Kind.PROJECT:
                 continue
             asked.setdefault(edge.package.base, []).append((parent, edge))
-            for candidate in islice(universe.candidates(edge.package, universe.demand(edge)), 1):
+            for candidate in universe.candidates(edge.package, universe.demand(edge)):
                 fresh = candidate not in parents
+                if fresh and len(parents) >= _LOOKED_AT:
+                    break
                 parents.setdefault(candidate, set()).update([] if parent is None else [parent])
-                if fresh and len(parents) < _LOOKED_AT:
-                    try:
-                        following += [(candidate, one) for one in universe.edges(candidate)]
-                    except DamagedPageError:
-                        raise
-                    except ResolverError:
-                        pass  # the conflict is certain without it
+                try:
+                    edges = universe.edges(candidate)
+                except DamagedPageError:
+                    raise
+                except ResolverError:
+                    break  # the conflict is certain without it
+                following += [(candidate, one) for one in edges] if fresh else []
+                if not any(one.package.kind is Kind.NONE for one in edges):
+                    break
         level = following
     _open_ways(clauses, parents, unusable)
     for package, rows in asked.items():
         if next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None) is None:
             _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
+
+
+def _is_unmet(universe: Universe, edge: Edge) -> bool:
+    """Whether a requirement of a release makes it one of no use: its file is none, or the machine is another."""
+    if edge.package.kind is Kind.SYSTEM:
+        return next(universe.candidates(edge.package, universe.demand(edge)), None) is None
+    return edge.package.kind is Kind.NONE
 
 
 def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:

@@ -35,16 +35,17 @@ class FactLine(msgspec.Struct, frozen=True):
 
 
 class MetadataLine(msgspec.Struct, frozen=True):
-    """A file's own metadata says so."""
+    """A file's own metadata says so, or the `metadata` fact that speaks for an archive without any."""
 
     filename: str
     parent: str
     text: str
+    fact: Fact | None = None
 
     @property
     def where(self) -> str:
-        """The file whose metadata it is."""
-        return f"metadata of {self.filename}"
+        """file:line of the fact, or the file whose metadata it is."""
+        return self.fact.where if self.fact else f"metadata of {self.filename}"
 
     def __str__(self) -> str:
         return f"{self.parent} needs {self.text}"

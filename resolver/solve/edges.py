@@ -190,6 +190,7 @@ class Edges:
             edges.append(Edge(base, Exactly(release.version), SameRelease(parent, f"{base} {release.version}")))
         dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
         fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
+        spoken_by = stated[0] if stated and not release.file.is_wheel else None
         for line in self.relevant.of(release.file.filename, lines.requires, extra):
             try:
                 requirement = self.relevant(line, extra)
@@ -204,7 +205,7 @@ class Edges:
                 if not requirement.specifier.contains(release.version, prereleases=True):
                     return (_nothing(release, parent, f"it needs `{requirement}` of itself", _ITSELF),)
                 continue
-            origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker())
+            origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker(), spoken_by)
             if fact is not None:
                 origin = FactLine(fact, parent, requirement.without_marker())
             edges += _split(requirement, origin)

@@ -90,6 +90,8 @@ def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:
             return Said(parent, Source.FACT, origin.text, origin.fact.id)
         case BuildLine():
             return Said(parent, Source.BUILD, origin.text, origin.fact.id if origin.fact else "")
+        case MetadataLine() if origin.fact is not None:
+            return Said(parent, Source.FACT, origin.text, origin.fact.id)
         case MetadataLine():
             return Said(parent, Source.METADATA, origin.text, "")
         case _:

@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Collection, Iterable, Sequence
 
 from resolver.model import text
+from resolver.model.candidate import Release
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine, Unusable
 from resolver.model.package import Package
@@ -185,13 +186,13 @@ class _Teller:
             case Lack.SOURCE if project.source is not None:
                 where = project.source.where
             case Lack.UNUSABLE:
-                rows = [
-                    (one, edge.origin)
+                rows = {
+                    one.chosen.position: (one, edge.origin)
                     for one, edge in self._clauses.edges[ground]
-                    if one and self._matters(ground, self._clauses.variable(one))
-                ]
+                    if one and isinstance(one.chosen, Release) and self._matters(ground, self._clauses.variable(one))
+                }
                 count = len(rows)
-                for parent, origin in rows[:_REFUSALS]:
+                for parent, origin in [rows[position] for position in sorted(rows)][:_REFUSALS]:  # the newest first
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
                     detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
                     row = SetAside(origin.filename, origin.reason, detail)

@@ -85,6 +85,35 @@ def test_only_what_is_needed_is_proposed(noted: Workspace, index: LoopbackIndex)
     assert {"name": "broken", "version": "0.2", "wished": False} in fix["environments"][0]["pins"]
 
 
+def test_markers_in_the_lines_of_a_section(noted: Workspace, index: LoopbackIndex) -> None:
+    """setuptools before 36.2 did not move them to the head of a section."""
+    content = "lib ; python_version > '3'\n\n[fast]\nspeed; python_version < '3' or os_name == 'posix'\n"
+    index.add_archive("broken", "0.3", static=False, members={"broken.egg-info/requires.txt": content})
+    assert noted.lock().status == 1
+    fix = json.loads(noted.read("conflict.json"))["fixes"][0]
+    (fact,) = tomli.loads(fix["changes"][0]["after"])["fact"]["metadata"]
+    assert fact["requires"] == [
+        "lib ; python_version > '3'",
+        "speed ; (python_version < '3' or os_name == 'posix') and extra == \"fast\"",
+    ]
+    assert fix["environments"][0]["count"] == 4
+
+
+def test_a_note_that_may_be_about_another_machine_says_so(noted: Workspace, index: LoopbackIndex) -> None:
+    """setup.py of openai-whisper 20231117 needs triton where platform.machine() is x86_64, as its makers' was."""
+    script = "import platform, sys\nif sys.platform == 'linux' and platform.machine() == 'x86_64':\n    ...\n"
+    members = {"broken.egg-info/requires.txt": "lib\n", "setup.py": script}
+    index.add_archive("broken", "0.3", static=False, members=members)
+    assert noted.lock().status == 1
+    change = json.loads(noted.read("conflict.json"))["fixes"][0]["changes"][0]
+    (fact,) = tomli.loads(change["after"])["fact"]["metadata"]
+    assert fact["versions"] == "==0.3"
+    assert fact["reason"] == (
+        "To be confirmed from its setup.py: it has no static metadata, and setuptools noted this in it, but on a "
+        "machine of its makers, which its setup.py looks at (platform.machine, sys.platform)"
+    )
+
+
 @pytest.mark.parametrize(
     ("script", "config", "is_proposed"),
     [

@@ -9,7 +9,7 @@ import pytest
 from resolver.explain.contradictions import contradiction, cores
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.statement import Lacks
+from resolver.model.statement import Lacks, Needs, Source
 from resolver.render.explanation.sentences import (
     branch_sentence,
     closing_sentence,
@@ -19,7 +19,7 @@ from resolver.render.explanation.sentences import (
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import collides, excludes, problem, requires
+from tests.problems import collides, excludes, metadata, problem, requires
 
 
 def contradictions(catalog: DataCatalog, *asks: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
@@ -95,6 +95,36 @@ def test_a_source_archive_of_no_use_is_a_conflict_though_another_one_was_found_f
             "=> 1 and 2 leave nothing to choose for c",
         ],
     ]
+
+
+def test_what_only_a_fact_and_the_machine_say_is_told_though_another_conflict_was_found_first() -> None:
+    catalog = DataCatalog({"a": {"1": []}, "b": {"1": ["c"]}, "c": {"1": []}})
+    found = [told(one) for one in contradictions(catalog, "gone", "a", "b", known=[requires("c", "", "cann in 8.3.*")])]
+    assert found == [
+        ["the stack asks for gone", "no index has a project `gone`", "=> 1 and 2 leave nothing to choose for gone"],
+        [
+            "the stack asks for b",
+            "the target has CANN 8.5.0",
+            "c 1 needs cann in 8.3.*",
+            "b 1 needs c",
+            "=> 2 and 3 leave nothing to choose for CANN",
+        ],
+    ]
+
+
+def test_a_range_of_nothing_but_archives_of_no_use_is_told_though_another_conflict_was_found_first() -> None:
+    catalog = DataCatalog({"old": {"9": []}})
+    for number in range(1, 7):
+        catalog.add_archive("old", str(number), None)
+    assert [told(one) for one in contradictions(catalog, "gone", "old<7")][1:] == [
+        [
+            "the stack asks for old<7",
+            "old 6, 5, 4, 3 and 2 more releases cannot be used",
+            "=> 1 and 2 leave nothing to choose for old",
+        ]
+    ]
+    old = contradictions(catalog, "gone", "old<7")[1].statements[1]
+    assert statement_details(old, "en")[0] == "old-6.tar.gz is a source archive without static metadata"
 
 
 def test_releases_that_fail_for_different_reasons_are_cases() -> None:
@@ -182,6 +212,15 @@ def test_facts_and_the_target_clash() -> None:
         "a 1 needs cann in 8.3.*",
         "=> 2 and 3 leave nothing to choose for CANN",
     ]
+
+
+def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_metadata() -> None:
+    catalog = DataCatalog({"lib": {"1": [], "2": []}})
+    catalog.add_archive("old", "1", None)
+    fact = metadata("old", "==1", "lib<2")
+    (one,) = contradictions(catalog, "old", "lib==2", known=[fact])
+    (row,) = [statement for statement in one.statements if isinstance(statement, Needs)]
+    assert (row.subject, row.needs, row.source, row.fact, row.where) == ("old", "lib<2", Source.FACT, fact, fact.where)
 
 
 def test_two_pins_of_the_same_release_do_not_clash() -> None:

@@ -194,6 +194,21 @@ def test_the_first_later_cut_off_that_works_is_a_way_out() -> None:
         assert {pin.version for where in fixes[0].environments for pin in where.pins if pin.name == "base"} == {"2"}
 
 
+def test_a_later_cut_off_and_another_version_that_only_it_brings() -> None:
+    """Once `plugin 1` is there, `base 3` turns out to be too new, and `base 2` to be newer than the cut-off."""
+    catalog = DataCatalog()
+    catalog.add_wheel("plugin", "1", ["base==2"], uploaded="2026-03-01T00:00:00Z")
+    catalog.add_wheel("base", "1", uploaded="2026-01-01T00:00:00Z")
+    catalog.add_wheel("base", "2", uploaded="2026-04-05T00:00:00Z")
+    catalog.add_wheel("base", "3", uploaded="2026-06-01T00:00:00Z")
+    fixes = ways_out(catalog, "plugin==1", "base==3", facts=CUTOFF.format(cutoff="2026-02-01  # the guide's day"))
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["exclude-newer = 2026-02-01 -> exclude-newer = 2026-04-05", "base==3 -> base==2"],
+        ["exclude-newer = 2026-02-01 -> ", "base==3 -> base==2"],
+    ]
+    assert CUTOFF.format(cutoff="2026-04-05  # the guide's day") in fixes[0].files[0][1]
+
+
 def test_a_cut_off_of_the_command_line_is_not_changed_in_the_stack() -> None:
     catalog = DataCatalog()
     catalog.add_wheel("plugin", "1", uploaded="2026-03-01T00:00:00Z")
