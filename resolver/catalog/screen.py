@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -44,7 +45,12 @@ class Screen:
         wheels: list[tuple[int, tuple[int, str], File]] = []
         archives: list[File] = []
         set_aside: list[SetAside] = []
+        listed = Counter(file.filename for file in files)
+        contested = {name for name, times in listed.items() if times > 1} if len(listed) < len(files) else set()
+        set_aside += (SetAside(name, Reason.TWICE) for name in sorted(contested))
         for file in files:
+            if file.filename in contested:
+                continue
             reason, detail = self._refuse(file)
             if reason is None and file.is_wheel:
                 tagged = self._tags_of(file.filename)

@@ -108,11 +108,12 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
     """Sort files by release and set aside what cannot be used.
 
     Two spellings of one version share the key that sorts first, so that the
-    order of a page's links does not matter.
+    order of a page's links does not matter. A name that is there with several
+    sha256 stays so: who chooses a file sees that nobody can tell the right one.
     """
     spelled: dict[str, list[File]] = {}
     aside: list[SetAside] = []
-    seen: dict[str, File] = {}
+    seen: set[tuple[str, str]] = set()
     foreign = 0
     files = list(files)
     for file, known in zip(files, _plain_versions(files, project), strict=True):
@@ -146,10 +147,9 @@ def group(files: Iterable[File], *, project: NormalizedName, index: str, url: st
                     aside.append(SetAside(filename, Reason.FOREIGN))
                 continue
             version = found
-        if (other := seen.setdefault(filename, file)) is not file:
-            if other.sha256 != file.sha256:
-                aside.append(SetAside(filename, Reason.NAME, "the page lists it again with another sha256"))
+        if (filename, file.sha256) in seen:
             continue
+        seen.add((filename, file.sha256))
         spelled.setdefault(version, []).append(file)
     if foreign and foreign == len(aside) and not spelled:
         unusable(project, index, url, f"Every file on it belongs to another project, {aside[0].filename} for one.")

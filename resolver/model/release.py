@@ -40,6 +40,7 @@ class Reason(Enum):
 
     FORMAT = "is not a wheel, .tar.gz or .zip"
     NAME = "has a file name that cannot be read"
+    TWICE = "is listed with more than one sha256"
     ADDRESS = "has an address that an index must not lead to"
     FOREIGN = "belongs to another project"
     VERSION = "has a version that is not PEP 440"

@@ -14,11 +14,8 @@ from resolver.errors import ResolverError
 from resolver.model import text
 from resolver.model.index import Binding, Indexes
 from resolver.model.lock import Lock, LockedPin
-from resolver.model.release import ACTIVE, File, Page, Reason
+from resolver.model.release import ACTIVE, File, Page
 from resolver.upstream.change import Change, Gone, Marked, Pin, Rehashed, Restored, Scope, Twofold, Vulnerable, Yanked
-
-# SetAside's reason where a page lists a file again with another hash; see `simple.group`.
-_AGAIN = Reason.NAME
 
 
 class OutOfReach(msgspec.Struct, frozen=True):
@@ -121,6 +118,15 @@ def _offered(page: Page | None) -> Mapping[str, File]:
     return {file.filename: file for files in page.releases.values() for file in files} if page is not None else {}
 
 
+def _digests(page: Page | None) -> Mapping[str, set[str]]:
+    """The sha256 of each file, of which a page may list several."""
+    digests: dict[str, set[str]] = {}
+    for files in page.releases.values() if page is not None else ():
+        for file in files:
+            digests.setdefault(file.filename, set()).add(file.sha256)
+    return digests
+
+
 def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, File]) -> Iterator[Change]:
     of = Pin(canonicalize_name(pin.name), pin.version, pin.index)
     if page is not None and page.standing.status != ACTIVE.status:
@@ -128,13 +134,13 @@ def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, File]) -> 
     lost = tuple(file.name for file in pin.file if file.name not in offered)
     if lost:
         yield Gone(pin=of, scope=_scope(pin, page), files=lost, needed=pin.file[0].name in lost)
-    twice = {row.filename for row in page.set_aside if row.reason is _AGAIN} if page is not None else set()
+    digests = _digests(page)
     for file in pin.file:
-        there = offered.get(file.name)
-        if there is not None and there.sha256 not in ("", file.sha256):
-            yield Rehashed(pin=of, file=file.name, locked=file.sha256, offered=there.sha256)
-        elif there is not None and file.name in twice:
+        known = digests.get(file.name, {file.sha256})
+        if len(known) > 1 and file.sha256 in known:
             yield Twofold(pin=of, file=file.name)
+        elif not known & {"", file.sha256}:
+            yield Rehashed(pin=of, file=file.name, locked=file.sha256, offered=min(known))
     yanked = {
         file.name: reason
         for file in pin.file

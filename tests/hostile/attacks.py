@@ -367,7 +367,12 @@ BEFORE = {"upload-time": "2026-01-01T00:00:00Z"}
 NEVER = "9999-12-31T23:59:59-23:59"
 
 LISTED = [
-    Attack("one name with two hashes", rows({}, {"hashes": {"sha256": "0" * 64}}), 0, pins=NEW),
+    Attack(
+        "one name with two hashes",
+        rows({}, {"hashes": {"sha256": "0" * 64}}),
+        1,
+        "demo 2.0 has no file for the target: demo-2.0-py3-none-any.whl is",
+    ),
     Attack("a size below nothing", file(size=-1, core_metadata=False), 0, pins=NEW),
     Attack(
         "a size that is too small",

@@ -42,8 +42,9 @@ def here(scene: Scene) -> Scene:
         {"filename": "demo-4.0-py3-none-any.whl", "requires-python": EVIL},
         {"filename": "demo-5.0-py3-none-any.whl", "url": "http://127.0.0.2:1/demo-5.0-py3-none-any.whl"},
         {"filename": "demo-6.0-py3-none-any.whl", "yanked": EVIL},
+        {"filename": "demo-7.0-py3-none-any.whl"},
+        {"filename": "demo-7.0-py3-none-any.whl", "hashes": {"sha256": "0" * 64}},
         {},
-        {"hashes": {"sha256": "0" * 64}},
     )(scene)
     shutil.rmtree(scene.workspace.locks)
     scene.workspace.stack("demo", target=HERE)

@@ -276,9 +276,14 @@ SET_ASIDE_UNREAD = Counted(
         "未被读取，因为该项目的其他文件带有别的版本的元数据",
     ),
 )
+SET_ASIDE_TWICE = Counted(
+    Words("is listed with more than one sha256", "在页面上对应多个不同的 sha256"),
+    Words("are listed with more than one sha256", "在页面上对应多个不同的 sha256"),
+)
 _PREDICATES = {
     Reason.FORMAT: SET_ASIDE_FORMAT,
     Reason.NAME: SET_ASIDE_NAME,
+    Reason.TWICE: SET_ASIDE_TWICE,
     Reason.ADDRESS: SET_ASIDE_ADDRESS,
     Reason.FOREIGN: SET_ASIDE_FOREIGN,
     Reason.VERSION: SET_ASIDE_VERSION,

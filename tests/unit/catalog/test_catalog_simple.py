@@ -396,8 +396,8 @@ def test_a_file_that_is_listed_twice() -> None:
     link = f"<a href='demo-1.zip#sha256={A}'>"
     assert only(parse(html(link, link))).sha256 == A
     parsed = parse(html(link, f"<a href='demo-1.zip#sha256={B}'>"))
-    assert [file.sha256 for file in parsed.releases["1"]] == [A]
-    assert parsed.set_aside == (SetAside("demo-1.zip", Reason.NAME, "the page lists it again with another sha256"),)
+    assert [file.sha256 for file in parsed.releases["1"]] == [A, B], "who chooses one sees both"
+    assert parsed.set_aside == ()
 
 
 STATUS = '<meta name="pypi:repository-version" content="1.4"><meta name="pypi:project-status" content="archived">'
