@@ -25,6 +25,7 @@ class Lines:
         self._text = text
         self._lines: dict[Path, int] = {}
         self._tables: dict[Path, int] = {}
+        self._seen = 0, 1  # a position, and its line: those that are marked come one after the other
         self._scan()
 
     def line(self, path: Path) -> int:
@@ -106,7 +107,9 @@ class Lines:
         return match.end() if match else position
 
     def _mark(self, path: Path, position: int) -> None:
-        line = self._text.count("\n", 0, position) + 1
+        before, line = self._seen
+        line += self._text.count("\n", before, position)
+        self._seen = position, line
         for end in range(len(path), 0, -1):  # a table is where the first of what is in it stands
             if path[:end] in self._lines:
                 break
