@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
@@ -37,9 +38,10 @@ from resolver.catalog.archive import read_archive
 from resolver.catalog.cache import Cache
 from resolver.catalog.filename import is_readable, wheel_parts
 from resolver.catalog.http import _retry_after
-from resolver.catalog.metadata import Release
+from resolver.catalog.metadata import Release, check_texts
 from resolver.catalog.meter import Meter
 from resolver.catalog.needed import Needed
+from resolver.catalog.noted import noted_in
 from resolver.catalog.pipconfig import read_pip_config
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.screen import Screen
@@ -59,16 +61,18 @@ from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.direct import Direct
 from resolver.model.index import Binding, Indexes
-from resolver.model.release import File, Page
+from resolver.model.release import File, Metadata, Page
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target as Machine
 from resolver.render.files import render
 from resolver.solve.needs import requirements_file
+from tests.datacatalog import DataCatalog
 from tests.fuzz import tokens
 
 DEMO = NormalizedName("demo")
 WHEEL = Release("demo-1.0-py3-none-any.whl", DEMO, "1.0")
 SHA = "a" * 64
+ARCHIVE = File("demo-1.0.tar.gz", "https://files.example/demo-1.0.tar.gz", "a" * 64, 1000)
 FILE = File(WHEEL.filename, f"https://files.example/{WHEEL.filename}", SHA, 1000)
 HERE = Machine(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28))
 _CUTOFF = datetime(2026, 11, 20, tzinfo=timezone.utc)
@@ -106,7 +110,8 @@ def page(content: bytes) -> None:
                 origin(file.url)
         for cutoff in (None, _CUTOFF):
             screened = Screen(HERE, cutoff)(files)
-            assert len(screened.wheels) + len(screened.archives) + len(screened.set_aside) == len(files)
+            names = {file.filename for file in files}  # one that is listed with several hashes is set aside once
+            assert len(screened.wheels) + len(screened.archives) + len(screened.set_aside) == len(names)
     index, parts = frozen.freeze(read)
     assert _thawed(index, parts) == read, "a page that comes back otherwise from the cache"
 
@@ -209,6 +214,30 @@ def archive(ending: str, content: bytes) -> None:
     for name, member in found.texts.items():
         assert ".." not in name.split("/")
         requirements_file(member)
+
+
+def notes(content: bytes) -> None:
+    """The requires.txt of an archive without static metadata: what is read of it can be said by a fact."""
+    found = noted_in(ARCHIVE, _Noting(content.decode("utf-8", "replace")))
+    if found is not None:
+        check_texts(Metadata("demo", "1.0", found.lines), ARCHIVE.filename)
+        for line in found.lines:
+            assert line.isprintable()
+            with contextlib.suppress(InvalidRequirement):
+                text.requirement(line)
+
+
+class _Noting(DataCatalog):
+    """A catalog with one archive, in which setuptools left this text."""
+
+    def __init__(self, requires: str) -> None:
+        super().__init__()
+        self._requires = requires
+
+    def member(self, file: File, path: str) -> str:
+        if path == "demo.egg-info/requires.txt":
+            return self._requires
+        raise UnusableFile(f"{file.filename} has no file {path}")
 
 
 def project(content: bytes) -> None:
@@ -482,6 +511,7 @@ TARGETS = (
     Target("wheel", wheel, _FILE, tokens.ZIP),
     Target("tar", partial(archive, ".tar.gz"), _FILE, tokens.TAR),
     Target("zip", partial(archive, ".zip"), _FILE, tokens.ZIP),
+    Target("notes", notes, (), tokens.NOTES),
     Target("pyproject", project, _FILE, tokens.PROJECT),
     Target("names", names, (), tokens.NAMES),
     Target("headers", headers, (), tokens.HEADERS),

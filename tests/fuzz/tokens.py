@@ -17,9 +17,10 @@ METADATA = (
     b"Provides-Extra: ", b"Dynamic: Requires-Dist\n", b"; extra == 'x'", b"; python_version < '3.8'", b"a[b,c]>=1,<2",
     b" @ https://a.example/b.whl", b"===1.0", b"~=1", b"!=1.*", b" and ", b" or ", b" in ", b" not in ", b"\n  ",
 )
+NOTES = (*METADATA, b"[", b"]", b"[x:", b"[:python_version < '3']\n", b"[a]\n", b"\xe2\x80\xae", b"\x1b[2J")
 JSON = (b'"files":[', b'"hashes":{"sha256":"', b'"yanked":', b'"size":', b'"url":', b'"meta":{"api-version":"1.1"}')
 HTML = (b"<a href=", b"</a>", b"<html>", b"</html>", b"<base href='", b"data-yanked", b"#sha256=", b"data-core-metadata=")
-PAGE = (*JSON, *HTML, b"demo-2.0-py3-none-any.whl", b".tar.gz", b"text/html\n")
+PAGE = (*JSON, *HTML, b"demo-2.0-py3-none-any.whl", b".tar.gz", b"text/html\n", b"; charset=utf-7", b"; charset=idna")
 TOML = (
     b"[[requires]]\n", b"[stack]\n", b"[target]\n", b"[[target]]\n", b"[[excludes]]\n", b"[[sources]]\n", b"[[binding]]\n",
     b'needs = ["', b'versions = "', b'reason = "', b"cann in 8.5.0 | 8.5.1", b"glibc >= 2.28", b"python >= 3.10, < 3.12",
