@@ -264,6 +264,7 @@ def report(told: Cell) -> str:
         "Made-up indexes on loopback, the same each time: numbers of releases and files and sizes of metadata are",
         "those of real projects, each answer comes 10 ms late. No network and no mirror has a part in these figures.",
         f"A run is ended after {limit:.0f} s. The pins of both are held against the index, requirement by requirement.",
+        "A peak that both have in common is that of the process which started them; theirs are below it.",
         "",
     ]
     for family, make in FAMILIES.items():
