@@ -41,8 +41,7 @@ class NotingCatalog:
         noted = self.noted(file)
         if noted is None:
             return own
-        extras = {extra for line in noted.lines for extra in text.extras_named(line) or ()}
-        metadata = Metadata("", "", noted.lines, file.requires_python, tuple(sorted(extras)))
+        metadata = Metadata("", "", noted.lines, file.requires_python, text.all_extras(noted.lines))
         return Archive(metadata, own.build_requires)
 
     def lookup(self, project: NormalizedName) -> Lookup:

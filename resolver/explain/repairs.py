@@ -14,14 +14,13 @@ has repairs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
-from resolver.catalog.frozen import DamagedPageError
-from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes
+from resolver.explain.choices import complete
 from resolver.explain.corrections import Corrections
 from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
@@ -46,7 +45,6 @@ _ROUNDS = 96  # sets in all: most are refuted at once
 _DAYS = 12  # that are tried for one cut-off
 _PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
 _LOOKS = 400  # candidates that are looked at for one set and one direction
-_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, after how many
 _NEEDED = 8  # facts about archives of which each is left out, to see whether it is needed
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
@@ -321,7 +319,7 @@ class Repairs:
         """
         options = {ground: list(self._offers.candidates(ground, newest=newest)) for ground in _free(wanted)}
         free = sorted(options, key=lambda ground: len(options[ground]))
-        yield from _complete(self._clauses, options, free, {}, iter(range(_LOOKS)))
+        yield from complete(self._clauses, options, free, {}, iter(range(_LOOKS)))
 
 
 def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
@@ -346,49 +344,6 @@ def _free(wanted: Sequence[Ground]) -> list[Ground]:
     """The components and lines that become something else."""
     free: list[Ground] = [ground for ground in wanted if isinstance(ground, Component)]
     return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
-
-
-def _complete(
-    clauses: Clauses,
-    options: Mapping[Ground, Sequence[Candidate]],
-    free: Sequence[Ground],
-    choice: dict[Ground, Candidate],
-    looks: Iterator[int],
-) -> Iterator[dict[Ground, Candidate]]:
-    """Every way to complete a choice, as long as there are looks left."""
-    if not free:
-        yield dict(choice)
-        return
-    ground, rest = free[0], free[1:]
-    opened = 0
-    for at, candidate in enumerate(options[ground]):
-        if next(looks, None) is None:
-            return
-        assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
-        if not clauses.satisfiable(assumed):
-            continue
-        if opened in _AHEAD:  # most of what is ruled out without being opened is never read
-            clauses.expect(options[ground][at : at + _AHEAD[opened]])
-        opened += 1
-        _open(clauses, candidate)
-        if clauses.satisfiable(assumed):
-            yield from _complete(clauses, options, rest, {**choice, ground: candidate}, looks)
-        if not clauses.satisfiable([clauses.variable(one) for one in choice.values()]):
-            return  # nothing for this one can be right any more
-
-
-def _open(clauses: Clauses, candidate: Candidate) -> None:
-    """Open a release together with its extras, as far as they are in question and can be had."""
-    for package, known in list(clauses.packages.items()):
-        if package.name == candidate.package.name and package.kind is candidate.package.kind:
-            for other in known:
-                if other.chosen is candidate.chosen:
-                    try:
-                        clauses.open(other)
-                    except DamagedPageError:
-                        raise
-                    except ResolverError:
-                        pass  # it stays unknown; to lock it for real tells
 
 
 def _attempt(changed: Changed, answer: Refutation | Failure) -> Attempt:

@@ -7,6 +7,7 @@ objects are immutable, so each text is parsed once in a process.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -94,6 +95,11 @@ def extras_named(line: str) -> frozenset[str] | None:
     marker = line.partition(";")[2]
     named = [canonicalize_name(match[1] or match[2] or "") for match in _EXTRA_NAMED.finditer(marker)]
     return frozenset(named) if len(named) == len(_EXTRA.findall(marker)) else None
+
+
+def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
+    """The extras that the markers of these requirements name."""
+    return tuple(sorted({extra for line in lines for extra in extras_named(line) or ()}))
 
 
 @lru_cache(_MEMO)

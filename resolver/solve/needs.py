@@ -68,8 +68,7 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
         build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
         stated = tuple(map(str, fact.requires))
-        named = {extra for line in stated for extra in text.extras_named(line) or ()}
-        return Lines(stated, python, build, tuple(sorted(named)))
+        return Lines(stated, python, build, text.all_extras(stated))
     if archive.metadata is None:
         raise DynamicArchiveError(release, archive.why_dynamic)
     own = archive.metadata
