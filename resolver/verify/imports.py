@@ -3,10 +3,14 @@
 Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
 needs on PYTHONPATH. So each module is also asked where it came from, as that
 variable or the user's own site-packages can put another one before the lock's.
+
+After a module that fails the rest goes to another Python: half of what it loaded
+stays behind, and what is imported after it can fail of that alone.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -47,6 +51,7 @@ for name in json.loads(sys.argv[1]):
         tell({"name": name, "path": path})
     except BaseException as error:
         tell({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
+        break
 """
 
 
@@ -97,8 +102,12 @@ def _ending(status: int, last: str) -> str:
     return last or f"exit status {status}"
 
 
-def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str]) -> Group:
-    """Each module of the lock's list: whether it can be imported, and whether it is this environment's."""
+def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
+    """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
+
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of
+    CANN or its driver; a module that wants one of them could then not be tried.
+    """
     homes = [os.path.realpath(path) for path in paths]
     homes += [os.path.realpath(one.source) for one in found.values() if one.source]
     left = list(asked.lock.imports)
@@ -113,18 +122,28 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
                 findings.append(Finding("import-died", {**values, "error": run.error}))
                 break
             if "error" in row:
-                findings.append(_import_failure(values, _first_line(str(row["error"]))))
-            elif row["path"] and not _within(str(row["path"]), homes):
+                findings.append(_failure(asked, values, _first_line(str(row["error"])), on_npu=on_npu))
+                break
+            if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
     return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
 
 
-def _import_failure(values: dict[str, str], error: str) -> Finding:
+def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
     missing = _MISSING_LIBRARY.search(error)
     if missing is None:
         return Finding("import-failed", {**values, "error": error})
-    return Finding("import-without-cann", {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or _is_on_disk(asked, missing[1]) else "import-untried"
+    return Finding(code, {**values, "library": missing[1]})
+
+
+def _is_on_disk(asked: Asked, library: str) -> bool:
+    """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
+    home = glob.escape(asked.environ.get("ASCEND_HOME_PATH", ""))
+    driver = f"{glob.escape(asked.ascend)}/driver/lib64"
+    folders = [driver, f"{driver}/*", *([f"{home}/lib64", f"{home}/*/lib64"] if home else [])]
+    return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
 def _within(path: str, homes: list[str]) -> bool:

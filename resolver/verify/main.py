@@ -15,7 +15,7 @@ from resolver.verify.imports import check_imports
 from resolver.verify.installed import installed_distributions
 from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_machine, check_python
-from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc
+from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu
 from resolver.verify.record import check_files, read_records
 from resolver.verify.report import Report
 from resolver.verify.requirements import check_requirements
@@ -82,7 +82,7 @@ def checks(asked: Asked) -> Iterator[Group]:
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
-        yield check_imports(asked, found, paths)
+        yield check_imports(asked, found, paths, on_npu=has_npu(tool))
     if on_npu:
         yield check_npu(asked, tool)
 

@@ -58,6 +58,11 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     return NpuTool(board.get("software version", ""), name, len(rows))
 
 
+def has_npu(tool: NpuTool | None) -> bool:
+    """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+    return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
+
+
 def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether the driver is the lock's: by its version.info, or where that is not to be seen, by npu-smi."""
     wanted = asked.lock.system.get("hdk", "")
@@ -127,7 +132,7 @@ def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
 def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
-    if not (tool and tool.npus) and not glob.glob("/dev/davinci[0-9]*"):
+    if not has_npu(tool):
         return Group("npu", (Finding("npu-absent", values),), "", values)
     run = run_python(asked, _TENSOR)
     found = _tensor(run)

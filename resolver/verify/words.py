@@ -405,6 +405,15 @@ CASES: dict[str, Case] = {
             "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
         ),
     ),
+    "import-untried": Case(
+        (
+            "import {name} could not be tried: this machine has no NPU and no {library} of CANN or its driver",
+            "未能尝试 import {name}：本机没有 NPU，也没有 CANN 或其驱动的 {library}",
+        ),
+        ("torch_npu is loaded with it, and is linked against that library", "该模块会加载 torch_npu，后者链接该库"),
+        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
     "import-died": Case(
         ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
         ("the stack needs it", "软件栈需要它"),

@@ -532,6 +532,36 @@ def test_without_an_npu_there_are_warnings_alone(machine: Machine) -> None:
     )
 
 
+def test_without_an_npu_what_wants_a_library_that_is_nowhere_could_not_be_tried(machine: Machine) -> None:
+    an_import_without_cann(machine)
+    machine.changes = {"PATH": os.environ["PATH"]}
+    assert told(
+        "import base could not be tried: this machine has no NPU and no libhccl.so of CANN or its driver  "
+        "[import-untried]",
+        "torch_npu is loaded with it, and is linked against that library",
+        "run this where the NPUs are",
+        state="warning",
+    ) in machine.found()
+
+
+@pytest.mark.parametrize("folder", ["cann-8.5.0/lib64", f"cann-8.5.0/{MACHINE}-linux/lib64", "driver/lib64/driver"])
+def test_without_an_npu_a_library_that_is_there_must_be_found(machine: Machine, folder: str) -> None:
+    an_import_without_cann(machine)
+    (machine.ascend / folder).mkdir(parents=True)
+    (machine.ascend / folder / "libhccl.so").write_bytes(b"")
+    machine.changes = {"PATH": os.environ["PATH"]}
+    assert "wrong: import base failed: libhccl.so of CANN or its driver is not found  [import-" in machine.found()
+
+
+def test_what_one_import_leaves_behind_does_not_fail_the_next(machine: Machine) -> None:
+    (machine.site / "torch" / "__init__.py").write_text(
+        "import sys\nsys.modules['base'] = None\nraise OSError('half-way')\n"
+    )
+    found = machine.found()
+    assert "wrong: import torch failed: OSError: half-way  [import-failed]" in found
+    assert "import base" not in found
+
+
 # --- what mends it does
 
 

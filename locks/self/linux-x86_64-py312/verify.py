@@ -579,6 +579,15 @@ CASES: dict[str, Case] = {
             "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
         ),
     ),
+    "import-untried": Case(
+        (
+            "import {name} could not be tried: this machine has no NPU and no {library} of CANN or its driver",
+            "未能尝试 import {name}：本机没有 NPU，也没有 CANN 或其驱动的 {library}",
+        ),
+        ("torch_npu is loaded with it, and is linked against that library", "该模块会加载 torch_npu，后者链接该库"),
+        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
     "import-died": Case(
         ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
         ("the stack needs it", "软件栈需要它"),
@@ -1254,6 +1263,9 @@ def _activation(asked: Asked, release: str) -> str:
 # Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
 # needs on PYTHONPATH. So each module is also asked where it came from, as that
 # variable or the user's own site-packages can put another one before the lock's.
+#
+# After a module that fails the rest goes to another Python: half of what it loaded
+# stays behind, and what is imported after it can fail of that alone.
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
@@ -1281,6 +1293,7 @@ for name in json.loads(sys.argv[1]):
         tell({"name": name, "path": path})
     except BaseException as error:
         tell({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
+        break
 """
 
 
@@ -1331,8 +1344,12 @@ def _ending(status: int, last: str) -> str:
     return last or f"exit status {status}"
 
 
-def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str]) -> Group:
-    """Each module of the lock's list: whether it can be imported, and whether it is this environment's."""
+def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
+    """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
+
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of
+    CANN or its driver; a module that wants one of them could then not be tried.
+    """
     homes = [os.path.realpath(path) for path in paths]
     homes += [os.path.realpath(one.source) for one in found.values() if one.source]
     left = list(asked.lock.imports)
@@ -1347,18 +1364,28 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
                 findings.append(Finding("import-died", {**values, "error": run.error}))
                 break
             if "error" in row:
-                findings.append(_import_failure(values, _first_line(str(row["error"]))))
-            elif row["path"] and not _within(str(row["path"]), homes):
+                findings.append(_failure(asked, values, _first_line(str(row["error"])), on_npu=on_npu))
+                break
+            if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
     return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
 
 
-def _import_failure(values: dict[str, str], error: str) -> Finding:
+def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
     missing = _MISSING_LIBRARY.search(error)
     if missing is None:
         return Finding("import-failed", {**values, "error": error})
-    return Finding("import-without-cann", {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or _is_on_disk(asked, missing[1]) else "import-untried"
+    return Finding(code, {**values, "library": missing[1]})
+
+
+def _is_on_disk(asked: Asked, library: str) -> bool:
+    """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
+    home = glob.escape(asked.environ.get("ASCEND_HOME_PATH", ""))
+    driver = f"{glob.escape(asked.ascend)}/driver/lib64"
+    folders = [driver, f"{driver}/*", *([f"{home}/lib64", f"{home}/*/lib64"] if home else [])]
+    return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
 def _within(path: str, homes: list[str]) -> bool:
@@ -1421,6 +1448,11 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     elif not name.lower().startswith("ascend"):
         name = about.get("chip type", "") + name
     return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def has_npu(tool: NpuTool | None) -> bool:
+    """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+    return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
 def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
@@ -1492,7 +1524,7 @@ def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
 def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
-    if not (tool and tool.npus) and not glob.glob("/dev/davinci[0-9]*"):
+    if not has_npu(tool):
         return Group("npu", (Finding("npu-absent", values),), "", values)
     run = run_python(asked, _TENSOR)
     found = _tensor(run)
@@ -2026,7 +2058,7 @@ def checks(asked: Asked) -> Iterator[Group]:
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
-        yield check_imports(asked, found, paths)
+        yield check_imports(asked, found, paths, on_npu=has_npu(tool))
     if on_npu:
         yield check_npu(asked, tool)
 
