@@ -58,6 +58,7 @@ class CompleteEngine:
         self._chosen: set[Package] = set()
         # what is asked of each package by the stack and the decisions, after each of those who ask
         self._asked: dict[Package, list[Demand]] = {}
+        self._met: dict[Package, int] = {}  # the packages in the order in which they were first asked for
         self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some of it is not up to date
         self._tries: Counter[Package] = Counter()
         self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
@@ -85,9 +86,10 @@ class CompleteEngine:
                 self._go_back(package)
 
     def _next(self) -> Package | None:
-        """The package to decide now, in the order of the search: pins, what the stack names, what has bounds.
+        """The package to decide now, in the order of the search.
 
-        Before them those that a run of releases has failed for.
+        Pins, what the stack names, what has bounds, what was met first; before them those that a run of releases
+        has failed for.
         """
         while self._waiting:
             preference, package = self._waiting[0]
@@ -104,12 +106,14 @@ class CompleteEngine:
             not asked.pin,
             not asked.stacks,
             not asked.bounded,
+            0 if asked.stacks else self._met[package],
             package,
         )
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Count what the stack or a decision asks for."""
         for edge in edges:
+            self._met.setdefault(edge.package, len(self._met))
             asked = self._asked.setdefault(edge.package, [])
             own = self._universe.demand(edge)
             asked.append(asked[-1] & own if asked else own)

@@ -43,6 +43,7 @@ class Provider:
         self._following: dict[Package, tuple[object, Iterator[Candidate], Candidate | None]] = {}
         self._wanted: dict[Package, tuple[Demand, Collection[Candidate]]] = {}
         self._ahead: set[Package] = set()
+        self._met: dict[Package, int] = {}  # the packages in the order in which they were first asked for
         self.conflicts: Counter[Package] = Counter()
         self.learned: Clash | None = None
         self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
@@ -52,20 +53,23 @@ class Provider:
         return self._universe.demand(*edges)
 
     def preference(self, package: Package, demand: Demand) -> tuple[Any, ...]:
-        """System first, then what keeps clashing, pins, what the stack names, what has bounds, the rest; by name.
+        """System first, then what keeps clashing, pins, what the stack names, what has bounds, the rest.
 
-        Between those that are equal but for the name, one that was put ahead goes first.
+        Between those that are equal, one that was put ahead goes first, then what was met first: who asks for a
+        package is mostly decided before it then, and what is asked of it complete. What the stack names goes by name.
         """
         if package.kind is not Kind.PROJECT:
-            return (package.kind.value, False, False, False, False, False, package)
+            return (package.kind.value, False, False, False, False, False, 0, package)
         promoted = self.conflicts[package] >= _PROMOTE_AFTER
         ahead = package in self._ahead
         of = demand
-        return (Kind.PROJECT.value, not promoted, not of.first, not of.stacks, not of.bounded, not ahead, package)
+        met = 0 if of.stacks else self._met.get(package, 0)
+        return (Kind.PROJECT.value, not promoted, not of.first, not of.stacks, not of.bounded, not ahead, met, package)
 
     def matches(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Matches:
         """Candidates in order of preference, looked at only as far as the search goes."""
         self._wanted[package] = demand, banned
+        self._met.setdefault(package, len(self._met))
         return Matches(self, package, demand, banned)
 
     def candidates(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Iterator[Candidate]:
@@ -132,11 +136,11 @@ class Provider:
     def gives_way(self, package: Package, to: Package, clash: Clash) -> bool:
         """Whether a package is better decided after another one, of which `clash` leaves nothing with it.
 
-        Only where its name alone puts it first, its oldest release leaves a place, and the oldest of the other takes
-        none of another kind. The other one is ahead of it from then on.
+        Only where nothing but the order in which they were met puts it first, its oldest release leaves a place, and
+        the oldest of the other takes none of another kind. The other one is ahead of it from then on.
         """
         mine, other = (self.preference(one, self.asked(one) or ANYTHING) for one in (package, to))
-        if mine[:-1] != other[:-1]:
+        if mine[:-2] != other[:-2]:
             return False
         oldest, last = self._oldest(package), self._oldest(to)
         if oldest is None or last is None or self._clashes.is_met(clash, oldest):

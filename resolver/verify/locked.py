@@ -88,17 +88,16 @@ class Asked:
     @property
     def install(self) -> str:
         """The command that installs what is missing."""
-        words = ["bash", f"{self.folder}/install.sh", "--python", sys.executable]
-        if is_shared():
-            words.append("--system")
-        if self.wheelhouse:
-            words += ["--wheelhouse", self.wheelhouse]
-        return " ".join(map(shlex.quote, words))
+        return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
 
     @property
     def fresh(self) -> str:
         """The command that makes an environment of its own for the lock."""
-        return f"python{self.line} -m venv env && . env/bin/activate && bash {shlex.quote(self.folder)}/install.sh"
+        return f"python{self.line} -m venv env && . env/bin/activate && {self._install()}"
+
+    def _install(self, *options: str) -> str:
+        wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
+        return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
 
     def again(self, *names: str) -> str:
         """The command that takes distributions away and installs what the lock has of them.

@@ -35,12 +35,13 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
         return _become(sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    folder = os.path.dirname(os.path.abspath(file))
     asked = Asked(
         LockedStack.parse(text),
-        os.path.dirname(os.path.abspath(file)),
+        folder,
         dict(os.environ),
         ascend=given.ascend,
-        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else "",
+        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
         full=given.full,
     )
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
@@ -57,6 +58,12 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
         return _INTERRUPTED
+
+
+def _bundle(folder: str) -> str:
+    """The bundle (`ascend-lock bundle`) that holds this lock's folder as `locks/STACK/TARGET`; nothing elsewhere."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
+    return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
 
 
 def checks(asked: Asked) -> Iterator[Group]:

@@ -217,6 +217,15 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     run = execute(workspace, command, PIP_INDEX_URL=f"{closed}/simple/", **proxies)
     assert (run.status, run.stderr) == (0, "")
     assert installed(python) == {"apart": "1.0", "base": "1.0"}
+
+    next((workspace.root / "env").rglob("site-packages/base.py")).unlink()
+    environment = {"PIP_INDEX_URL": f"{closed}/simple/", **proxies}
+    run = execute(workspace, [str(python), str(moved / "locks/demo/here/verify.py")], **environment)
+    assert (run.status, "files of base 1.0 are gone" in run.stdout) == (1, True)
+    mend = run.stdout.partition("  mend: ")[2].partition("\n")[0].replace("<root>", str(workspace.root))
+    assert mend.endswith(f" --wheelhouse '{moved}'")
+    run = execute(workspace, ["bash", "-c", mend], **environment)
+    assert (run.status, run.stderr) == (0, "")
     assert index.requests == []
 
 

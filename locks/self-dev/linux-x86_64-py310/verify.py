@@ -756,17 +756,16 @@ class Asked:
     @property
     def install(self) -> str:
         """The command that installs what is missing."""
-        words = ["bash", f"{self.folder}/install.sh", "--python", sys.executable]
-        if is_shared():
-            words.append("--system")
-        if self.wheelhouse:
-            words += ["--wheelhouse", self.wheelhouse]
-        return " ".join(map(shlex.quote, words))
+        return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
 
     @property
     def fresh(self) -> str:
         """The command that makes an environment of its own for the lock."""
-        return f"python{self.line} -m venv env && . env/bin/activate && bash {shlex.quote(self.folder)}/install.sh"
+        return f"python{self.line} -m venv env && . env/bin/activate && {self._install()}"
+
+    def _install(self, *options: str) -> str:
+        wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
+        return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
 
     def again(self, *names: str) -> str:
         """The command that takes distributions away and installs what the lock has of them.
@@ -2011,12 +2010,13 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
         return _become(sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    folder = os.path.dirname(os.path.abspath(file))
     asked = Asked(
         LockedStack.parse(text),
-        os.path.dirname(os.path.abspath(file)),
+        folder,
         dict(os.environ),
         ascend=given.ascend,
-        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else "",
+        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
         full=given.full,
     )
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
@@ -2033,6 +2033,12 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
         return _INTERRUPTED
+
+
+def _bundle(folder: str) -> str:
+    """The bundle (`ascend-lock bundle`) that holds this lock's folder as `locks/STACK/TARGET`; nothing elsewhere."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
+    return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
 
 
 def checks(asked: Asked) -> Iterator[Group]:

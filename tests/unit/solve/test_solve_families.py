@@ -75,3 +75,26 @@ def test_a_thousand_projects_take_a_round_each() -> None:
     releases[f"p{many}"] = {"1": []}
     resolution = solved(problem("p0"), DataCatalog(releases))
     assert (resolution.engine, resolution.rounds, len(resolution.pins)) == ("search", many + 1, many + 1)
+
+
+def test_layers_are_decided_from_above_whatever_their_names_are() -> None:
+    """Who asks for a project is decided before it, so each is decided once, for the newest that all of them take."""
+    random = Random(3)
+    layers = [[f"p{number:03}" for number in range(at * 20, at * 20 + 20)] for at in reversed(range(12))]
+    releases: dict[str, dict[str, list[str]]] = {}
+    for layer, below in zip(layers, [*layers[1:], []], strict=True):
+        for name in layer:
+            some = random.sample(below, min(3, len(below)))
+            lines = [f"{one}<{random.randint(5, 9)}" if random.random() < 0.2 else f"{one}>=2" for one in some]
+            releases[name] = {str(version): lines for version in range(1, 10)}
+    resolution = solved(problem(*layers[0]), DataCatalog(releases))
+    found = pins(resolution)
+    assert resolution.rounds == len(found)
+    ends: dict[str, int] = {}
+    for name, version in found.items():
+        for line in releases[name][version]:
+            if "<" in line:
+                one, _, end = line.partition("<")
+                ends[one] = min(int(end), ends.get(one, 10))
+    assert len(ends) > 50
+    assert found == {name: str(ends.get(name, 10) - 1) for name in found}
