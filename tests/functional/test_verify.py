@@ -535,13 +535,16 @@ def test_without_an_npu_there_are_warnings_alone(machine: Machine) -> None:
 def test_without_an_npu_what_wants_a_library_that_is_nowhere_could_not_be_tried(machine: Machine) -> None:
     an_import_without_cann(machine)
     machine.changes = {"PATH": os.environ["PATH"]}
-    assert told(
-        "import base could not be tried: this machine has no NPU and no libhccl.so of CANN or its driver  "
-        "[import-untried]",
-        "torch_npu is loaded with it, and is linked against that library",
-        "run this where the NPUs are",
-        state="warning",
-    ) in machine.found()
+    assert (
+        told(
+            "import base could not be tried: this machine has no NPU and no libhccl.so of CANN or its driver  "
+            "[import-untried]",
+            "torch_npu is loaded with it, and is linked against that library",
+            "run this where the NPUs are",
+            state="warning",
+        )
+        in machine.found()
+    )
 
 
 @pytest.mark.parametrize("folder", ["cann-8.5.0/lib64", f"cann-8.5.0/{MACHINE}-linux/lib64", "driver/lib64/driver"])
