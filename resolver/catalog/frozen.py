@@ -1,8 +1,8 @@
 """Parsed pages in a form that is read back in microseconds, release by release.
 
 150 pages hold 100,000 files, of which a lock looks at a few hundred. So a page
-is two things: an index of its releases, which is read, and their files, of
-which only those that are asked for leave the disk.
+is two things: an index of its releases, the newest first, which is read, and
+their files, of which only those that are asked for leave the disk.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from zlib import crc32
 
 import msgspec
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.catalog.packed import ODD, reader
 from resolver.errors import IndexFailure
+from resolver.model import text
 from resolver.model.release import File, Page, SetAside, Standing
 
 # The bytes from an offset on, so many of them; None where they are not to be had any more.
@@ -94,12 +96,16 @@ def freeze(page: Page) -> Frozen:
     places = {}
     parts = []
     size = 0
-    for version, files in page.releases.items():
-        part = _encode(files)
+    for version in sorted(page.releases, key=_version, reverse=True):
+        part = _encode(page.releases[version])
         places[version] = size, len(part), crc32(part)
         parts.append(part)
         size += len(part)
     return Frozen(_encode(_Index(page.project, page.set_aside, places, size, page.standing)), b"".join(parts))
+
+
+def _version(spelling: str) -> Version:
+    return text.version(spelling) or Version(spelling)  # a page has no other keys
 
 
 def thaw(
@@ -124,4 +130,11 @@ def thaw(
             list(releases.values())
         except DamagedPageError:
             return None
-    return Page(project=project, index=index, releases=releases, set_aside=page.set_aside, standing=page.standing)
+    return Page(
+        project=project,
+        index=index,
+        releases=releases,
+        set_aside=page.set_aside,
+        standing=page.standing,
+        newest_first=True,
+    )

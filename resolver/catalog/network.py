@@ -141,6 +141,7 @@ class Network:
         for project, specifier in wanted:
             picked = self._ahead_of.get((project, follow.target))
             if picked is None or (picked and len(picked) < _GUESSES and not _any_fits(picked, specifier)):
+                self._expected.add((project, str(specifier), follow.target))
                 self._begin_ahead(project, specifier, follow)
 
     def _begin_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:

@@ -21,7 +21,7 @@ from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
 from resolver.profile import counts
 
-_PARSER: Final = "4"  # part of every key: another number, and all pages are parsed anew
+_PARSER: Final = "5"  # part of every key: another number, and all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):

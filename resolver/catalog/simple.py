@@ -203,7 +203,8 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
     addresses = Base(url).resolve_all([one.url for one in page.files])
     digests = _sha256s([one.hashes.sha256 for one in page.files])
-    files = [_file(*one) for one in zip(page.files, addresses, digests, strict=True)]
+    metadata = _metadata_sha256s(page.files)
+    files = [_file(*one) for one in zip(page.files, addresses, digests, metadata, strict=True)]
     return files, _standing(page.project_status)
 
 
@@ -223,9 +224,15 @@ def _standing(given: object) -> Standing:
     return Standing(status, reason if isinstance(reason, str) else "")
 
 
-def _file(file: _File, url: str, sha256: str) -> File:
+def _metadata_sha256s(files: list[_File]) -> list[str | None]:
+    """For each file None where no `.metadata` file is offered, else its sha256 or an empty text."""
     # PEP 714: core-metadata wins over its older name where both are there.
-    offered = file.core_metadata if file.core_metadata is not None else file.dist_info_metadata
+    offered = [one.core_metadata if one.core_metadata is not None else one.dist_info_metadata for one in files]
+    digests = iter(_sha256s([one.sha256 for one in offered if isinstance(one, _Hashes)]))
+    return [next(digests) if isinstance(one, _Hashes) else ("" if one else None) for one in offered]
+
+
+def _file(file: _File, url: str, sha256: str, metadata: str | None) -> File:
     size = file.size
     return File(
         file.filename,
@@ -235,12 +242,5 @@ def _file(file: _File, url: str, sha256: str) -> File:
         file.requires_python or "",
         None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),
         file.upload_time or "",
-        None if offered is None else _metadata_sha256(offered),
+        metadata,
     )
-
-
-def _metadata_sha256(offered: bool | _Hashes) -> str | None:
-    """None where no `.metadata` file is offered, else its sha256 or an empty text."""
-    if isinstance(offered, _Hashes):
-        return read_sha256(offered.sha256)
-    return "" if offered else None

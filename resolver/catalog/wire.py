@@ -143,6 +143,7 @@ class Wire:
         self._by_pip = bool(pip.proxy)
         self._bypassed: dict[str, bool] = {}
         self._through: dict[str, urllib3.PoolManager] = {}
+        self._managers: dict[str, urllib3.PoolManager] = {}
         for scheme in ("http", "https", "all"):
             if self._proxies.get(scheme):
                 self._proxy(self._proxies[scheme])  # one that cannot be used is told at once
@@ -198,6 +199,14 @@ class Wire:
             manager.clear()
 
     def _manager(self, url: str) -> urllib3.PoolManager:
+        """Who connects to an address, looked at once for all addresses that begin like it."""
+        end = url.find("/", len("https://"))
+        begin = url[:end] if end >= 0 else url
+        if begin not in self._managers:
+            self._managers[begin] = self._manager_of(url)
+        return self._managers[begin]
+
+    def _manager_of(self, url: str) -> urllib3.PoolManager:
         parts = urlsplit(url)
         host = parts.hostname or ""
         # What is asked over plain http must not leave this machine, not even to a proxy.

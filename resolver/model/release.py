@@ -86,7 +86,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A project on an index: its files by version text, what was set aside while reading, and how it stands.
 
     `releases` is keyed by the text of the version as in the file names, one key
-    for each distinct PEP 440 version, in no particular order.
+    for each distinct PEP 440 version: the newest first where `newest_first` says so,
+    else in no particular order.
     """
 
     project: NormalizedName
@@ -94,6 +95,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     releases: Mapping[str, tuple[File, ...]]
     set_aside: tuple[SetAside, ...] = ()
     standing: Standing = ACTIVE
+    newest_first: bool = False
 
 
 class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):

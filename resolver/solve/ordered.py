@@ -8,8 +8,8 @@ is two bounds found by bisection.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, overload
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.version import Version
@@ -27,24 +27,58 @@ class Offer(NamedTuple):
     version: str
 
 
+class Versions(Sequence[Version]):
+    """Versions by their texts, each parsed when it is first looked at: of thousands a search looks at a few."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+
+    @overload
+    def __getitem__(self, at: int) -> Version: ...
+    @overload
+    def __getitem__(self, at: slice) -> Versions: ...
+    def __getitem__(self, at: int | slice) -> Version | Versions:
+        if isinstance(at, slice):
+            return Versions(self.texts[at])
+        return text.version(self.texts[at]) or Version(self.texts[at])
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
 class Ordered:
     """All releases of one answer, newest first, whatever the target: they are the same for each."""
 
     @counts("versions")
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
-        rows: dict[Version, list[Offer]] = {}
-        for page in lookup.pages:
-            for version_text in page.releases:
-                version = text.version(version_text)
-                if version is not None:
-                    rows.setdefault(version, []).append(Offer(page, version_text))
-        self.versions: list[Version] = sorted(rows, reverse=True)
-        self.offers = [rows[version] for version in self.versions]
-        self.positions = {version: position for position, version in enumerate(self.versions)}
-        self.all = (1 << len(self.versions)) - 1
-        self.stable = self.all & ~self._prereleases()
+        self._offers: list[list[Offer]] | None = None  # None where they are those of the only page, in its order
+        if len(lookup.pages) == 1 and lookup.pages[0].newest_first:
+            texts = list(lookup.pages[0].releases)
+        else:
+            rows: dict[Version, list[Offer]] = {}
+            for page in lookup.pages:
+                for version_text in page.releases:
+                    version = text.version(version_text)
+                    if version is not None:
+                        rows.setdefault(version, []).append(Offer(page, version_text))
+            self._offers = [rows[version] for version in sorted(rows, reverse=True)]
+            texts = [offers[0].version for offers in self._offers]
+        self.versions = Versions(texts)
+        self.all = (1 << len(texts)) - 1
+        self.stable = self.all & ~self._prereleases(texts)
         self._masks: dict[str, int] = {}
+
+    def offers(self, position: int) -> Sequence[Offer]:
+        """Which indexes have the release at a position, the first one named first."""
+        if self._offers is not None:
+            return self._offers[position]
+        return (Offer(self.lookup.pages[0], self.versions.texts[position]),)
+
+    def position(self, version: Version) -> int | None:
+        """Where a version stands; None where there is no such release."""
+        at = self._bisect(lambda one: one <= version)
+        return at if at < len(self.versions) and self.versions[at] == version else None
 
     def mask(self, specifiers: SpecifierSet) -> int:
         """The releases in a set of specifiers, pre-releases among them."""
@@ -57,12 +91,15 @@ class Ordered:
             self._masks[key] = known
         return known
 
-    def _prereleases(self) -> int:
-        """The pre-releases. Where all texts are digits and dots, as they mostly are, there are none."""
-        if all("".join(page.releases).replace(".", "").isdecimal() for page in self.lookup.pages):
+    def _prereleases(self, texts: Sequence[str]) -> int:
+        """The pre-releases. What is digits and dots, as most are, is none."""
+        if "".join(texts).replace(".", "").isdecimal():
             return 0
-        digits = ("1" if version.is_prerelease else "0" for version in reversed(self.versions))
-        return int("0" + "".join(digits), 2)
+        found = 0
+        for position, one in enumerate(texts):
+            if not one.replace(".", "").isdecimal() and self.versions[position].is_prerelease:
+                found |= 1 << position
+        return found
 
     def _mask_of(self, one: Specifier) -> int:
         key = str(one)
@@ -87,7 +124,7 @@ class Ordered:
                 return self._newer(lambda version: version < least) & self._line(least.epoch, least.release[:-1])
             case _:  # `===` compares texts, and those of a release are one
                 same = text.version(one.version)
-                position = None if same is None else self.positions.get(same)
+                position = None if same is None else self.position(same)
                 if position is None or not one.contains(self.versions[position], prereleases=True):
                     return 0
                 return 1 << position
@@ -98,7 +135,7 @@ class Ordered:
             return self._line(line.epoch, line.release)
         least = Version(wanted)
         if least.local is not None:
-            position = self.positions.get(least)
+            position = self.position(least)
             return 0 if position is None else 1 << position
         # PEP 440: a local version does not count where none is asked for, and comes right after what it is of
         return self._between(lambda version: version < least, lambda version: _public(version) <= least)

@@ -83,7 +83,7 @@ class Project:
         """The source archives of a release that the target's Python may use, where wheels are taken instead."""
         return tuple(
             file
-            for offer in self.ordered.offers[position]
+            for offer in self.ordered.offers(position)
             for file in self._screen(offer.page.releases[offer.version]).archives
         )
 
@@ -99,7 +99,7 @@ class Project:
 
     def position(self, version: Version) -> int | None:
         """Where a version stands; None where the project has no such release."""
-        return self.ordered.positions.get(version)
+        return self.ordered.position(version)
 
     def mask(self, allows: Allows) -> int:
         """The releases that a requirement admits, whatever its pre-release policy."""
@@ -117,7 +117,7 @@ class Project:
         """The release from the first index named that has a usable file of it."""
         version = self.versions[position]
         set_aside: tuple[SetAside, ...] = ()
-        for offer in self.ordered.offers[position]:
+        for offer in self.ordered.offers(position):
             found = self._look_at(offer, version, position)
             if isinstance(found, Release):
                 return found

@@ -65,7 +65,7 @@ class Offers:
         """What the indexes bound to a project answer; raises IndexFailure."""
         return self.catalog.lookup(name)
 
-    def versions(self, name: NormalizedName) -> list[Version]:
+    def versions(self, name: NormalizedName) -> Sequence[Version]:
         """All releases, newest first."""
         return self._project(name).versions
 

@@ -113,7 +113,10 @@ def page(content: bytes) -> None:
             names = {file.filename for file in files}  # one that is listed with several hashes is set aside once
             assert len(screened.wheels) + len(screened.archives) + len(screened.set_aside) == len(names)
     index, parts = frozen.freeze(read)
-    assert _thawed(index, parts) == read, "a page that comes back otherwise from the cache"
+    thawed = _thawed(index, parts)
+    assert thawed is not None, "a page that does not come back from the cache"
+    assert thawed == replace(read, newest_first=True), "a page that comes back otherwise from the cache"
+    assert list(map(_key, thawed.releases)) == sorted(map(_key, read.releases), reverse=True), "not the newest first"
 
 
 def _thawed(index: bytes, parts: bytes) -> Page | None:

@@ -441,6 +441,7 @@ def test_a_page_is_the_same_after_freezing() -> None:
     assert thawed is not None
     assert (thawed.project, thawed.index, thawed.set_aside) == ("demo", "elsewhere", parsed.set_aside)
     assert dict(thawed.releases) == dict(parsed.releases)
+    assert (parsed.newest_first, thawed.newest_first, list(thawed.releases)) == (False, True, ["2", "1"])
     assert ("1" in thawed.releases, "9" in thawed.releases, len(thawed.releases)) == (True, False, 2)
     with pytest.raises(KeyError):
         thawed.releases["9"]
@@ -454,5 +455,5 @@ def test_files_that_changed_on_disk_are_never_decoded() -> None:
     thawed = thaw(content, DEMO, "x", lambda offset, length: flipped[offset : offset + length])
     assert thawed is not None
     with pytest.raises(IndexFailure, match="A page in the cache is damaged"):
-        thawed.releases["1"]
+        thawed.releases["2"]
     assert thaw(content, DEMO, "x", lambda offset, length: None) is None

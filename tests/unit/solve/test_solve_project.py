@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from resolver.catalog.frozen import freeze, thaw
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.screen import Screen
 from resolver.model.candidate import Release
@@ -87,7 +88,22 @@ def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: s
     some, specifiers = of_versions(versions), SpecifierSet(specifier)
     expected = [version for version in some.versions if specifiers.contains(version, prereleases=True)]
     assert [some.versions[position] for position in some.positions(some.mask(specifiers))] == expected
-    assert some.versions == sorted(map(Version, versions), reverse=True)
+    assert list(some.versions) == sorted(map(Version, versions), reverse=True)
+
+
+@given(st.lists(_version_texts, unique_by=Version, max_size=12), st.lists(_specifiers, max_size=3).map(",".join))
+def test_a_page_from_the_cache_is_ordered_as_one_that_was_just_read(versions: list[str], specifier: str) -> None:
+    page = Page(project="a", index="pypi", releases={one: (File(f"a-{one}.zip"),) for one in versions})
+    index, files = freeze(page)
+    thawed = thaw(index, page.project, page.index, lambda offset, length: files[offset : offset + length])
+    assert thawed is not None
+    one, other = Ordered(Lookup((page,))), Ordered(Lookup((thawed,)))
+    assert list(one.versions) == list(other.versions)
+    assert (one.all, one.stable) == (other.all, other.stable)
+    assert one.mask(SpecifierSet(specifier)) == other.mask(SpecifierSet(specifier))
+    for at, version in enumerate(one.versions):
+        assert [offer.version for offer in one.offers(at)] == [offer.version for offer in other.offers(at)]
+        assert (one.position(version), other.position(version)) == (at, at)
 
 
 @given(st.lists(_version_texts, unique_by=Version, max_size=8))
