@@ -14,9 +14,10 @@ from urllib.parse import urljoin
 
 from resolver.catalog.address import Origin, Root, is_allowed, is_local, origin, without_credentials
 from resolver.catalog.meter import Meter
+from resolver.catalog.pace import EndlessError
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
-from resolver.catalog.wire import CONNECTIONS, EndlessError, Response, Wire, WireError
+from resolver.catalog.wire import CONNECTIONS, Response, Wire, WireError
 from resolver.errors import IndexFailure, InputError, Unreachable
 
 T = TypeVar("T")
@@ -106,20 +107,14 @@ class Client:
             body = await self.body(response, limit) if response.status_code == 200 else b""
             return Reply(response.status_code, without_credentials(response.url), response.headers, body)
 
-        return await self.request(url, whole, headers=headers, patience=patience)
+        return await self.request(url, whole, headers=headers, patience=patience, limit=limit)
 
     async def body(self, response: Response, limit: int) -> bytes:
         """The body of an answer; raises IndexFailure where it is longer than `limit` bytes, or takes for ever."""
         try:
             body = await response.read(limit)
         except EndlessError as error:
-            raise IndexFailure(
-                "An index does not come to the end of an answer.",
-                where=_shown(response.url),
-                why=str(error),
-                hint="where the line is that slow, let pip wait longer, and this with it: "
-                "`pip config set global.timeout SECONDS`",
-            ) from None
+            raise _endless(response.url, error) from None
         if body is None:
             raise IndexFailure(
                 "An index sent far more than such an answer ever has.",
@@ -137,10 +132,12 @@ class Client:
         headers: Mapping[str, str],
         patience: Patience | None = None,
         long: bool = False,
+        limit: int | None = None,
     ) -> T:
         """Send a GET, follow redirects, hand the answer to `consume`; all of it again where the network fails.
 
-        `long` is for whole files. Raises Unreachable after the last try.
+        `long` is for whole files; with a `limit` `consume` will ask for the body of a 200. Raises Unreachable after
+        the last try, and what `body` does.
         """
         patience = patience or self.patience
         host = self._hosts.setdefault(self._allowed(url), _Host())
@@ -152,7 +149,7 @@ class Client:
             host.probe = asyncio.get_running_loop().create_future()
         try:
             async with self._few[long]:
-                return await self._tries(url, consume, {**_HEADERS, **headers}, patience, host)
+                return await self._tries(url, consume, {**_HEADERS, **headers}, patience, host, limit)
         finally:
             host.settle()
 
@@ -163,11 +160,12 @@ class Client:
         headers: Mapping[str, str],
         patience: Patience,
         host: _Host,
+        limit: int | None,
     ) -> T:
         for number in range(1, patience.tries + 1):
             wait = patience.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
             try:
-                response = await self._send(url, headers, patience, host)
+                response = await self._send(url, headers, patience, host, limit)
                 try:
                     if response.status_code not in _BUSY:
                         return await consume(response)
@@ -187,8 +185,10 @@ class Client:
                 await asyncio.sleep(wait)
         raise _unreachable(url, why, patience.tries, certificate=False)
 
-    async def _send(self, url: str, headers: Mapping[str, str], patience: Patience, host: _Host) -> Response:
-        """One request and its redirects; the answer's body is still to be read, and the answer to be closed."""
+    async def _send(
+        self, url: str, headers: Mapping[str, str], patience: Patience, host: _Host, limit: int | None
+    ) -> Response:
+        """One request and its redirects; the answer is still to be closed."""
         hop = url
         for _ in range(_MOST_REDIRECTS + 1):
             where = self._allowed(hop, came_from=url)
@@ -196,9 +196,13 @@ class Client:
                 raise _refused(hop, "It is this machine or its link, where only an index on it may lead.", url)
             self._meter.add(requests=1)
             try:
-                response = await self._wire.send(hop, {**headers, **self._credentials(where)}, patience.connect)
+                asked = {**headers, **self._credentials(where)}
+                # All wait for a host's first answer, and need not wait for what is in it.
+                response = await self._wire.send(hop, asked, patience.connect, limit if host.answered else None)
             except ValueError as error:
                 raise _refused(hop, f"It cannot be read: {error}.", url) from None
+            except EndlessError as error:
+                raise _endless(hop, error) from None
             host.answered = True
             host.settle()
             target = response.headers.get("location")
@@ -272,6 +276,16 @@ def _refused(url: str, why: str, came_from: str) -> IndexFailure:
         "An index redirects to an address that must not be asked." if redirected else "An address must not be asked.",
         where=f"{_shown(came_from)} -> {_shown(url)}" if redirected else _shown(url),
         why=why,
+    )
+
+
+def _endless(url: str, error: EndlessError) -> IndexFailure:
+    return IndexFailure(
+        "An index does not come to the end of an answer.",
+        where=_shown(url),
+        why=str(error),
+        hint="where the line is that slow, let pip wait longer, and this with it: "
+        "`pip config set global.timeout SECONDS`",
     )
 
 

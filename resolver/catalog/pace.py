@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import http.client
 import io
+import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -19,6 +22,30 @@ _MOST_LINES: Final = 1000  # one after another: heads that say "continue", and w
 
 class PaceError(OSError):
     """A server that goes on for ever, or as good as."""
+
+
+class EndlessError(Exception):
+    """An answer that is not whole when its time is up; the text tells how long that is."""
+
+
+class _Until(threading.local):
+    """When what this thread reads must be whole, and how long that is; not at all unless it is said."""
+
+    end = math.inf
+    seconds = 0.0
+
+
+_until = _Until()
+
+
+@contextmanager
+def whole_within(seconds: float) -> Iterator[None]:
+    """What is read in this thread raises EndlessError where more comes after so many seconds."""
+    _until.end, _until.seconds = time.monotonic() + seconds, seconds
+    try:
+        yield
+    finally:
+        _until.end = math.inf
 
 
 class Paced(io.RawIOBase):
@@ -37,10 +64,13 @@ class Paced(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int | None:
-        """Read on; raises PaceError after `window` seconds with less than SLOWEST bytes in each."""
+        """Read on; raises PaceError after `window` seconds with less than SLOWEST bytes in each, or EndlessError."""
         begin = self._clock()
         size: int | None = self._raw.readinto(buffer)
-        self._waited += self._clock() - begin
+        now = self._clock()
+        if now > _until.end:
+            raise EndlessError(f"It was not whole after {_until.seconds:.0f} seconds.")
+        self._waited += now - begin
         self._came += size or 0
         if self._waited > self._window:
             if size and self._came < SLOWEST * self._waited:
