@@ -49,6 +49,12 @@ def origin(url: str) -> Origin:
     return Origin(parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme, 0))
 
 
+def beginning(url: str) -> str:
+    """What an address has before its path: what is found out of one holds for all that begin like it."""
+    end = url.find("/", len("https://"))
+    return url[:end] if end >= 0 else url
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine by its very name: 127.0.0.0/8, ::1 or localhost."""
     if host.lower().rstrip(".") == "localhost":

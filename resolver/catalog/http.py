@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
-from resolver.catalog.address import Origin, Root, is_allowed, is_local, origin, without_credentials
+from resolver.catalog.address import Origin, Root, beginning, is_allowed, is_local, origin, without_credentials
 from resolver.catalog.meter import Meter
 from resolver.catalog.pace import EndlessError
 from resolver.catalog.pipconfig import PipConfig
@@ -221,8 +221,7 @@ class Client:
 
     def _allowed(self, url: str, came_from: str = "") -> Origin:
         """The origin of an address that may be asked, looked at once for all addresses that begin like it."""
-        end = url.find("/", len("https://"))
-        begin = url[:end] if end >= 0 else url
+        begin = beginning(url)
         if begin not in self._origins:
             self._origins[begin] = _allowed(url, came_from)
         return self._origins[begin]

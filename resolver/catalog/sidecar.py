@@ -15,16 +15,18 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.catalog.archive import Contents, read_archive
 from resolver.catalog.frozen import Frozen, freeze
 from resolver.catalog.metadata import Release
 from resolver.catalog.packed import ODD
 from resolver.catalog.simple import parse
+
+if TYPE_CHECKING:
+    from resolver.catalog.archive import Contents
 
 T = TypeVar("T")
 
@@ -56,6 +58,8 @@ class ArchiveJob(msgspec.Struct, tag="archive", array_like=True, frozen=True):
 
     def do(self, _: bytes) -> Contents:
         """What is in it; raises UnusableFile and IndexFailure."""
+        from resolver.catalog.archive import read_archive  # a third of what it takes to begin a process
+
         return read_archive(Path(self.path), self.release, self.where)
 
 
@@ -64,7 +68,6 @@ _Job = PageJob | ArchiveJob
 _encode = msgspec.msgpack.Encoder().encode
 _read_job = msgspec.msgpack.Decoder(_Job).decode
 _read_frozen = msgspec.msgpack.Decoder(Frozen).decode
-_read_contents = msgspec.msgpack.Decoder(Contents).decode
 
 
 class Sidecars:
@@ -83,7 +86,9 @@ class Sidecars:
 
     def archive(self, job: ArchiveJob, size: int) -> Contents:
         """What `job.do` returns or raises; the archive has so many bytes."""
-        return self._beside(job, b"", size, _read_contents) or job.do(b"")
+        from resolver.catalog.archive import Contents
+
+        return self._beside(job, b"", size, msgspec.msgpack.Decoder(Contents).decode) or job.do(b"")
 
     def close(self) -> None:
         """End the processes, whatever they are at."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from resolver.catalog.address import is_loopback, without_credentials
+from resolver.catalog.address import beginning, is_loopback, without_credentials
 from resolver.catalog.names import Names
 from resolver.catalog.pace import hold, whole_within
 from resolver.catalog.pipconfig import PipConfig
@@ -125,7 +125,7 @@ class Wire:
         """Send a GET; raises WireError, and ValueError for what is no address.
 
         With a `limit` the body of a 200 is read with it, as `Response.read` has it: another turn of
-        the event loop for each answer is a third of what asking costs.
+        the event loop for each answer would cost a sixth of what asking does.
         """
         import urllib3
 
@@ -200,8 +200,7 @@ class Wire:
 
     def _manager(self, url: str) -> urllib3.PoolManager:
         """Who connects to an address, looked at once for all addresses that begin like it."""
-        end = url.find("/", len("https://"))
-        begin = url[:end] if end >= 0 else url
+        begin = beginning(url)
         if begin not in self._managers:
             self._managers[begin] = self._manager_of(url)
         return self._managers[begin]

@@ -1,0 +1,154 @@
+"""What a lock from an empty cache cannot leave out, each part alone: the floor under what `bench.py` measures as `empty`.
+
+    .venv/bin/python benchmarks/floor.py [--rounds 5] [--set flagship]
+
+One run notes each request that it sends, and each module that it imports. Then, in turn, each in a process of its own:
+a whole run of ours and of uv; the same requests by urllib3 in as many threads as ours has connections, all of them at
+once and what comes thrown away; the modules of others imported; the JSON of the pages decoded into their file names
+and hashes; the source archives decompressed. The last two are C alone. Medians with their spread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import EMPTY, SETS, load, show
+from sides import Ours, Run, Uv, environment, index_address, measure
+
+NOTE = """
+import json, os, sys
+from resolver.catalog import wire
+notes = open(sys.argv.pop(1), "w", encoding="utf-8")
+send = wire.Wire.send
+def noted(self, url, headers, *more):
+    notes.write(json.dumps([url, dict(headers)]) + "\\n")
+    return send(self, url, headers, *more)
+wire.Wire.send = noted
+leave = os._exit
+def left(status):
+    notes.write(json.dumps(sorted(sys.modules)) + "\\n")
+    notes.close()
+    leave(status)
+os._exit = left
+from resolver.cli import main
+main()
+"""
+
+ASK = """
+import json, sys, threading
+from os import environ
+from pathlib import Path
+from queue import Empty, SimpleQueue
+import urllib3
+from resolver.catalog.pipconfig import read_pip_config
+from resolver.catalog.tls import trust
+from resolver.catalog.wire import CONNECTIONS
+notes, keep = sys.argv[1], sys.argv[2:]
+requests = SimpleQueue()
+for number, row in enumerate(Path(notes).read_text("utf-8").splitlines()[:-1]):
+    requests.put((number, *json.loads(row)))
+manager = urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=trust(read_pip_config(), environ))
+def ask():
+    while True:
+        try:
+            number, url, headers = requests.get_nowait()
+        except Empty:
+            return
+        answer = manager.urlopen("GET", url, headers=headers, redirect=False, retries=False, preload_content=False)
+        if keep:
+            kind = "json" if "json" in answer.headers.get("content-type", "") else url.rpartition(".")[2]
+            Path(keep[0], f"{number}.{kind}").write_bytes(answer.read(decode_content=True))
+        while answer.read(256 << 10):
+            pass
+        answer.drain_conn()
+threads = [threading.Thread(target=ask) for _ in range(CONNECTIONS)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+DECODE = """
+import sys
+from pathlib import Path
+import msgspec
+class Hashes(msgspec.Struct):
+    sha256: str = ""
+class File(msgspec.Struct):
+    filename: str
+    hashes: Hashes
+class Page(msgspec.Struct):
+    files: list[File]
+for path in Path(sys.argv[1]).glob("*.json"):
+    msgspec.json.decode(path.read_bytes(), type=Page)
+"""
+
+INFLATE = """
+import gzip, sys
+from pathlib import Path
+for path in Path(sys.argv[1]).glob("*.gz"):
+    with gzip.open(path) as archive:
+        while archive.read(256 << 10):
+            pass
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--set", choices=[one.name for one in SETS], default=SETS[0].name)
+    given = parser.parse_args()
+    which = next(one for one in SETS if one.name == given.set)
+    with tempfile.TemporaryDirectory(prefix="floor-") as work:
+        folder = Path(work)
+        ours, uv = (kind(which, folder / kind.name, environment()) for kind in (Ours, Uv))
+        notes, bodies = folder / "notes", folder / "bodies"
+        bodies.mkdir()
+        variables = {**environment(), **ours.variables()}
+
+        def python(code: str, *arguments: str) -> Run:
+            found, told = measure([sys.executable, "-c", code, *arguments], variables, folder)
+            if found.status:
+                raise SystemExit(f"exit status {found.status}: {told[-1500:]}")
+            return found
+
+        index_address()
+        python(NOTE, str(notes), *ours.command(EMPTY)[1:])
+        *requests, last = notes.read_text("utf-8").splitlines()
+        python(ASK, str(notes), str(bodies))
+        theirs = [name for name in json.loads(last) if name.partition(".")[0] not in ("resolver", "__main__")]
+        imports = f"import importlib\nfor name in {theirs!r}:\n    importlib.import_module(name)"
+        parts: dict[str, Callable[[], Run]] = {
+            "ascend-lock": lambda: ours.run(EMPTY),
+            "uv": lambda: uv.run(EMPTY),
+            f"{len(requests)} requests, thrown away": lambda: python(ASK, str(notes)),
+            f"{len(theirs)} modules of others imported": lambda: python(imports),
+            "pages decoded by msgspec": lambda: python(DECODE, str(bodies)),
+            "archives decompressed by zlib": lambda: python(INFLATE, str(bodies)),
+            "a Python that does nothing": lambda: python(""),
+        }
+        before = load()
+        runs: dict[str, list[Run]] = {name: [] for name in parts}
+        for _ in range(given.rounds):
+            for name, run in parts.items():
+                runs[name].append(run())
+        show(f"{which.name}, empty cache, {given.rounds} rounds; load average {before} before, {load()} after")
+        show(f"{'':38}{'wall s':>8}  {'min..max':14}{'CPU s':>8}  min..max")
+        for name, found in runs.items():
+            wall, cpu = [run.wall for run in found], [run.cpu for run in found]
+            show(f"{name:38}{_told(wall)}{_told(cpu)}")
+
+
+def _told(values: list[float]) -> str:
+    spread = f"{min(values):.2f}..{max(values):.2f}"
+    return f"{statistics.median(values):8.2f}  {spread:14}"
+
+
+if __name__ == "__main__":
+    main()
