@@ -181,6 +181,11 @@ class Clauses(Grounded):
     # --- answers
 
     @property
+    def guarded(self) -> bool:
+        """Whether something was ruled out for the lack of leave that releases which were not read then may give."""
+        return bool(self._unread)
+
+    @property
     def unread(self) -> int:
         """How many releases that were not read could give the leave that something was ruled out for the lack of."""
         return sum(1 for variable in self._unread if self._candidates[variable] not in self._opened)

@@ -70,7 +70,7 @@ class CompleteEngine:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
         while True:
             if not self.clauses.satisfiable():
-                if self.clauses.reading or not 0 < self.clauses.unread <= _MOST_UNREAD:
+                if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > _MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
                 self.clauses.reading = True
                 continue

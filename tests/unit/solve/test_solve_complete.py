@@ -45,3 +45,19 @@ def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
     chosen = {package.name: one.version for package, one in engine.solve().items()}
     assert chosen == {"app": Version("1"), "sdk": Version("1"), "zeta": Version("2")}
     assert engine.rounds < 20
+
+
+def test_who_is_read_after_a_prerelease_was_ruled_out_may_still_ask_for_it() -> None:
+    """`zeta 1` cannot be had; `sdk 1` asks for the pre-release, and is read long after that was ruled out."""
+    catalog = DataCatalog(
+        {
+            "app": {"2": ["core", "sdk>=2"], "1": ["sdk<3"]},
+            "core": {"1": ["zeta"]},
+            "sdk": {"3": [], "2": ["core"], "1": ["core", "zeta>=2a1"]},
+            "zeta": {"2a1": [], "1": ["base>=2"]},
+            "base": {"1": []},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app", "base"), catalog))
+    chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
+    assert chosen == {"app": "1", "base": "1", "core": "1", "sdk": "1", "zeta": "2a1"}
