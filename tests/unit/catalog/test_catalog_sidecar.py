@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog import sidecar
+from resolver.catalog import archive, sidecar
 from resolver.catalog.archive import Contents
 from resolver.catalog.frozen import Frozen, freeze
 from resolver.catalog.metadata import Release
@@ -43,7 +43,7 @@ def page(releases: int = 3) -> bytes:
 def beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sidecars]:
     """One process for everything: what is done here all the same fails."""
     monkeypatch.setattr(sidecar, "parse", None)
-    monkeypatch.setattr(sidecar, "read_archive", None)
+    monkeypatch.setattr(archive, "read_archive", None)
     sidecars = Sidecars(most=1, worth=0)
     yield sidecars
     sidecars.close()
