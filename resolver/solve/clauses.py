@@ -81,6 +81,11 @@ class Clauses(Grounded):
         """Whether what the candidate needs is among the clauses."""
         return candidate in self._opened
 
+    @property
+    def count(self) -> int:
+        """How many candidates are open."""
+        return len(self._opened)
+
     def expect(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which candidates will probably be opened next."""
         self._lookahead.expect_releases(one for one in candidates if one not in self._opened)
@@ -191,13 +196,9 @@ class Clauses(Grounded):
         return sum(1 for variable in self._unread if self._candidates[variable] not in self._opened)
 
     def chosen(self) -> dict[Package, Candidate]:
-        """The candidates of the last satisfiable answer."""
-        found = {}
-        for literal in self._solver.get_model() or ():
-            candidate = self._candidates.get(literal)
-            if candidate is not None:
-                found[candidate.package] = candidate
-        return found
+        """The candidates of the last answer of `holds`."""
+        among = map(self._candidates.get, self._witness.true())
+        return {candidate.package: candidate for candidate in among if candidate is not None}
 
     def blamed(self) -> set[Candidate]:
         """The assumed candidates that the last unsatisfiable answer rests on."""

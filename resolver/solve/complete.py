@@ -16,7 +16,7 @@ from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
 
-from resolver.errors import UndecidedError
+from resolver.errors import ResolverError, UndecidedError
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
@@ -34,6 +34,7 @@ _MOST_UNREAD = 400  # releases that are read only to see whether one of them ask
 _IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
 _RUN = 8  # releases of a package that fail before it is decided ahead of what they fail against
 _SEVERAL = 4  # opened releases in a row that are asked about one by one
+_MANY_ENDS = 8  # dead ends after which releases are opened that nothing decided; again when they have doubled
 _AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
 
 Tick = Callable[[int, int], None]
@@ -55,6 +56,7 @@ class CompleteEngine:
         self._universe = universe
         self._tick = tick
         self._decided: list[Candidate] = []
+        self._assumed: list[int] = []  # the variables of those
         self._chosen: set[Package] = set()
         # what is asked of each package by the stack and the decisions, after each of those who ask
         self._asked: dict[Package, list[Demand]] = {}
@@ -63,13 +65,13 @@ class CompleteEngine:
         self._tries: Counter[Package] = Counter()
         self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
         self._first: set[Package] = set()
-        self.rounds = 0
+        self.rounds = self._ends = 0
         self._ask(universe.roots())
 
     def solve(self) -> dict[Package, Candidate]:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
         while True:
-            if not self.clauses.satisfiable():
+            if not self.clauses.holds():
                 if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > _MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
                 self.clauses.reading = True
@@ -127,6 +129,7 @@ class CompleteEngine:
         """Take decisions back, the latest first, until so many are left."""
         while len(self._decided) > left:
             candidate = self._decided.pop()
+            self._assumed.pop()
             self._chosen.discard(candidate.package)
             self._wait(candidate.package)
             for edge in reversed(self._universe.edges(candidate)):
@@ -161,6 +164,7 @@ class CompleteEngine:
                     if not self._holds(candidate):
                         continue
                 self._decided.append(candidate)
+                self._assumed.append(self.clauses.variable(candidate))
                 self._chosen.add(package)
                 self._ask(self._universe.edges(candidate))
                 return True
@@ -217,11 +221,11 @@ class CompleteEngine:
         return project.all & asked[-1].mask if asked else project.all
 
     def _holds(self, *more: Candidate) -> bool:
-        return self.clauses.satisfiable(map(self.clauses.variable, (*self._decided, *more)))
+        return self.clauses.holds([*self._assumed, *map(self.clauses.variable, more)])
 
     def _holds_any(self, several: Iterable[Candidate]) -> bool:
         """Whether one of several can hold together with the decisions."""
-        return self.clauses.satisfiable([*map(self.clauses.variable, self._decided), self.clauses.any_of(several)])
+        return self.clauses.holds([*self._assumed, self.clauses.any_of(several)])
 
     def _go_back(self, failed: Package | None = None) -> None:
         """Drop the latest of the decisions that cannot hold together, and what came after it, until the rest can.
@@ -230,6 +234,9 @@ class CompleteEngine:
         well, and the two come before it from now on: the next release would fare no better.
         """
         before = len(self._decided)
+        self._ends += 1
+        if self._ends >= _MANY_ENDS and self._ends.bit_count() == 1:  # 8, 16, 32, ...
+            self._look_further(2 * self._ends // _MANY_ENDS)
         while self._decided and not self._holds():
             blamed = self.clauses.blamed()
             *earlier, last = [at for at, one in enumerate(self._decided) if one in blamed] or [0]
@@ -237,10 +244,36 @@ class CompleteEngine:
             self._failed[package] += 1
             if earlier and failed is not None and self._failed[package] == _RUN:
                 self._first.update((package, failed))
+                self._wait(failed)  # its place in the heap is another now
                 last = earlier[-1]
             self._drop(last)
         if len(self._decided) == before and self._holds():
             raise UndecidedError("the engine came to a halt", hint="please report this together with the stack file")
+
+    def _look_further(self, each: int) -> None:
+        """Open so many releases of each package that is asked for, those that would be tried first.
+
+        What is open the solver sees clash before anything is decided. At most as many are opened as are open
+        already, and only what leads to no project that is not known yet.
+        """
+        universe = self._universe
+        wanted = (
+            one
+            for package, asked in self._asked.items()
+            if package.kind is Kind.PROJECT
+            for one in islice(universe.candidates(package, asked[-1]), each)
+            if not self.clauses.opened(one)
+        )
+        unread = list(islice(wanted, self.clauses.count))
+        self.clauses.expect(unread)
+        for one in unread:
+            try:
+                edges = universe.edges(one)
+            except ResolverError:
+                continue  # told where it is needed
+            projects = [edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT]
+            if all(universe.known(text.name(name)) for name in projects):
+                self.clauses.open(one)
 
     def _round(self) -> None:
         self.rounds += 1

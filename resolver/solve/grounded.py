@@ -13,6 +13,7 @@ from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
 from resolver.solve.ground import Ground
+from resolver.solve.witness import Witness
 
 _PAIRWISE = 5
 
@@ -27,6 +28,7 @@ class Grounded:
         self.relaxed: frozenset[Ground] = frozenset()
         self.reading = False
         self._solver = Cadical153()
+        self._witness = Witness()
         self._top = 1
         self._all_hold = 1  # implies every selector
         self._selectors: dict[Ground, int] = {}
@@ -46,13 +48,13 @@ class Grounded:
 
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds whatever is relaxed."""
-        self._solver.add_clause(clause)
+        self._clause(clause)
 
     def guard(self, variables: Sequence[int]) -> int:
         """A variable that stands for one of the variables: see `reading`."""
         guard = self.fresh()
         self._guards.append(guard)
-        self._solver.add_clause([-guard, *variables])
+        self._clause([-guard, *variables])
         return guard
 
     # --- answers
@@ -67,29 +69,44 @@ class Grounded:
 
         With `any_of` at least one of those holds besides.
         """
-        if among is None and not self.relaxed:
-            selectors = [self._all_hold]
-        elif among is None:
-            selectors = [self._all_but_relaxed()]
+        if among is None:
+            selectors = [self._everything()]
         else:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
         if any_of:
             name = self.fresh()
-            self._solver.add_clause([-name, *(self._selectors[ground] for ground in any_of)])
+            self._clause([-name, *(self._selectors[ground] for ground in any_of)])
             selectors.append(name)
-        guards = () if self.reading else [-guard for guard in self._guards]
-        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
+        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *self._no_guards()]))
 
-    def _all_but_relaxed(self) -> int:
+    def holds(self, assumed: Iterable[int] = ()) -> bool:
+        """The same for all grounds, for those who ask again and again: the answer before may be one to this, too.
+
+        `chosen` has the answer, and `core` what it rests on where there is none.
+        """
+        assumed = [*assumed, self._everything()]
+        if self._witness.meets(assumed, () if self.reading else self._guards):
+            return True
+        if not self._solver.solve(assumptions=[*assumed, *self._no_guards()]):
+            return False
+        self._witness.take(self._solver.get_model())
+        return True
+
+    def _no_guards(self) -> Iterable[int]:
+        return () if self.reading else [-guard for guard in self._guards]
+
+    def _everything(self) -> int:
         """A variable that implies every selector but those that are relaxed, and that those do not hold.
 
         To assume it is faster by far than to assume hundreds of them.
         """
+        if not self.relaxed:
+            return self._all_hold
         if self._holding != self.relaxed:
             self._holding, self._holds, self._held = self.relaxed, self.fresh(), 0
         left_out = {self._selectors[ground] for ground in self.relaxed if ground in self._selectors}
         for name in islice(self._grounds, self._held, None):
-            self._solver.add_clause([-self._holds, -name if name in left_out else name])
+            self._clause([-self._holds, -name if name in left_out else name])
         self._held = len(self._grounds)
         return self._holds
 
@@ -117,9 +134,13 @@ class Grounded:
 
     # --- clauses
 
+    def _clause(self, clause: Sequence[int]) -> None:
+        self._solver.add_clause(clause)
+        self._witness.add(clause)
+
     def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
         """Add a clause that stands on grounds."""
-        self._solver.add_clause([*(-self.selector(ground) for ground in because), *clause])
+        self._clause([*(-self.selector(ground) for ground in because), *clause])
 
     def selector(self, ground: Ground) -> int:
         """The variable that says that a ground holds."""
@@ -127,8 +148,9 @@ class Grounded:
         if selector is None:
             selector = self._selectors[ground] = self.fresh()
             self._grounds[selector] = ground
+            self._witness.hold(selector)
             self._solver.set_phases([selector])
-            self._solver.add_clause([-self._all_hold, selector])
+            self._clause([-self._all_hold, selector])
         return selector
 
     def at_most_one(self, variables: list[int]) -> None:
@@ -139,7 +161,7 @@ class Grounded:
         coded = CardEnc.atmost(variables, 1, top_id=self._top, encoding=encoding)
         self._top = max(self._top, coded.nv)
         for clause in coded.clauses:
-            self._solver.add_clause(clause)
+            self._clause(clause)
 
     def fresh(self) -> int:
         """A new variable."""

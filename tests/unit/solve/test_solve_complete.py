@@ -61,3 +61,18 @@ def test_who_is_read_after_a_prerelease_was_ruled_out_may_still_ask_for_it() -> 
     engine = CompleteEngine(Universe(problem("app", "base"), catalog))
     chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
     assert chosen == {"app": "1", "base": "1", "core": "1", "sdk": "1", "zeta": "2a1"}
+
+
+def test_what_failed_against_a_run_of_releases_is_decided_still() -> None:
+    """Each of these is in the way of one release of `b`; the eighth is moved ahead, where nothing else asks for it."""
+    last = 12
+    releases: dict[str, dict[str, list[str]]] = {
+        "a": {"1": [], "2": []},
+        "b": {str(version): [f"x=={version}"] for version in range(1, last + 1)},
+        "x": {str(version): [] for version in range(1, last + 1)},
+    }
+    for version in range(2, last + 1):
+        releases[f"c{last - version:02}"] = {"1": ["a<2"], "2": [f"x!={version}"]}
+    asked = sorted(set(releases) - {"x"})
+    chosen = CompleteEngine(Universe(problem(*asked), DataCatalog(releases))).solve()
+    assert {package.name for package in chosen} == set(releases)
