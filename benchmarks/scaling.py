@@ -1,6 +1,6 @@
 """How time, requests, bytes, rounds and memory grow with the size of what is locked, beside uv.
 
-    .venv/bin/python benchmarks/scaling.py [--rounds 3] [--only FAMILY[:SIZE]] [--limit 120] [--render]
+    .venv/bin/python benchmarks/scaling.py [--rounds 3] [--only FAMILY[:SIZE]] [--limit 300] [--render]
 
 Each cell is a made-up index (worlds.py) that a process of its own serves on loopback (server.py). Both programs lock
 from an empty cache, in turn. Figures go to scaling.json, and from there to SCALING.md and scaling.svg; with `--only`
@@ -313,7 +313,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", action="append", metavar="FAMILY[:SIZE]", help="these cells; default: all")
-    parser.add_argument("--limit", type=float, default=120.0, metavar="SECONDS", help="for one run")
+    parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="for one run")
     parser.add_argument("--render", action="store_true", help="write table and plot from scaling.json")
     parser.add_argument("--dry", action="store_true", help="print figures and write no file")
     options = parser.parse_args()

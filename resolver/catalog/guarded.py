@@ -50,6 +50,7 @@ class Guarded:
         self._one_read = one_read
         self._position = position
         self._forward = forward
+        self._at = file.tell()  # a compressed file takes long to tell
         self._left: int | None = None
         self._what = ""
 
@@ -65,7 +66,8 @@ class Guarded:
         content = self._file.read(self._one_read + 1 if size < 0 else size)
         if len(content) > self._one_read:
             raise TooLargeError(f"it makes a reader take more than {self._one_read} bytes at once")
-        self._check(self._file.tell())
+        self._at += len(content)
+        self._check(self._at)
         if self._left is not None:
             self._left -= len(content)
             if self._left < 0:
@@ -76,9 +78,10 @@ class Guarded:
         """Move; raises TooLargeError."""
         if whence == 0:
             self._check(offset)  # beforehand, as moving on in a compressed file is reading it
-            if self._forward and offset < self._file.tell():
+            if self._forward and offset < self._at:
                 raise TooLargeError("it leads back to what was read already")
-        return self._file.seek(offset, whence)
+        self._at = self._file.seek(offset, whence)
+        return self._at
 
     def _check(self, position: int) -> None:
         if position > self._position:
@@ -86,7 +89,7 @@ class Guarded:
 
     def tell(self) -> int:
         """The position."""
-        return self._file.tell()
+        return self._at
 
     def seekable(self) -> bool:
         """Yes."""

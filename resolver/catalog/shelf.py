@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 import msgspec
@@ -217,6 +217,6 @@ def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> s
 
 def parsed_key(body: bytes, content_type: str, project: NormalizedName, url: str) -> str:
     """The key of what is parsed from a body: equal only where parsing would give the same page."""
-    digest = blake2b(body, digest_size=20)
+    digest = sha256(body)
     digest.update("\0".join(("", _PARSER, content_type, project, url)).encode())
-    return digest.hexdigest()
+    return digest.hexdigest()[:40]
