@@ -7,7 +7,6 @@ whole unusable is an IndexFailure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -68,7 +67,7 @@ class _Project(msgspec.Struct, rename="kebab"):
     project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
 
-_HEX = re.compile(r"[0-9a-f]*")
+_HEX = b"0123456789abcdef"
 _MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
@@ -210,7 +209,8 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
 
 def _sha256s(given: list[str]) -> list[str]:
     """`read_sha256` of each; that they are as they should be, as nearly all are, is told at once."""
-    if set(map(len, given)) == {64} and _HEX.fullmatch("".join(given)) is not None:
+    whole = "".join(given)
+    if set(map(len, given)) == {64} and whole.isascii() and not whole.encode().translate(None, _HEX):
         return given
     return [read_sha256(digest) for digest in given]
 
@@ -226,6 +226,8 @@ def _standing(given: object) -> Standing:
 
 def _metadata_sha256s(files: list[_File]) -> list[str | None]:
     """For each file None where no `.metadata` file is offered, else its sha256 or an empty text."""
+    if not any(one.core_metadata or one.dist_info_metadata for one in files):
+        return [None] * len(files)
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = [one.core_metadata if one.core_metadata is not None else one.dist_info_metadata for one in files]
     digests = iter(_sha256s([one.sha256 for one in offered if isinstance(one, _Hashes)]))
