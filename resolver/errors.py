@@ -7,7 +7,6 @@ why, and a hint. The exit statuses are part of the command's contract.
 from __future__ import annotations
 
 from typing import ClassVar
-from unicodedata import category
 
 _LONGEST = 1000  # characters of one part of a message; what is longer comes from an index that means no good
 
@@ -19,6 +18,8 @@ def shown(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
+    from unicodedata import category  # hardly any text needs it, and it takes 2 ms to load
+
     # Cc, Cf, Cs, Co, Cn; and the separators of lines and paragraphs
     acts = category(char)[0] == "C" or category(char) in ("Zl", "Zp")
     return char.encode("unicode_escape").decode("ascii") if acts else char

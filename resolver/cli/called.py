@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -19,6 +18,8 @@ def as_called(text: str) -> str:
     """
     called = sys.argv[0]
     path = called if os.sep in called and Path(called).name == "ascend-lock" else "ascend-lock"
-    if path != "ascend-lock" and _COMMAND.search(text) and shutil.which("ascend-lock") == path:
-        path = "ascend-lock"
+    if path != "ascend-lock" and _COMMAND.search(text):
+        from shutil import which  # loads all that unpacks: most runs tell no command
+
+        path = "ascend-lock" if which("ascend-lock") == path else path
     return _COMMAND.sub(lambda _: path, text)

@@ -47,9 +47,9 @@ class _Group(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Suggest the command that was meant."""
-        import difflib
-
         if args and args[0] not in self._commands:
+            import difflib
+
             close = difflib.get_close_matches(args[0], self._commands, n=1)
             hint = f"did you mean `{close[0]}`?" if close else f"commands are {', '.join(self._commands)}"
             raise InputError(f"there is no command `{args[0]}`", hint=hint)

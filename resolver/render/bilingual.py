@@ -8,7 +8,7 @@ from typing import NamedTuple
 from resolver.model.language import Language
 
 # Chinese has no space after a full-width mark or between two characters, whatever the values begin and end with.
-_NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
+_NO_SPACE = "(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])"  # compiled where it is needed
 
 
 class Words(NamedTuple):
@@ -21,7 +21,7 @@ class Words(NamedTuple):
         """The text; a placeholder without a value is an error."""
         if language == "en":
             return self.en.format(**values)
-        return _NO_SPACE.sub("", self.zh.format(**values))
+        return re.sub(_NO_SPACE, "", self.zh.format(**values))
 
 
 class Counted(NamedTuple):

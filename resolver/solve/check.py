@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import parse_tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
@@ -315,7 +316,8 @@ class _Check:
     def _rank(self, file: File) -> int:
         """The place of the best of a wheel's tags among those that the target accepts."""
         accepted = self._problem.target.tags
-        tags = _wheel_tags(file.filename) if file.is_wheel and file.yanked is None else ()
+        # the last three parts of its name (PEP 427): those of thousands of wheels are a few dozen
+        tags = _tags_of(file.filename[:-4].rsplit("-", 3)[1:]) if file.is_wheel and file.yanked is None else ()
         return min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
 
     def _tags(self, pin: Pin, file: File) -> Iterator[str]:
@@ -408,13 +410,14 @@ class _Check:
 # Several locks are checked in one run when a conflict is explained, mostly of the same files.
 
 
+def _tags_of(parts: Sequence[str]) -> Collection[str]:
+    """The tags that a wheel's name ends with; none where its name is not one."""
+    return _parsed_tags("-".join(parts)) if len(parts) == 3 else ()
+
+
 @cache
-def _wheel_tags(filename: str) -> tuple[str, ...]:
-    """The tags of a wheel, none where its name is not one."""
-    try:
-        return tuple(map(str, parse_wheel_filename(filename)[3]))
-    except InvalidWheelFilename:
-        return ()
+def _parsed_tags(joined: str) -> Collection[str]:
+    return tuple(map(str, parse_tag(joined)))
 
 
 @cache
