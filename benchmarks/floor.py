@@ -2,10 +2,12 @@
 
     .venv/bin/python benchmarks/floor.py [--rounds 5] [--set flagship]
 
-One run notes each request that it sends, and each module that it imports. Then, in turn, each in a process of its own:
-a whole run of ours and of uv; the same requests by urllib3 in as many threads as ours has connections, all of them at
-once and what comes thrown away; the modules of others imported; the JSON of the pages decoded into their file names
-and hashes; the source archives decompressed. The last two are C alone. Medians with their spread.
+One run notes each request that it sends, each module that it imports, and each text that it hands to a library to be
+read. Then, in turn, each in a process of its own: a whole run of ours and of uv; the same requests by urllib3 in as
+many threads as ours has connections, all of them at once and what comes thrown away; the modules of others imported;
+the JSON of the pages decoded into their files, which is C alone; the source archives gone through by tarfile; METADATA
+read, requirements and versions parsed by packaging, each different text once. Imports and input count in the row of
+the modules only. Medians with their spread, and the sum of the parts beside the target.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from bench import EMPTY, SETS, load, show
@@ -23,7 +26,18 @@ from sides import Ours, Run, Uv, environment, index_address, measure
 
 NOTE = """
 import json, os, sys
+import packaging.metadata, packaging.requirements, packaging.version
 from resolver.catalog import wire
+read = {"metadata": {}, "requirements": {}, "versions": {}}
+def reader(kind, call, at):
+    def noting(*of, **more):
+        text = of[at]
+        read[kind][text.decode("latin-1") if isinstance(text, bytes) else text] = None
+        return call(*of, **more)
+    return noting
+packaging.metadata.parse_email = reader("metadata", packaging.metadata.parse_email, 0)
+for kind, its in (("requirements", packaging.requirements.Requirement), ("versions", packaging.version.Version)):
+    its.__init__ = reader(kind, its.__init__, 1)
 notes = open(sys.argv.pop(1), "w", encoding="utf-8")
 send = wire.Wire.send
 def noted(self, url, headers, *more):
@@ -32,6 +46,7 @@ def noted(self, url, headers, *more):
 wire.Wire.send = noted
 leave = os._exit
 def left(status):
+    notes.write(json.dumps({kind: list(texts) for kind, texts in read.items()}) + "\\n")
     notes.write(json.dumps(sorted(sys.modules)) + "\\n")
     notes.close()
     leave(status)
@@ -58,7 +73,7 @@ def named(*of):  # as ours: a resolver drops questions that come sixteen at once
 socket.getaddrinfo = named
 notes, keep = sys.argv[1], sys.argv[2:]
 requests = SimpleQueue()
-for number, row in enumerate(Path(notes).read_text("utf-8").splitlines()[:-1]):
+for number, row in enumerate(Path(notes).read_text("utf-8").splitlines()[:-2]):
     requests.put((number, *json.loads(row)))
 manager = urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=trust(read_pip_config(), environ))
 def ask():
@@ -81,27 +96,65 @@ for thread in threads:
     thread.join()
 """
 
-DECODE = """
-import sys
+# Before each of the rest: `begin()` says that all is imported and read, what follows is the part.
+TIMED = """
+import atexit, json, sys, time
 from pathlib import Path
+def begin():
+    wall, cpu = time.perf_counter(), time.process_time()
+    atexit.register(lambda: print(time.perf_counter() - wall, time.process_time() - cpu))
+def texts(kind):
+    return json.loads(Path(sys.argv[1], "notes").read_text("utf-8").splitlines()[-2])[kind]
+"""
+
+DECODE = """
 import msgspec
 class Hashes(msgspec.Struct):
     sha256: str = ""
-class File(msgspec.Struct):
+class File(msgspec.Struct, rename="kebab", gc=False):
     filename: str
+    url: str
     hashes: Hashes
+    requires_python: str | None = None
+    yanked: bool | str = False
+    size: int | None = None
+    upload_time: str | None = None
 class Page(msgspec.Struct):
     files: list[File]
-for path in Path(sys.argv[1]).glob("*.json"):
-    msgspec.json.decode(path.read_bytes(), type=Page)
+decode = msgspec.json.Decoder(Page).decode
+pages = [path.read_bytes() for path in Path(sys.argv[1], "bodies").glob("*.json")]
+begin()
+for page in pages:
+    decode(page)
 """
 
-INFLATE = """
-import gzip, sys
-from pathlib import Path
-for path in Path(sys.argv[1]).glob("*.gz"):
-    with gzip.open(path) as archive:
-        while archive.read(256 << 10):
+ARCHIVES = """
+import tarfile
+begin()
+for path in Path(sys.argv[1], "bodies").glob("*.gz"):
+    with tarfile.open(path) as archive:
+        for member in archive:
+            pass
+"""
+
+METADATA = """
+from packaging.metadata import parse_email
+found = [text.encode("latin-1") for text in texts("metadata")]
+begin()
+for content in found:
+    parse_email(content)
+"""
+
+PARSED = """
+from packaging.requirements import Requirement
+from packaging.version import Version
+requirements, versions = texts("requirements"), texts("versions")
+begin()
+for kind, found in ((Requirement, requirements), (Version, versions)):
+    for text in found:
+        try:
+            kind(text)
+        except ValueError:
             pass
 """
 
@@ -125,20 +178,29 @@ def main() -> None:
                 raise SystemExit(f"exit status {found.status}: {told[-1500:]}")
             return found
 
+        def part(code: str) -> Run:
+            found, told = measure([sys.executable, "-c", TIMED + code, str(folder)], variables, folder)
+            if found.status:
+                raise SystemExit(f"exit status {found.status}: {told[-1500:]}")
+            wall, cpu = map(float, told.split()[-2:])
+            return replace(found, wall=wall, cpu=cpu)
+
         index_address()
         python(NOTE, str(notes), *ours.command(EMPTY)[1:])
-        *requests, last = notes.read_text("utf-8").splitlines()
+        *requests, read, last = notes.read_text("utf-8").splitlines()
         python(ASK, str(notes), str(bodies))
         theirs = [name for name in json.loads(last) if name.partition(".")[0] not in ("resolver", "__main__")]
+        counts = {kind: len(texts) for kind, texts in json.loads(read).items()}
         imports = f"import importlib\nfor name in {theirs!r}:\n    importlib.import_module(name)"
         parts: dict[str, Callable[[], Run]] = {
             "ascend-lock": lambda: ours.run(EMPTY),
             "uv": lambda: uv.run(EMPTY),
             f"{len(requests)} requests, thrown away": lambda: python(ASK, str(notes)),
             f"{len(theirs)} modules of others imported": lambda: python(imports),
-            "pages decoded by msgspec": lambda: python(DECODE, str(bodies)),
-            "archives decompressed by zlib": lambda: python(INFLATE, str(bodies)),
-            "a Python that does nothing": lambda: python(""),
+            "pages decoded by msgspec": lambda: part(DECODE),
+            "source archives, by tarfile": lambda: part(ARCHIVES),
+            f"{counts['metadata']} METADATA, by packaging": lambda: part(METADATA),
+            f"{counts['requirements']} requirements, {counts['versions']} versions": lambda: part(PARSED),
         }
         before = load()
         runs: dict[str, list[Run]] = {name: [] for name in parts}
@@ -150,6 +212,10 @@ def main() -> None:
         for name, found in runs.items():
             wall, cpu = [run.wall for run in found], [run.cpu for run in found]
             show(f"{name:38}{_told(wall)}{_told(cpu)}")
+        middle = {name: statistics.median(run.cpu for run in found) for name, found in runs.items()}
+        own = EMPTY.cpu * middle.pop("uv")
+        del middle["ascend-lock"]
+        show(f"the parts together {sum(middle.values()):.2f} s of CPU, the target {own:.2f} s")
 
 
 def _told(values: list[float]) -> str:
