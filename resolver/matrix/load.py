@@ -73,7 +73,7 @@ def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
 
 def stack_names(matrices: Path) -> list[str]:
     """The names of the stacks that `matrices` holds, sorted."""
-    return sorted(path.stem for path in (matrices / "stacks").glob("*.toml"))
+    return sorted(path.stem for path in (matrices / "stacks").glob("*.toml") if not path.is_dir())
 
 
 def read_stack(name: str, matrices: Path) -> Document[schema.StackFile]:
@@ -93,6 +93,8 @@ def find_stack(stack: str, matrices: Path) -> Path:
     path = matrices / "stacks" / f"{stack}.toml"
     if path.is_file():
         return path
+    if path.is_dir():
+        raise InputError(f"`{stack}.toml` is a folder", where=_display(path, matrices), hint="a stack is a file")
     _require_folder(matrices)
     known = stack_names(matrices)
     close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)

@@ -178,6 +178,15 @@ def test_an_unknown_option_gives_a_suggestion(refused: Refused) -> None:
     )
 
 
+def test_choices_are_told_on_one_line(workspace: Workspace) -> None:
+    run = workspace.run("export", "demo")
+    assert run.stderr == (
+        "error: Missing option '--format'. Choose from: pylock, sbom, containerfile\n"
+        "hint: see `ascend-lock export --help`\n"
+    )
+    assert run.status == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [

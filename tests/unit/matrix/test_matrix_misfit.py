@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
+from resolver.matrix.load import load, stack_names
 from resolver.matrix.misfit import misfit
 from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, message
 
@@ -768,6 +768,11 @@ def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"`{tmp_path}/stacks` is a folder\n  at {tmp_path}/stacks\nhint: give a path to a .toml file"
     )
+    (tmp_path / "stacks" / "t.toml").mkdir()
+    with pytest.raises(InputError) as caught:
+        load("t", tmp_path)
+    assert str(caught.value) == "`t.toml` is a folder\n  at matrices/stacks/t.toml\nhint: a stack is a file"
+    assert stack_names(tmp_path) == ["s"]
 
 
 def test_a_file_that_leads_to_itself_cannot_be_read(tmp_path: Path) -> None:
