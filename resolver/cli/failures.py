@@ -21,8 +21,8 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
             return error, error.exit_status
         case click.ClickException():
             command = _command(error.ctx) if isinstance(error, click.UsageError) else "ascend-lock"
-            told = " ".join(error.format_message().split())  # choices stand in lines of their own
-            return InputError(told, hint=f"see `{command} --help`"), InputError.exit_status
+            message = " ".join(error.format_message().split())  # choices stand in lines of their own
+            return InputError(message, hint=f"see `{command} --help`"), InputError.exit_status
         case OSError():
             why, where = str(error.strerror or error), str(error.filename or "")
             return InputError("the operating system refused", where=where, why=why), InputError.exit_status

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from packaging.version import Version
 
+from resolver.errors import UndecidedError
 from resolver.solve.complete import CompleteEngine
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -61,6 +63,29 @@ def test_who_is_read_after_a_prerelease_was_ruled_out_may_still_ask_for_it() -> 
     engine = CompleteEngine(Universe(problem("app", "base"), catalog))
     chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
     assert chosen == {"app": "1", "base": "1", "core": "1", "sdk": "1", "zeta": "2a1"}
+
+
+@pytest.mark.parametrize("many", [300, 500])
+def test_what_nobody_read_is_no_proof(many: int) -> None:
+    """The same, where any of hundreds of releases might ask: the answer, or none, and never "no solution"."""
+    catalog = DataCatalog(
+        {
+            "app": {"2": ["core", "sdk>=2", "many"], "1": ["sdk<3", "many"]},
+            "core": {"1": ["zeta"]},
+            "many": {str(version): [] for version in range(1, many + 1)},
+            "sdk": {"3": [], "2": ["core"], "1": ["core", "zeta>=2a1"]},
+            "zeta": {"2a1": [], "1": ["base>=2"]},
+            "base": {"1": []},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app", "base"), catalog))
+    if many < 400:
+        assert {str(one) for one in engine.solve().values()} >= {"app 1", "sdk 1", "zeta 2a1"}
+        return
+    with pytest.raises(UndecidedError) as caught:
+        engine.solve()
+    assert "400 more were read, of which none asks for one; 99 are left that could" in str(caught.value)
+    assert len(catalog.asked) < 420
 
 
 def test_what_failed_against_a_run_of_releases_is_decided_still() -> None:
