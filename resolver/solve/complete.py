@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
-from math import inf
 
 from resolver.errors import ResolverError, UndecidedError
 from resolver.model import text
@@ -31,7 +30,7 @@ from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
-_MOST_READ = 400  # releases that are read only to see whether one of them asks for a pre-release
+_MOST_UNREAD = 400  # releases that are read only to see whether one of them asks for a pre-release
 _IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
 _RUN = 8  # releases of a package that fail before it is decided ahead of what they fail against
 _SEVERAL = 4  # opened releases in a row that are asked about one by one
@@ -66,7 +65,6 @@ class CompleteEngine:
         self._tries: Counter[Package] = Counter()
         self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
         self._first: set[Package] = set()
-        self._most: float = inf  # candidates that may be open
         self.rounds = self._ends = 0
         self._ask(universe.roots())
 
@@ -74,10 +72,9 @@ class CompleteEngine:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
         while True:
             if not self.clauses.holds():
-                if self.clauses.reading or not self.clauses.guarded:
+                if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > _MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
-                self.clauses.reading = True  # from now on what was not read may give leave
-                self._most = self.clauses.count + _MOST_READ
+                self.clauses.reading = True
                 continue
             package = self._next()
             if package is None:
@@ -159,7 +156,7 @@ class CompleteEngine:
                     continue
                 if not opened:
                     self._look_back(candidate)
-                    self._open(candidate)
+                    self.clauses.open(candidate)
                     if self._clashes(candidate):
                         in_vain += 1
                         continue
@@ -238,7 +235,7 @@ class CompleteEngine:
         """
         before = len(self._decided)
         self._ends += 1
-        if not self.clauses.reading and self._ends >= _MANY_ENDS and self._ends.bit_count() == 1:  # 8, 16, 32, ...
+        if self._ends >= _MANY_ENDS and self._ends.bit_count() == 1:  # 8, 16, 32, ...
             self._look_further(2 * self._ends // _MANY_ENDS)
         while self._decided and not self._holds():
             blamed = self.clauses.blamed()
@@ -288,17 +285,6 @@ class CompleteEngine:
             )
         if self._tick is not None:
             self._tick(self.rounds, len(self._decided))
-
-    def _open(self, candidate: Candidate) -> None:
-        """Open a candidate that is to be decided."""
-        if self.clauses.count >= self._most:
-            raise UndecidedError(
-                "no answer was found within the limits of the search",
-                why="What was read has no solution without a pre-release or a yanked release. "
-                f"{_MOST_READ} more were read, of which none asks for one; {self.clauses.unread} are left that could.",
-                hint='ask for that pre-release in the stack, or allow them all: `prereleases = "allow"` in [policy]',
-            )
-        self.clauses.open(candidate)
 
     def _look_back(self, candidate: Candidate) -> None:
         """When a package is tried again and again: tell the catalog of the releases that come next."""
