@@ -6,6 +6,8 @@ import re
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from packaging.utils import NormalizedName
+
 from resolver.catalog.download import PLAIN, Download, Downloads, check_status
 from resolver.catalog.http import Client
 from resolver.catalog.metadata import Release
@@ -17,6 +19,9 @@ from resolver.model.release import File
 
 # Holds the list of members and METADATA of nine wheels in ten, as METADATA comes last but for the list.
 _TAIL: Final = 64 << 10
+# Where that of a project lay farther from the end, but not too far, so much is fetched of its other wheels.
+_LONGEST_TAIL: Final = 512 << 10
+_GROWTH: Final = 8 << 10  # from a release to the next
 # Fetched before a list of members that is longer than the tail, to have METADATA with it. Between the two lies
 # RECORD, compressed to about three quarters of the list's length; for the longest a further request costs less.
 _SLACK: Final = 32 << 10
@@ -43,6 +48,7 @@ class Ranges:
     def __init__(self, client: Client, downloads: Downloads) -> None:
         self._client = client
         self._downloads = downloads
+        self._tails: dict[NormalizedName, int] = {}  # what would have done where _TAIL did not
 
     async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
         """The METADATA of a wheel, and whether the wheel as a whole was held against its hash.
@@ -50,7 +56,8 @@ class Ranges:
         Raises UnusableFile and IndexFailure.
         """
         try:
-            answer: _Part | bytes | Download = await self._fetch(file, f"bytes=-{_TAIL}")
+            tail = self._tails.get(release.project, _TAIL)
+            answer: _Part | bytes | Download = await self._fetch(file, f"bytes=-{tail}")
             if isinstance(answer, _Part):
                 answer = await self._from_parts(file, release, answer)
         except _DistrustError:
@@ -77,6 +84,8 @@ class Ranges:
                 if span > max(DIRECTORY_LIMIT, METADATA_LIMIT):
                     raise UnusableFile(f"{release.filename} has a list of members beyond all measure") from None
                 start, end = max(0, missing.start - _SLACK - min(span * 3 // 4, _RECORD)), missing.end
+                if (length := tail.total - start + _GROWTH) <= _LONGEST_TAIL:
+                    self._tails[release.project] = max(length, self._tails.get(release.project, 0))
             except UnusableFile:
                 # It may be the server that mixes up ranges; the whole file can be held against its hash.
                 raise _DistrustError from None
@@ -112,7 +121,7 @@ class Ranges:
             wrong_size = file.size is not None and total != file.size
             if wrong_size or last >= total or last - start + 1 != len(content):
                 raise _DistrustError
-            if span.startswith("bytes=-") and (last != total - 1 or len(content) != min(_TAIL, total)):
+            if span.startswith("bytes=-") and (last != total - 1 or len(content) != min(int(span[7:]), total)):
                 raise _DistrustError
             return _Part(start, content, total, response.headers.get("etag", ""))
 

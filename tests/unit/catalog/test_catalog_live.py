@@ -461,6 +461,27 @@ def test_ranges(index: LoopbackIndex, opened: Opener, members: int, requests: in
     assert asked(index) == []
 
 
+def test_the_tail_of_a_project_is_learned(index: LoopbackIndex, opened: Opener) -> None:
+    """Where one wheel's METADATA lay beyond the tail, the project's next wheel takes one request."""
+    content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
+    for version in ("1.0", "1.1", "1.2"):
+        index.add_wheel("demo", version, requires=[f"numpy=={version}"], metadata_sidecar=False, files=content)
+    index.add_wheel("other", "1.0", metadata_sidecar=False)
+    catalog = opened()
+    found = files(catalog.lookup(DEMO))
+    asked(index)
+    counts = []
+    for file in (*found, *files(catalog.lookup(NormalizedName("other")))):
+        catalog.metadata(file)
+        counts.append(sum(line.startswith("206") for line in asked(index)))
+    assert counts == [2, 1, 1, 1]
+    assert {catalog.metadata(file).requires_dist for file in found} == {
+        ("numpy==1.0",),
+        ("numpy==1.1",),
+        ("numpy==1.2",),
+    }
+
+
 def without_ranges(response: Response) -> Response:
     return replace(response, headers={key: value for key, value in response.headers.items() if key != "Content-Range"})
 
