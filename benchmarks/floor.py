@@ -22,7 +22,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench import EMPTY, SETS, load, show
-from sides import Ours, Run, Uv, environment, index_address, measure
+from sides import HERE, Ours, Run, Uv, environment, index_address, measure
+
+REPLAYED = str(HERE / "replayed.py")
 
 NOTE = """
 import json, os, sys
@@ -40,12 +42,18 @@ for kind, its in (("requirements", packaging.requirements.Requirement), ("versio
     its.__init__ = reader(kind, its.__init__, 1)
 notes = open(sys.argv.pop(1), "w", encoding="utf-8")
 send = wire.Wire.send
-def noted(self, url, headers, *more):
-    notes.write(json.dumps([url, dict(headers)]) + "\\n")
-    return send(self, url, headers, *more)
+asked = []
+async def noted(self, url, headers, *more):
+    asked.append(row := [url, dict(headers)])
+    try:
+        return await send(self, url, headers, *more)
+    except BaseException:
+        asked.remove(row)  # an index that is not there
+        raise
 wire.Wire.send = noted
 leave = os._exit
 def left(status):
+    notes.writelines(json.dumps(row) + "\\n" for row in asked)
     notes.write(json.dumps({kind: list(texts) for kind, texts in read.items()}) + "\\n")
     notes.write(json.dumps(sorted(sys.modules)) + "\\n")
     notes.close()
@@ -178,12 +186,15 @@ def main() -> None:
                 raise SystemExit(f"exit status {found.status}: {told[-1500:]}")
             return found
 
-        def part(code: str) -> Run:
-            found, told = measure([sys.executable, "-c", TIMED + code, str(folder)], variables, folder)
+        def timed(arguments: list[str]) -> Run:
+            found, told = measure([sys.executable, *arguments], variables, folder)
             if found.status:
                 raise SystemExit(f"exit status {found.status}: {told[-1500:]}")
             wall, cpu = map(float, told.split()[-2:])
             return replace(found, wall=wall, cpu=cpu)
+
+        def part(code: str) -> Run:
+            return timed(["-c", TIMED + code, str(folder)])
 
         index_address()
         python(NOTE, str(notes), *ours.command(EMPTY)[1:])
@@ -202,17 +213,21 @@ def main() -> None:
             f"{counts['metadata']} METADATA, by packaging": lambda: part(METADATA),
             f"{counts['requirements']} requirements, {counts['versions']} versions": lambda: part(PARSED),
         }
+        together: dict[str, Callable[[], Run]] = {
+            "requests as they are named, read": lambda: timed([REPLAYED, str(notes)]),
+            "requests as they are named, unread": lambda: timed([REPLAYED, str(notes), "--unread"]),
+        }
         before = load()
-        runs: dict[str, list[Run]] = {name: [] for name in parts}
+        runs: dict[str, list[Run]] = {name: [] for name in (*parts, *together)}
         for _ in range(given.rounds):
-            for name, run in parts.items():
+            for name, run in (*parts.items(), *together.items()):
                 runs[name].append(run())
         show(f"{which.name}, empty cache, {given.rounds} rounds; load average {before} before, {load()} after")
         show(f"{'':38}{'wall s':>8}  {'min..max':14}{'CPU s':>8}  min..max")
         for name, found in runs.items():
             wall, cpu = [run.wall for run in found], [run.cpu for run in found]
             show(f"{name:38}{_told(wall)}{_told(cpu)}")
-        middle = {name: statistics.median(run.cpu for run in found) for name, found in runs.items()}
+        middle = {name: statistics.median(run.cpu for run in runs[name]) for name in parts}
         own = EMPTY.cpu * middle.pop("uv")
         del middle["ascend-lock"]
         show(f"the parts together {sum(middle.values()):.2f} s of CPU, the target {own:.2f} s")
