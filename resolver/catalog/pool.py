@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from resolver.catalog.cache import Cache
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig, read_pip_config
+from resolver.catalog.readings import Readings
 from resolver.catalog.stored import Stored
 from resolver.model.release import File, Metadata, Page
 
@@ -35,12 +36,13 @@ class Pool:
         warn: Callable[[str], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
+        readings: Readings | None = None,
     ) -> None:
         self.cache = cache
         self.offline = offline
         self.warn = warn
         self.meter = Meter(progress)
-        self.stored = Stored(cache, self.meter)
+        self.stored = Stored(cache, self.meter, readings)
         self.pages: dict[tuple[str, str], Page] = {}
         self.metadata: dict[tuple[str, str], Metadata] = {}
         self.careful = False

@@ -13,6 +13,7 @@ from resolver.catalog.metadata import Release, check_release
 from resolver.catalog.meter import Meter
 from resolver.catalog.packed import reader
 from resolver.catalog.protocol import UnusableFile
+from resolver.catalog.readings import Readings
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata
 from resolver.profile import counts
@@ -57,11 +58,12 @@ class Told(Enum):
 
 
 class Stored:
-    """What the cache on disk has of files. Asks no network, and may be called from any thread."""
+    """What the cache on disk and `readings` have of files. Asks no network, and may be called from any thread."""
 
-    def __init__(self, cache: Cache, meter: Meter) -> None:
+    def __init__(self, cache: Cache, meter: Meter, readings: Readings | None = None) -> None:
         self._cache = cache
         self._meter = meter
+        self._readings = readings or Readings()
 
     @counts("parsing")
     def metadata(self, file: File, release: Release) -> Metadata | None:
@@ -91,7 +93,7 @@ class Stored:
         content = self._cache.get("archive", file.sha256) if file.sha256 else None
         found = None if content is None else _read_archive(content)
         if found is None:
-            return None
+            return self._readings.archive(file)
         self._meter.add(hits=1)
         if isinstance(found, str):
             raise UnusableFile(found)
@@ -103,7 +105,7 @@ class Stored:
         content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
         found = None if content is None else _read_member(content)
         if found is None:
-            return None
+            return self._readings.member(file, path)
         self._meter.add(hits=1)
         if isinstance(found, NoMember):
             raise UnusableFile(found.why)

@@ -16,8 +16,10 @@ from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, MarkedCatalog
+from resolver.catalog.readings import Readings
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
+from resolver.matrix.load import readings_folder
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 
@@ -42,15 +44,24 @@ def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progre
 
 
 class Catalogs:
-    """Makes the catalogs of a run. They share `pool`: cache, connection and what was read; `close` lets go of it."""
+    """Makes the catalogs of a run. They share `pool`: cache, connection and what was read; `close` lets go of it.
 
-    def __init__(self, matrices: Path, progress: Progress, *, offline: bool = False) -> None:
+    Without `readings` every archive is read itself.
+    """
+
+    def __init__(self, matrices: Path, progress: Progress, *, offline: bool = False, readings: bool = True) -> None:
         self._matrices = matrices
         self._progress = progress
         self._offline = offline
         self._last: tuple[Path, Snapshot] | None = None
         cache = Cache(default_folder(), progress.warn)
-        self.pool = Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching)
+        self.pool = Pool(
+            cache,
+            offline=offline,
+            warn=progress.warn,
+            progress=progress.fetching,
+            readings=Readings(readings_folder(matrices)) if readings else None,
+        )
 
     def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
         """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something.

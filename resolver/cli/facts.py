@@ -11,7 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 import click
+from packaging.utils import NormalizedName
 
+from resolver.catalog import readings
 from resolver.catalog.cache import default_folder
 from resolver.catalog.git import Repositories
 from resolver.cli import options
@@ -20,14 +22,15 @@ from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure, InputError
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, stack_names
+from resolver.matrix.load import load, readings_folder, stack_names
 from resolver.model import text
-from resolver.model.fact import Fact
+from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
 from resolver.render.upstream import facts as told
 from resolver.upstream.age import DAYS
 from resolver.upstream.facts import judge, projects_of
 from resolver.upstream.offers import Offers
+from resolver.upstream.reading import archives_of, read_all
 from resolver.upstream.verdict import Judged, Saying, Verdict
 
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
@@ -64,7 +67,7 @@ def check(
     repositories = Repositories(default_folder(), warn=progress.warn)
     every: list[Judged] = []
     rows = []
-    with closing(Catalogs(matrices, progress)) as catalogs:
+    with closing(Catalogs(matrices, progress, readings=False)) as catalogs:
         for problem, facts in _wanted(names, matrices):
             with closing(catalogs.live(problem)) as catalog:
                 offers = Offers(problem, catalog, problem.facts)
@@ -90,6 +93,55 @@ def check(
         answer = {"status": _STATUS[status], "facts": rows}
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
     return status
+
+
+@command.command("read")
+@click.argument("projects", metavar="[PROJECT...]", nargs=-1)
+@options.matrices
+@click.option("--anew", is_flag=True, help="Read every archive again, also those that were read before.")
+def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
+    """Read the source archives that facts speak of, so that nobody who locks need download them.
+
+    Writes MATRICES/archives/PROJECT.json for the projects named, or for all: of each archive, by its sha256, what
+    locking reads in it.
+    """
+    matrices = matrices or options.default_matrices()
+    folder = readings_folder(matrices)
+    progress = Progress()
+    with closing(Catalogs(matrices, progress, readings=False)) as catalogs:
+        for name in map(text.name, projects or _with_facts(matrices)):
+            problem, facts = next(_wanted([name], matrices), (None, []))
+            if problem is None:
+                raise InputError(f"there is no fact about {name}", hint="a fact's project is its file's name")
+            with closing(catalogs.live(problem)) as catalog:
+                offers = Offers(problem, catalog, problem.facts)
+                found = list(archives_of(name, facts, offers))
+                known = [] if anew else readings.read(folder, name)
+                rows = list(read_all(found, known, offers, lambda file: progress.label(f"reading {file}")))
+            progress.clear()
+            if rows:
+                _write(name, rows, folder)
+            if rows or projects:
+                sys.stdout.write(f"{name}: {len(rows)} of {len(found)} archives that facts speak of\n")
+    return 0
+
+
+def _with_facts(matrices: Path) -> list[str]:
+    """The projects that facts of any stack speak of, but for those of commits alone."""
+    every = (fact for _, facts in _wanted((), matrices) for fact in facts)
+    return sorted({fact.package for fact in every if not isinstance(fact, Sources)})
+
+
+def _write(name: NormalizedName, rows: list[readings.Reading], folder: Path) -> None:
+    try:
+        readings.write(rows, folder, name)
+    except OSError as error:
+        raise InputError(
+            f"what was read of {name} cannot be written",
+            where=str(folder),
+            why=error.strerror or str(error),
+            hint="name another folder of facts with --matrices DIR",
+        ) from None
 
 
 def _status(judged: Judged) -> int:

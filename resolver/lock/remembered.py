@@ -89,6 +89,7 @@ def question(problem: Problem, keep: Pins) -> tuple[str, ...]:
     return (
         program(),
         problem.digest,
+        problem.readings,
         problem.stack.where,
         problem.facts[0].where if problem.facts else "",
         problem.target.name,

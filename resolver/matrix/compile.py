@@ -62,6 +62,7 @@ def compile_problems(
             policy=policy,
             indexes=indexes,
             digest=digest,
+            readings=inputs.readings,
             values=_values(target, facts, inputs.systems),
             sources=dict(sources or {}),
         )

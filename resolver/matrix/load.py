@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -20,7 +22,8 @@ class Inputs(msgspec.Struct, frozen=True):
     """Every file that a stack's problems are made from. `facts` are sorted by name.
 
     `spare` are the facts that the stack leaves out by naming others, and `replaced` is the indexes.toml in
-    whose place it has a list of its own; nothing is made from them.
+    whose place it has a list of its own; nothing is made from them. `readings` is the digest of what was read
+    of archives, "" where there is nothing.
     """
 
     stack: Document[schema.StackFile]
@@ -29,6 +32,7 @@ class Inputs(msgspec.Struct, frozen=True):
     systems: Document[schema.SystemsFile] | None
     spare: tuple[Document[schema.FactFile], ...] = ()
     replaced: Document[schema.IndexesFile] | None = None
+    readings: str = ""
 
 
 @counts("inputs")
@@ -60,7 +64,22 @@ def load(stack: str, matrices: Path) -> Inputs:
     own = document.content.index is not None or document.content.binding is not None
     if (path := matrices / "systems.toml").exists():
         systems = read(path, schema.SystemsFile, _display(path, matrices))
-    return Inputs(document, facts, None if own else indexes, systems, spare, indexes if own else None)
+    readings = _digest(readings_folder(matrices))
+    return Inputs(document, facts, None if own else indexes, systems, spare, indexes if own else None, readings)
+
+
+def readings_folder(matrices: Path) -> Path:
+    """Where what was read of source archives comes with the facts (see `catalog.readings`)."""
+    return matrices / "archives"
+
+
+def _digest(folder: Path) -> str:
+    found = hashlib.sha256()
+    for path in sorted(folder.glob("*.json")):
+        with suppress(OSError):  # told by who needs it
+            content = path.read_bytes()
+            found.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
 
 
 def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:

@@ -92,7 +92,8 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a resolution depends on, apart from the indexes' content and a previous lock.
 
-    `digest` is the sha256 of all input files' content that it was made from.
+    `digest` is the sha256 of all input files' content that it was made from, `readings` that of what comes with
+    them and says nothing that an archive itself would not say.
     With `wheels_only` source archives do not count: so it is for build tools.
     `values` are the values of components that are known to exist, nearest to the target's first.
     `sources` holds what each direct reference of the stack stands for, by its text.
@@ -104,6 +105,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     indexes: Indexes
     digest: str
+    readings: str = ""
     wheels_only: bool = False
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
