@@ -67,10 +67,20 @@ class _Project(msgspec.Struct, rename="kebab"):
     project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
 
 
+class _Rows(msgspec.Struct, rename="kebab"):
+    """The same with files of any shape."""
+
+    meta: _Meta
+    name: str
+    files: list[dict[str, Any]]
+    project_status: Any = None
+
+
 _HEX = b"0123456789abcdef"
 _MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 
 _decode_project = msgspec.json.Decoder(_Project).decode
+_decode_rows = msgspec.json.Decoder(_Rows).decode
 
 
 @counts("parsing")
@@ -191,7 +201,10 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
     if body.count(b"{") > _MOST_OBJECTS:
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
-        page = _decode_project(body)
+        try:
+            page = _decode_project(body)
+        except msgspec.ValidationError:
+            page = _plainly(_decode_rows(body))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
     except RecursionError:
@@ -205,6 +218,31 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
     metadata = _metadata_sha256s(page.files)
     files = [_file(*one) for one in zip(page.files, addresses, digests, metadata, strict=True)]
     return files, _standing(page.project_status)
+
+
+def _plainly(page: _Rows) -> _Project:
+    """A page some of whose rows have values of another type than PEP 691 and 700 ask for: pip passes over those, too.
+
+    Raises msgspec.ValidationError where a name or address is none.
+    """
+    files = []
+    for row in page.files:
+        python, yanked, size = row.get("requires-python"), row.get("yanked"), row.get("size")
+        kept: dict[str, Any] = {key: row[key] for key in ("filename", "url") if key in row}
+        kept["hashes"] = _hashes(row.get("hashes")) or {}
+        kept["requires-python"] = None if python is None or python is False else str(python)
+        kept["yanked"] = yanked if isinstance(yanked, str) else bool(yanked)
+        kept["size"] = size if type(size) is int else None
+        kept["upload-time"] = moment if isinstance(moment := row.get("upload-time"), str) else None
+        for key in ("core-metadata", "dist-info-metadata"):
+            kept[key] = value if isinstance(value := row.get(key), bool) else _hashes(value)
+        files.append(msgspec.convert(kept, _File))
+    return _Project(page.meta, page.name, files, page.project_status)
+
+
+def _hashes(given: object) -> dict[str, str] | None:
+    digest = given.get("sha256") if isinstance(given, dict) else None
+    return {"sha256": digest} if isinstance(digest, str) else None
 
 
 def _sha256s(given: list[str]) -> list[str]:

@@ -114,8 +114,8 @@ def _try(
     line = f"{name}=={version}"
     ask = Ask(need=text.requirement(line), origin=StackLine(line, _PLACE))
     changed = replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))
-    variant = universe.variant(changed)
-    variant.preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
+    kept = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
+    variant = universe.variant(changed, preferred=kept)
     answer = decide(variant, tick=clock.tick)
     if isinstance(answer, Resolution):
         return (), tuple(_moves(resolution, answer))

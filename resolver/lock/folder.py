@@ -93,10 +93,10 @@ def tidy(folder: Path) -> None:
 
 @counts("writing")
 def current(files: Mapping[str, str], folder: Path) -> bool:
-    """Whether `folder` holds exactly these texts already."""
+    """Whether `folder` holds these texts already, to the byte."""
     try:
-        return all((folder / name).read_text(encoding="utf-8") == text for name, text in files.items())
-    except (OSError, UnicodeDecodeError):
+        return all((folder / name).read_bytes() == text.encode() for name, text in files.items())
+    except OSError:
         return False
 
 

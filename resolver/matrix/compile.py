@@ -7,11 +7,13 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, Final
 
 from msgspec.structs import replace
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
 from resolver.errors import InputError
 from resolver.matrix import schema
@@ -53,6 +55,7 @@ def compile_problems(
     facts = _without(facts, stack.relaxed)
     policy = _policy(inputs.stack, exclude_newer)
     targets = _targets(inputs.stack, inputs.systems)
+    _require_markers(stack, targets)
     digest = _digest(inputs, policy)
     return tuple(
         Problem(
@@ -68,6 +71,18 @@ def compile_problems(
         )
         for target in targets
     )
+
+
+def _require_markers(stack: Stack, targets: Iterable[Target]) -> None:
+    """InputError where a line's marker compares what cannot be compared (PEP 508)."""
+    for ask, target in product(stack.asks, targets):
+        if isinstance(ask.need, Requirement) and ask.need.marker is not None:
+            try:
+                ask.need.marker.evaluate(target.markers)
+            except (UndefinedComparison, UndefinedEnvironmentName) as error:
+                raise InputError(
+                    f"the marker of `{ask.need}` cannot be told", where=ask.origin.where, why=str(error)
+                ) from None
 
 
 def _own_facts(document: Document[schema.StackFile]) -> Document[schema.FactFile]:

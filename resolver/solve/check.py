@@ -34,8 +34,10 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 # The same texts come again and again; what they mean is packaging's word all the same.
 _version = lru_cache(None)(Version)
-# A marker that is a row of `and` with a last member `extra == "x"`: it need not be parsed for anything but x.
-_EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
+# A marker that is comparisons joined by `and`, the last one `extra == "x"`: it need not be parsed for anything but x.
+_VALUE = r"""(?:"[^"]*"|'[^']*')"""
+_COMPARED = rf"\(?\s*[a-z_]+\s*(?:[<>=!~]=?=?|not\s+in|in)\s*{_VALUE}\s*\)?"
+_EXTRA = re.compile(rf"\s*(?:{_COMPARED}\s*and\s+)*extra\s*==\s*({_VALUE})\s*")
 _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 _ANY = None  # stands for every extra
 
@@ -49,8 +51,8 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
 @lru_cache(maxsize=65536)
 def _only_for(line: str) -> str | None:
     """The extra for which alone the line may count; None where that is not plain."""
-    match = _EXTRA.search(line) if "extra" in line else None
-    return text.name(match[1]) if match is not None else None
+    match = _EXTRA.fullmatch(line.partition(";")[2]) if "extra" in line else None
+    return text.name(match[1][1:-1]) if match is not None else None
 
 
 @lru_cache(maxsize=65536)

@@ -154,10 +154,10 @@ class Project:
         if self._wheels_only:
             set_aside += tuple(SetAside(file.filename, Reason.SOURCE) for file in archives)
             archives = ()
-        usable = wheels or archives
-        if not usable:
+        # as pip has it: what was not yanked comes first, and of that a wheel
+        kept = _standing(wheels) or _standing(archives) or wheels or archives
+        if not kept:
             return set_aside or (SetAside(str(version), Reason.FORMAT),)
-        kept = tuple(file for file in usable if file.yanked is None) or usable
         return Release(
             version=version,
             file=kept[0],
@@ -167,6 +167,11 @@ class Project:
             yanked=kept[0].yanked is not None,
             position=position,
         )
+
+
+def _standing(files: tuple[File, ...]) -> tuple[File, ...]:
+    """Those that were not yanked: PEP 592 is about files, and a release may have both."""
+    return tuple(file for file in files if file.yanked is None)
 
 
 def of_source(source: Source) -> Lookup:

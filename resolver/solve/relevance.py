@@ -13,8 +13,9 @@ from packaging.utils import canonicalize_name
 from resolver.model import text
 from resolver.model.requirement import Requirement
 
-# A marker that is a row of `and` with a last member `extra == "x"`.
-_EXTRA = re.compile(r""";(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*["']([A-Za-z0-9._-]+)["']\s*$""")
+# A marker that is a row of `and` with a last member `extra == "x"`. Where a line has a second `;` it may be in a text,
+# and what is at its end may be, too, unless the quotes there are a pair.
+_EXTRA = re.compile(r"""^[^;]*;(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*(["'])([A-Za-z0-9._-]+)\1\s*$""")
 
 
 class Relevance:
@@ -35,7 +36,7 @@ class Relevance:
             for line in lines:
                 only = _EXTRA.search(line)
                 if only is not None:
-                    those.setdefault(canonicalize_name(only[1]), []).append(line)
+                    those.setdefault(canonicalize_name(only[2]), []).append(line)
                     continue
                 common.append(line)
                 named = text.extras_named(line)
@@ -66,7 +67,7 @@ class Relevance:
         if key not in self._read:
             # Most lines are for an extra that nobody asks for: those need not be parsed.
             other = _EXTRA.search(line)
-            if other is not None and canonicalize_name(other[1]) != extra:
+            if other is not None and canonicalize_name(other[2]) != extra:
                 self._read[key] = None
             else:
                 self._read[key] = self._hold(text.requirement(line), extra)

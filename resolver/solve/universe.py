@@ -61,10 +61,15 @@ class Universe:
         self._owners: dict[str, dict[str, int]] = {}  # of a module: the bit of each
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
-    def variant(self, problem: Problem, catalog: Catalog | None = None) -> Universe:
+    def variant(
+        self,
+        problem: Problem,
+        catalog: Catalog | None = None,
+        preferred: Mapping[NormalizedName, Version] | None = None,
+    ) -> Universe:
         """The universe of another problem, or seen through another catalog with the same pages.
 
-        What is known is shared where only the stack's lines differ.
+        What is known is shared where only the stack's lines differ; what this universe prefers is not.
         """
         before = self.problem
         catalog = self.catalog if catalog is None else catalog
@@ -76,15 +81,15 @@ class Universe:
             and problem.indexes == before.indexes
             and problem.wheels_only == before.wheels_only
         )
-        fresh = Universe(problem, catalog)
+        fresh = Universe(problem, catalog, preferred)
         fresh._ordered = self._ordered
         if not same or _sources(fresh) != _sources(self) or fresh.absent.keys() != self.absent.keys():
             return fresh
         other = copy(self)
         other.problem = problem
         other.sources = fresh.sources
-        other.preferred = {}
-        other._preference = Preference(problem.policy, {})
+        other.preferred = fresh.preferred
+        other._preference = fresh._preference
         return other
 
     # --- what is wanted

@@ -28,6 +28,11 @@ def current(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     return workspace
 
 
+def other_line_ends(path: Path) -> None:
+    """As git may check a file out on another system: bash does not run it."""
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
 def a_comment(path: Path) -> None:
     path.write_text(path.read_text() + "# changed\n")
 
@@ -39,6 +44,7 @@ CHANGES: list[Callable[[Workspace], None]] = [
     lambda workspace: workspace.facts("b", '[[requires]]\nid = "b-a"\nneeds = ["a"]\nreason = "so it is"\n'),
     lambda workspace: (workspace.matrices / "facts/c.toml").unlink(),
     lambda workspace: a_comment(workspace.folder() / "install.sh"),
+    lambda workspace: other_line_ends(workspace.folder() / "install.sh"),
     lambda workspace: a_comment(workspace.folder() / "lock.toml"),
     lambda workspace: (workspace.folder() / "lock.toml").unlink(),
     lambda workspace: (workspace.folder() / "report.md").unlink(),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import tomli
 
 from resolver.model.conflict import Conflict
 from resolver.model.resolution import Resolution
@@ -19,7 +19,7 @@ from tests.fuzz import graphs
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import Version, World
 
-_CYCLIC = Path(__file__).resolve().parents[3] / "shared" / "yardstick" / "scenarios" / "cyclic"
+_CYCLIC = Path(__file__).resolve().parents[1] / "recorded" / "cyclic.json"
 _KNOWN = 106
 _GRAPHS = 1_000
 
@@ -34,7 +34,7 @@ def test_the_complete_engine_agrees_with_brute_force(first: int) -> None:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A graph of the yardstick, and whether it has a solution."""
+    """A graph, and whether it has a solution."""
 
     name: str
     world: World
@@ -42,14 +42,12 @@ class Scenario:
 
 
 def scenarios() -> Iterator[Scenario]:
-    for path in sorted(_CYCLIC.glob("*.toml")):
-        raw = tomli.loads(path.read_text(encoding="utf-8"))
+    for name, row in json.loads(_CYCLIC.read_text(encoding="utf-8")).items():
         projects = {
-            name: {version: Version(tuple(row["requires"])) for version, row in package["versions"].items()}
-            for name, package in raw["packages"].items()
+            project: {version: Version(tuple(requires)) for version, requires in versions.items()}
+            for project, versions in row["projects"].items()
         }
-        world = World(projects=projects, asks=tuple(raw["root"]["requires"]))
-        yield Scenario(raw["name"], world, raw["expected"]["satisfiable"])
+        yield Scenario(name, World(projects=projects, asks=tuple(row["asks"])), row["satisfiable"])
 
 
 def complete(world: World) -> Resolution | None:

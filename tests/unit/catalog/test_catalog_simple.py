@@ -154,6 +154,44 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    "odd",
+    [
+        {"yanked": None},
+        {"yanked": {}},
+        {"size": "12"},
+        {"size": 12.5},
+        {"size": True},
+        {"hashes": None},
+        {"hashes": {"sha256": None}},
+        {"requires-python": False},
+        {"core-metadata": {"sha256": None}},
+        {"core-metadata": "true", "upload-time": 1},
+    ],
+)
+def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
+    """pip reads such rows, and the page has others."""
+    good = {
+        "filename": "demo-2.zip",
+        "url": "demo-2.zip",
+        "hashes": {"sha256": A},
+        "requires-python": ">=3.9",
+        "size": 7,
+    }
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **odd}
+    plain = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}}
+    assert parse(page(good, row), JSON) == parse(page(good, plain), JSON)
+
+
+@pytest.mark.parametrize(
+    ("odd", "read"),
+    [({"requires-python": 3.9}, "3.9"), ({"yanked": 1}, ""), ({"yanked": ["x"]}, "")],
+)
+def test_a_value_of_another_type_that_says_something(odd: dict[str, Any], read: str) -> None:
+    file = only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **odd}), JSON))
+    assert (file.requires_python or file.yanked) == read
+
+
+@pytest.mark.parametrize(
     ("body", "content_type", "why"),
     [
         ("", JSON, "The page is empty."),

@@ -199,7 +199,13 @@ def test_yanked_files_give_way_to_others_of_the_release() -> None:
     catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_aarch64", yanked="broken")
     catalog.add_wheel("a", "1")
     catalog.add_wheel("a", "2", yanked="")
+    catalog.add_wheel("a", "3", yanked="broken")
+    catalog.add_archive("a", "3")
+    catalog.add_wheel("a", "4", yanked="broken")
+    catalog.add_archive("a", "4", yanked="broken")
     some = project(catalog)
+    assert (taken(some, "3").file.filename, taken(some, "3").yanked) == ("a-3.tar.gz", False)
+    assert (taken(some, "4").file.filename, taken(some, "4").yanked) == ("a-4-py3-none-any.whl", True)
     assert (taken(some, "1").file.filename, taken(some, "1").yanked) == ("a-1-py3-none-any.whl", False)
     assert taken(some, "2").yanked
 
