@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import tomli
@@ -13,6 +13,9 @@ from resolver.catalog.metadata import Release, check_texts
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Metadata
+
+# What a source tree without build-system.requires is built with (PEP 518: setuptools and wheel).
+LEGACY_BUILD: Final = ("setuptools>=40.8.0", "wheel")
 
 _NEEDED = ("dependencies", "optional-dependencies", "requires-python")
 

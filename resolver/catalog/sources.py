@@ -157,7 +157,7 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
     if metadata is None or version is None:
         why = found.why_dynamic or f"its {path} has no version"
         raise _unknown(ask, need, direct, commit, why)
-    build = found.build_requires if found.build_requires is not None else ("setuptools>=40.8.0",)
+    build = found.build_requires if found.build_requires is not None else pyproject.LEGACY_BUILD
     return Source(
         name=need.name,
         url=direct.url,

@@ -1,7 +1,7 @@
 """The independent check: does a resolution hold? Written apart from the search, on purpose.
 
 It reads pages, metadata and facts again and evaluates everything with the
-`packaging` library alone, so that a mistake in the universe, in resolvelib or
+`packaging` library alone, so that a mistake in the universe, in the search or
 in the SAT encoding cannot pass unnoticed. It shares types with them, no logic.
 """
 

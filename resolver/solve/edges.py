@@ -129,7 +129,10 @@ class Edges:
         absent = self._absent()
         if not absent:
             return edges
-        gone = [edge for edge in edges if edge.package.kind is Kind.PROJECT and edge.package.name in absent]
+
+        def is_gone(edge: Edge) -> bool:
+            return edge.package.kind is Kind.PROJECT and edge.package.name in absent
+
         self._left_out[candidate] = tuple(
             LeftOut(
                 package=text.name(candidate.package.name),
@@ -138,9 +141,10 @@ class Edges:
                 requirement=getattr(edge.origin, "text", str(edge.package)),
                 because=absent[text.name(edge.package.name)],
             )
-            for edge in gone
+            for edge in edges
+            if is_gone(edge)
         )
-        return tuple(edge for edge in edges if edge not in gone)
+        return tuple(edge for edge in edges if not is_gone(edge))
 
     def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """The modules that a release owns together with another project."""

@@ -9,6 +9,7 @@ import msgspec
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.protocol import Catalog, UnusableFile
+from resolver.catalog.pyproject import LEGACY_BUILD
 from resolver.errors import InputError
 from resolver.model import fact as facts
 from resolver.model import text
@@ -16,9 +17,6 @@ from resolver.model.candidate import Release
 from resolver.model.release import Archive
 
 _COMMENT = re.compile(r"(^|\s)#.*$")
-
-# PEP 517: what a source archive without build-system.requires is built with.
-_LEGACY_BUILD = ("setuptools>=40.8.0", "wheel")
 
 DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
 
@@ -82,7 +80,7 @@ def _is_optional(line: str) -> bool:
 
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
     """What building an archive needs: its own pyproject.toml's word, corrected by the fact."""
-    lines = archive.build_requires if archive.build_requires is not None else _LEGACY_BUILD
+    lines = archive.build_requires if archive.build_requires is not None else LEGACY_BUILD
     if builds is None:
         return lines
     kept = []

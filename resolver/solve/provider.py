@@ -20,7 +20,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
 _PROMOTE_AFTER = 5
-_LARGEST = 32  # releases that are asked for at once; the first time two, and twice as many each time
+_LARGEST = 32  # releases that are asked for at once; the first time four, and twice as many each time
 
 
 class Provider:

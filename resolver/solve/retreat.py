@@ -1,4 +1,4 @@
-"""Which older releases will be tried, as newer ones that were read need what others rule out: a guess.
+"""Guesses which older releases the search will need, where newer ones that were read contradict what others ask.
 
 The search goes back release by release, and would wait for the metadata of each.
 """

@@ -48,8 +48,10 @@ def solve(
     hints: Iterable[NormalizedName] = (),
     tick: Tick | None = None,
 ) -> Resolution | Conflict:
-    """Find a resolution that passed the independent check, or a conflict that is certain.
+    """Find a resolution that passed the independent check, or a conflict.
 
+    A conflict is certain, but for one thing: where more than 400 releases were not read, none of them is taken to ask
+    for a pre-release that the policy rules out, or for a yanked one (docs/solving.md).
     `preferred` are releases to keep where they still fit; `hints` are projects
     that will probably be needed, so that their pages are asked for at once. `tick` is called with
     rounds and packages decided. Raises UndecidedError where neither can be

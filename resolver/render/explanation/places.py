@@ -59,8 +59,3 @@ def with_strength(place: Place, language: Language) -> str:
         return place.told
     strength = words.strength(place.fact.strength, language)
     return words.WITH_STRENGTH(language, where=place.told, strength=strength)
-
-
-def evidence_of(fact: Fact, language: Language) -> str:
-    """The source of a fact, and the day it was last checked."""
-    return words.CHECKED_ON(language, text=fact.source, date=fact.checked.isoformat())
