@@ -8,6 +8,7 @@ from datetime import date
 import msgspec
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from resolver.explain.edit import StackText
 from resolver.explain.offers import Offers
@@ -20,7 +21,6 @@ from resolver.model.fact import Fact
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack
-from resolver.solve.admits import satisfies
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
@@ -206,23 +206,23 @@ class Changes:
         return change, stack.with_table("relax", row)
 
     def _override(self, stack: StackText, ground: Said) -> tuple[Change, StackText]:
-        """A `replaces` fact that takes one requirement of upstream's metadata out."""
+        """A `replaces` fact that takes a requirement out of upstream's metadata, for the releases now asked for."""
         need = text.requirement(ground.text)
-        asked = [edge for edge in self._clauses.roots() if edge.package.base == ground.package.base]
-        rows = [row for other in self._prices.same(ground) for row in self._clauses.edges[other]]
-        parents = [parent for parent, _ in rows if parent is not None]
-        wished = [
-            one
-            for one in parents
-            if all(satisfies(Candidate(one.package.base, one.chosen), edge.allows) for edge in asked)
-        ]
-        releases = sorted({one.version for one in wished or parents})
+        asked = [line.specifier for line in stack.requirements() if line.name == ground.package.name]
+        asking: dict[Version, set[str]] = {}
+        for other in self._prices.same(ground):
+            for parent, _ in self._clauses.edges[other]:
+                if parent is not None and isinstance(other, Said):
+                    asking.setdefault(parent.version, set()).add(other.text)
+        wished = [one for one in asking if all(line.contains(one, prereleases=True) for line in asked)]
+        releases = sorted(wished or asking)
+        said = ", ".join(sorted(set().union(*(asking[one] for one in releases))))
         row: dict[str, object] = {
             "package": ground.package.name,
             "versions": [f"=={version}" for version in releases] if len(releases) > 1 else f"=={releases[0]}",
             "drop": [need.name],
             "add": [] if ground.package.extra else [need.name],
-            "reason": f"To be confirmed: upstream asks for {ground.text}, which this stack goes against.",
+            "reason": f"To be confirmed: upstream asks for {said}, which this stack goes against.",
             "strength": "observed",
             "source": "proposed by ascend-lock explain",
             "checked": proposal_day(self._problem),
@@ -231,7 +231,7 @@ class Changes:
         change = Change(
             kind=ChangeKind.ADD,
             subject=str(ground.package),
-            before=ground.text,
+            before=said,
             after=changed.text[len(stack.text.rstrip()) :].strip(),
             where="",
         )

@@ -10,8 +10,11 @@ from typing import Any
 
 import tomli
 import tomli_w
+from packaging.requirements import InvalidRequirement
 
 from resolver.matrix.lines import Lines
+from resolver.model import text as texts
+from resolver.model.requirement import Requirement
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _CUTOFF = re.compile(r"(exclude-newer[\"']?\s*=\s*)[0-9][-+:.0-9TtZz ]*[0-9Zz]")
@@ -33,6 +36,12 @@ class StackText:
     def renamed(self, name: str) -> StackText:
         """The same stack under another name."""
         return self._with(("stack", "name"), self._raw["stack"]["name"], name)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """The lines that ask for projects, whatever their markers."""
+        for line in self._raw["stack"]["requires"]:
+            with suppress(InvalidRequirement):  # a component
+                yield texts.requirement(line)
 
     def with_line(self, number: int, after: str) -> StackText:
         """With another text for one of its requirements."""
