@@ -23,7 +23,7 @@ from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs, with_stack
-from resolver.model.explanation import Explanation
+from resolver.model.explanation import Attempt, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
@@ -87,20 +87,34 @@ class Explaining:
         clock = Clock(self._seconds, self._progress.solving)
         others = [at for at, own in enumerate(problems) if own.target.name != explanation.problem.target.name]
 
-        def holds(text: str) -> bool:
+        def elsewhere(fix: Fix) -> Attempt | None:
+            """Why a way out of this target is none of the stack; None where it is one."""
+            for _, text in fix.files:
+                for at in others:
+                    if (outcome := outcome_of(text, at)) is not None:
+                        return Attempt(changes=fix.changes, outcome=outcome, why=problems[at].target.name)
+            return None
+
+        def outcome_of(text: str, at: int) -> Outcome | None:
             changed = with_stack(self._inputs, read_text(text, schema.StackFile, self._inputs.stack.name))
             try:
                 trials = compile_problems(changed, exclude_newer=self._cutoff, sources=explanation.problem.sources)
                 # the snapshot and the indexes are those of the stack itself
-                return all(self._catalogs.ask(problems[at], partial(self._locks, trials[at], clock)) for at in others)
+                locks = self._catalogs.ask(problems[at], partial(self._locks, trials[at], clock))
             except Expired:
-                return False
+                return Outcome.UNDECIDED
             except ResolverError:
                 self._basis.lose()
-                return False
+                return Outcome.ELSEWHERE
+            return None if locks else Outcome.ELSEWHERE
 
-        kept = tuple(fix for fix in explanation.fixes if all(holds(text) for _, text in fix.files))
-        return replace(explanation, fixes=kept, limited=explanation.limited or clock.limited)
+        tried = [(fix, elsewhere(fix)) for fix in explanation.fixes]
+        return replace(
+            explanation,
+            fixes=tuple(fix for fix, why in tried if why is None),
+            attempts=(*(why for _, why in tried if why is not None), *explanation.attempts),
+            limited=explanation.limited or clock.limited,
+        )
 
     def _locks(self, problem: Problem, clock: Clock, catalog: Catalog) -> bool:
         answer = decide(Universe(problem, catalog), tick=clock.tick)

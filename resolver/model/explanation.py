@@ -114,12 +114,14 @@ class Outcome(Enum):
     CONFLICT = "conflict"
     UNDECIDED = "undecided"  # the limit of time or search was reached
     FAILED = "failed"  # something else was in the way, such as an index or a file that cannot be read
+    ELSEWHERE = "other-target"  # it locks for this target, and not for another one of the stack
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were tried and gave no lock.
 
-    `because` is a contradiction that they still meet, `why` the message of what else was in the way.
+    `because` is a contradiction that they still meet, `why` the message of what else was in the way, or
+    the other target.
     """
 
     changes: tuple[Change, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import signal
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -807,3 +808,46 @@ def test_what_is_gone_with_a_fact_that_is_set_aside_is_told(workspace: Workspace
     assert "=> 1 project: plugin 1.0; without engine\n" in run.stderr
     assert json.loads(workspace.read("conflict.json"))["fixes"][0]["environments"][0]["gone"] == ["engine"]
     assert "共 1 个项目：plugin 1.0；不含 engine\n" in workspace.lock("--lang", "zh").stderr
+
+
+# --- what locks for one target alone
+
+NEWER_PYTHON = """
+    [[target]]
+    name = "old"
+    python = "3.11"
+    platform = "linux-aarch64"
+    [[target]]
+    name = "new"
+    python = "3.12"
+    platform = "linux-aarch64"
+"""
+
+
+def test_what_locks_for_one_target_alone_is_told_as_tried(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0", requires=["b"])
+    index.add_wheel("a", "2.0", requires=["b>=2"])
+    index.add_wheel("b", "1.0", tags="cp311-cp311-manylinux_2_17_aarch64")
+    index.add_wheel("b", "2.0")
+    workspace.stack("a==2.0", "b<2", target=textwrap.dedent(NEWER_PYTHON))
+    run = workspace.run("explain", "demo", "--target", "old", "--json")
+    told = run.json
+    assert [[change["after"] for change in fix["changes"]] for fix in told["fixes"]] == [["b==2.0"]]
+    attempts = [
+        ([change["after"] for change in one["changes"]], one["outcome"], one["text"]) for one in told["attempts"]
+    ]
+    assert attempts[0] == (["a==1.0"], "other-target", "it locks here, but not for the stack's target new")
+
+
+def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0", requires=["b"])
+    index.add_wheel("a", "2.0", requires=["b>=2"])
+    index.add_wheel("b", "1.0", tags="cp311-cp311-manylinux_2_17_aarch64")
+    index.add_wheel("b", "2.0", tags="cp311-cp311-manylinux_2_17_aarch64")
+    workspace.stack("a==2.0", "b<2", target=textwrap.dedent(NEWER_PYTHON))
+    run = workspace.run("explain", "demo", "--target", "old")
+    assert "No way out was found.\n" in run.stdout
+    assert "No change was tried." not in run.stdout
+    assert "      it locks here, but not for the stack's target new\n" in run.stdout
+    again = workspace.run("explain", "demo", "--target", "old")
+    assert again.stdout == run.stdout

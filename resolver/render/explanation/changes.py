@@ -79,6 +79,8 @@ def outcome_sentence(attempt: Attempt, language: Language) -> str:
             return words.UNDECIDED(language)
         case Outcome.FAILED:
             return words.FAILED(language, why=attempt.why)
+        case Outcome.ELSEWHERE:
+            return words.OTHER_TARGET(language, target=attempt.why)
         case Outcome.CONFLICT if not attempt.because:
             return words.NO_SOLUTION(language)
         case Outcome.CONFLICT:

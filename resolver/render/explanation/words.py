@@ -459,6 +459,9 @@ TRIED_MORE = Counted(
 STILL = Words("still: {statements}", "仍有冲突：{statements}")
 NO_SOLUTION = Words("no solution", "无解")
 UNDECIDED = Words("not decided within the limit", "在限制内未能得出结论")
+OTHER_TARGET = Words(
+    "it locks here, but not for the stack's target {target}", "此处可以锁定，但该栈的目标 {target} 不行"
+)
 FAILED = Words("it could not be locked: {why}", "无法锁定：{why}")
 PROJECTS = Counted(
     Words("{count} project: {pins}", "共 {count} 个项目：{pins}"),
