@@ -18,6 +18,7 @@ from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock
 from resolver.lock import bundle
 from resolver.lock.bundle import Manifest
+from resolver.matrix.load import stack_names
 from resolver.render.bundle import bundle_script
 from resolver.render.files import render
 from resolver.render.text import count
@@ -117,7 +118,9 @@ def _check(folder: Path, *, as_json: bool) -> int:
         whole = f"{count(len(manifest.files), 'file')} ({size / 1e6:.1f} MB), each as in {bundle.MANIFEST}"
         sys.stdout.write(f"{folder} is damaged: {count(len(found), 'fault')}\n" if found else f"{folder}: {whole}\n")
         if found:
-            stacks = " ".join(dict.fromkeys(lock.stack for lock in manifest.locks))
+            known = stack_names(options.default_matrices())
+            names = dict.fromkeys(lock.stack for lock in manifest.locks)
+            stacks = " ".join(name if name in known else f"path/to/{name}.toml" for name in names)
             sys.stdout.write(as_called(f"hint: where there is a network: ascend-lock bundle {stacks} {folder}\n"))
     return StaleLock.exit_status if found else 0
 

@@ -18,10 +18,11 @@ from resolver.cli.explaining import explanation_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.wishes import Wishes
+from resolver.errors import InputError
 from resolver.lock import build as lock_build
 from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
+from resolver.matrix.load import find_stack, load
 from resolver.model.resolution import Resolution
 from resolver.solve.builds import solve_builds
 from resolver.solve.solver import decide
@@ -46,6 +47,7 @@ def command(stack: str, matrices: Path | None, locks: Path) -> int:
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     catalogs = Catalogs(matrices, progress)
     inputs = load(stack, matrices)
+    _require_own_name(inputs.stack.content.stack.name, stack, matrices)
     problems = with_sources(compile_problems(inputs), offline=False, progress=progress)
     for problem in problems:
         progress.label(f"{problem.stack.name} for {problem.target}")
@@ -70,3 +72,15 @@ def command(stack: str, matrices: Path | None, locks: Path) -> int:
     snapshot_file.write(whole, path)
     sys.stdout.write(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.lookups)} projects\n")
     return 0
+
+
+def _require_own_name(name: str, stack: str, matrices: Path) -> None:
+    """InputError where the snapshot would take the place of that of another stack."""
+    theirs = matrices / "stacks" / f"{name}.toml"
+    if theirs.is_file() and not theirs.samefile(find_stack(stack, matrices)):
+        raise InputError(
+            f"the snapshot of `{name}` is that of another stack",
+            where=stack,
+            why=f"{theirs} has the same name",
+            hint="give the stack a name of its own",
+        )

@@ -42,7 +42,7 @@ def states(stack: str | None, targets: frozenset[str], matrices: Path, locks: Pa
                 why = f"{error.message}: {error.why}"
             unreadable = bool(why)
             reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
-            if cutoff:  # it may have been given on the command line
+            if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
                 again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
                 (problem,) = chosen(again, frozenset({problem.target.name}))
             current = "current"

@@ -45,7 +45,7 @@ class _Key(NamedTuple):
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SystemVersion:
     """One CANN or HDK version. Comparable and hashable; `str` gives the text as written.
 

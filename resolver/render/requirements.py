@@ -20,7 +20,7 @@ def requirements(lock: Lock) -> str:
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     lines = [
         *_title(lock),
-        f"#   pip install {'--no-deps ' if lock.override else ''}--require-hashes -r {FILE}",
+        f"#   pip install {'--no-deps ' if lock.override else ''}{_indexes(lock)}--require-hashes -r {FILE}",
     ]
     if lock.override:
         lines.append("# (--no-deps, as requirements were taken out that pip would insist on; see report.md)")
@@ -109,6 +109,14 @@ def build_requirements(lock: Lock) -> dict[str, str]:
         title = f"# What building {', '.join(names)} needs, in an environment of its own (install.sh)."
         files[build_file(lock, names)] = "\n".join([*_title(lock), title, "", *pin_lines(pins), ""])
     return files
+
+
+def _indexes(lock: Lock) -> str:
+    """The options that lead pip to the lock's other indexes, as install.sh has them."""
+    own = all(index.url for index in lock.index)
+    urls = [index.url for index in lock.index if index.url]
+    options = ["--index-url" if own and not number else "--extra-index-url" for number in range(len(urls))]
+    return "".join(f"{option} {shlex.quote(url)} " for option, url in zip(options, urls, strict=True))
 
 
 def pin_lines(pins: Iterable[LockedPin], *, labelled: bool = False) -> list[str]:

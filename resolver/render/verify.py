@@ -60,7 +60,7 @@ from __future__ import annotations
 
 {imports}
 
-if sys.version_info < (3, 10):
+if sys.version_info < (3, 8):
     sys.stderr.write("error: this is Python %d.%d, the lock is for {python}\\n" % sys.version_info[:2])
     sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\\n")
     sys.exit(1)

@@ -169,3 +169,23 @@ def test_exclude_newer_sets_aside_what_was_uploaded_after_that_day(workspace: Wo
     workspace.stack("a")
     workspace.locked("--exclude-newer", "2026-01-31")
     assert workspace.pins() == {"a": "1.0"}
+
+
+def test_a_snapshot_takes_the_place_of_no_other_stacks(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0")
+    workspace.stack("a")
+    assert workspace.run("snapshot", "demo").status == 0
+    kept = {path: path.read_bytes() for path in workspace.root.rglob("*.snapshot")}
+    assert len(kept) == 1
+    other = workspace.root / "elsewhere.toml"
+    other.write_text((workspace.matrices / "stacks/demo.toml").read_text("utf-8").replace('"a"', '"a>=1"'), "utf-8")
+    run = workspace.run("snapshot", "elsewhere.toml")
+    assert run.status == 2
+    assert run.stderr == (
+        "error: the snapshot of `demo` is that of another stack\n"
+        "  at elsewhere.toml\n"
+        "  matrices/stacks/demo.toml has the same name\n"
+        "hint: give the stack a name of its own\n"
+    )
+    assert workspace.run("snapshot", "matrices/stacks/demo.toml").status == 0
+    assert {path: path.read_bytes() for path in workspace.root.rglob("*.snapshot")} == kept

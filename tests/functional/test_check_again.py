@@ -92,3 +92,26 @@ def test_the_hint_names_a_stack_as_it_was_named(workspace: Workspace, index: Loo
     assert (run.status, run.stdout.splitlines()[-1]) == (4, "hint: ascend-lock lock './my stack.toml'")
     assert workspace.run("lock", "./my stack.toml").status == 0
     assert workspace.run("check", "./my stack.toml").status == 0
+
+
+def test_a_cut_off_that_is_not_the_stacks_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The next lock would take the stack's own again."""
+    index.add_wheel("a", "1.0", uploaded="2025-01-02T00:00:00Z")
+    index.add_wheel("a", "2.0", uploaded="2025-06-02T00:00:00Z")
+    workspace.stack("a", more="[policy]\nexclude-newer = 2025-03-01\n")
+    workspace.locked()
+    assert workspace.run("check").status == 0
+    workspace.locked("--exclude-newer", "2025-12-01", "--upgrade")
+    assert workspace.pins() == {"a": "2.0"}
+    run = workspace.run("check")
+    assert (run.status, run.stdout.splitlines()[0]) == (4, "demo for there: the stack or the facts changed since")
+    workspace.locked()
+    assert workspace.pins() == {"a": "1.0"}
+    assert workspace.run("check").status == 0
+
+
+def test_a_cut_off_that_only_the_command_line_gave_holds(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0", uploaded="2025-01-02T00:00:00Z")
+    workspace.stack("a")
+    workspace.locked("--exclude-newer", "2025-12-01")
+    assert workspace.run("check").status == 0

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, NamedTuple
 
-if sys.version_info < (3, 10):
+if sys.version_info < (3, 8):
     sys.stderr.write("error: this is Python %d.%d, the lock is for 3.11\n" % sys.version_info[:2])
     sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
     sys.exit(1)
@@ -79,7 +79,7 @@ class _Key(NamedTuple):
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SystemVersion:
     """One CANN or HDK version. Comparable and hashable; `str` gives the text as written.
 

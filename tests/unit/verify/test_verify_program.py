@@ -40,7 +40,7 @@ def test_an_old_python_can_read_it_so_far_that_it_says_it_is_too_old(program: st
             break
         # what stands before the check must be known to that Python
         assert isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr)), ast.unparse(node)
-    assert ast.unparse(node).startswith("if sys.version_info < (3, 10):")
+    assert ast.unparse(node).startswith("if sys.version_info < (3, 8):")
 
 
 def test_it_needs_the_standard_library_alone(program: str) -> None:
@@ -146,3 +146,10 @@ def test_versions_are_spelled_as_the_lock_spells_them(text: str) -> None:
 def test_what_is_no_version_stays_as_it_is() -> None:
     assert canonical_version("0.1-final!") == "0.1-final!"
     assert canonical_name("Foo.Bar_-baz") == "foo-bar-baz"
+
+
+def test_it_runs_on_the_oldest_python_that_a_lock_is_for(program: str) -> None:
+    """3.8: what an interpreter of that age cannot read or does not know."""
+    ast.parse(program, feature_version=(3, 8))
+    assert "slots=" not in program
+    assert "sys.version_info < (3, 8)" in program
