@@ -120,7 +120,7 @@ class LiveCatalog:
         found = self._stored.metadata(file, release)
         if found is None:
             with self._kept(lambda: self._stored.metadata(file, release)):
-                found = self._ask(file.filename).metadata(file, release)
+                found = self._ask(file.filename, file).metadata(file, release)
         self._metadata[key] = found
         return found
 
@@ -131,7 +131,7 @@ class LiveCatalog:
         found = self._stored.archive(file)
         if found is None:
             with self._kept(lambda: self._stored.archive(file)):
-                found = self._ask(file.filename).archive(file, release)
+                found = self._ask(file.filename, file).archive(file, release)
         return found
 
     def member(self, file: File, path: str) -> str:
@@ -141,7 +141,7 @@ class LiveCatalog:
         found = self._stored.member(file, path)
         if found is None:
             with self._kept(lambda: self._stored.member(file, path)):
-                found = self._ask(f"{path} of {file.filename}").member(file, release, path)
+                found = self._ask(f"{path} of {file.filename}", file).member(file, release, path)
         return found
 
     def sha256(self, file: File) -> File:
@@ -151,7 +151,7 @@ class LiveCatalog:
         self._covered = False
         if self._offline and (known := self._stored.hashed(file)) is not None:
             return known.fill(file)
-        return self._ask(f"the sha256 of {file.filename}").sha256(file)
+        return self._ask(f"the sha256 of {file.filename}", file).sha256(file)
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""
@@ -195,12 +195,12 @@ class LiveCatalog:
             raise
         self._covered = covered
 
-    def _ask(self, what: str) -> Network:
+    def _ask(self, what: str, file: File) -> Network:
         if self._offline:
-            raise IndexFailure(
-                f"{what} is not in the cache, and --offline asks no network.",
-                hint="lock once without --offline; the cache then has what is needed",
-            )
+            hint = "lock once without --offline; the cache then has what is needed"
+            if not file.sha256:
+                hint = "its index names no sha256, and of such a file nothing is kept: lock without --offline"
+            raise IndexFailure(f"{what} is not in the cache, and --offline asks no network.", hint=hint)
         return self._go_online()
 
     def _go_online(self) -> Network:
