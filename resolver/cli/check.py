@@ -65,6 +65,7 @@ def command(
     memory = None if upstream or facts_days is not None else _memory(stack, targets, matrices, locks)
     if memory is not None and (known := memory.recall()) is not None:
         _tell([_row(*row) for row in known], 0, {}, tongue, as_json=as_json)
+        _tell_others(stack, matrices, locks, as_json=as_json)
         return 0
     from resolver.cli.state import states  # what was checked before does not pay for it
 
@@ -97,7 +98,17 @@ def command(
     if memory is not None and not status:
         memory.keep([(row["stack"], row["target"], row["state"]) for row in told])
     _tell(told if as_json else [], status, stale, tongue, as_json=as_json)
+    _tell_others(stack, matrices, locks, as_json=as_json)
     return status
+
+
+def _tell_others(stack: str | None, matrices: Path, locks: Path, *, as_json: bool) -> None:
+    """Where all were to be looked at: the stacks that have locks here and are not in `matrices`."""
+    if stack is None and not as_json:
+        known = {path.stem for path in (matrices / "stacks").glob("*.toml")}
+        for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
+            hint = f"{locks / name} is of a stack that is not in {matrices}; name its file:"
+            sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))
 
 
 def _memory(stack: str | None, targets: tuple[str, ...], matrices: Path, locks: Path) -> Unchanged | None:

@@ -115,3 +115,18 @@ def test_a_cut_off_that_only_the_command_line_gave_holds(workspace: Workspace, i
     workspace.stack("a")
     workspace.locked("--exclude-newer", "2025-12-01")
     assert workspace.run("check").status == 0
+
+
+def test_locks_of_stacks_elsewhere_are_named(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0")
+    own = workspace.stack("a")
+    workspace.locked()
+    other = workspace.root / "mine.toml"
+    other.write_text(own.read_text("utf-8").replace('name = "demo"', 'name = "mine"', 1), "utf-8")
+    assert workspace.run("lock", "mine.toml").status == 0
+    run = workspace.run("check")
+    assert (run.status, run.stdout) == (0, "demo for there: current\n")
+    assert run.stderr == (
+        "hint: locks/mine is of a stack that is not in matrices; name its file: ascend-lock check path/to/mine.toml\n"
+    )
+    assert workspace.run("check") == run
