@@ -56,8 +56,7 @@ class Ranges:
         Raises UnusableFile and IndexFailure.
         """
         try:
-            tail = self._tails.get(release.project, _TAIL)
-            answer: _Part | bytes | Download = await self._fetch(file, f"bytes=-{tail}")
+            answer: _Part | bytes | Download = await self._tail(file, release)
             if isinstance(answer, _Part):
                 answer = await self._from_parts(file, release, answer)
         except _DistrustError:
@@ -69,6 +68,16 @@ class Ranges:
                 return read_metadata(wheel, release), True
         finally:
             answer.path.unlink()
+
+    async def _tail(self, file: File, release: Release) -> _Part | Download:
+        """The end of a wheel: so much of it as took the last one of the project, if the server lets that pass."""
+        known = self._tails.get(release.project)
+        if known is not None:
+            try:
+                return await self._fetch(file, f"bytes=-{known}", whole=False)
+            except _DistrustError:
+                self._tails[release.project] = _TAIL  # some servers cap what they answer
+        return await self._fetch(file, f"bytes=-{_TAIL}")
 
     async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
         """METADATA, or the whole file after all; raises _DistrustError."""
@@ -84,7 +93,8 @@ class Ranges:
                 if span > max(DIRECTORY_LIMIT, METADATA_LIMIT):
                     raise UnusableFile(f"{release.filename} has a list of members beyond all measure") from None
                 start, end = max(0, missing.start - _SLACK - min(span * 3 // 4, _RECORD)), missing.end
-                if (length := tail.total - start + _GROWTH) <= _LONGEST_TAIL:
+                length = max(tail.total - start + _GROWTH, _TAIL)
+                if length <= _LONGEST_TAIL and self._tails.get(release.project, 0) != _TAIL:
                     self._tails[release.project] = max(length, self._tails.get(release.project, 0))
             except UnusableFile:
                 # It may be the server that mixes up ranges; the whole file can be held against its hash.
@@ -98,11 +108,14 @@ class Ranges:
             wheel.add(part.start, part.content)
         raise _DistrustError
 
-    async def _fetch(self, file: File, span: str) -> _Part | Download:
-        """A part, or the whole file from a server that does not know ranges; raises _DistrustError for neither."""
+    async def _fetch(self, file: File, span: str, *, whole: bool = True) -> _Part | Download:
+        """A part, or the whole file from a server that does not know ranges; raises _DistrustError for neither.
+
+        Without `whole` such a server's answer is not read.
+        """
 
         async def consume(response: Response) -> _Part | Download:
-            if response.status_code == 200:
+            if response.status_code == 200 and whole:
                 return await self._downloads.keep(response, file)
             if response.status_code != 206:
                 if response.status_code in (401, 403, 404, 410):

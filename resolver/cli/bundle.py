@@ -15,7 +15,7 @@ from resolver.cli import options
 from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
 from resolver.cli.called import as_called
 from resolver.cli.progress import Progress
-from resolver.errors import InputError, StaleLock
+from resolver.errors import InputError, StaleLock, shown
 from resolver.lock import bundle
 from resolver.lock.bundle import Manifest
 from resolver.matrix.load import stack_names
@@ -57,6 +57,7 @@ def command(
     parts = [part for stack in dict.fromkeys(stacks) for part in parts_of(stack, matrices, locks, targets)]
     refuse_unknown(targets, parts)
     progress = Progress(enabled=False if as_json else None)
+    _refuse_locks(folder, locks)
     _make(folder)
     with alone(folder):
         old = bundle.read(folder)
@@ -77,6 +78,18 @@ def command(
     progress.clear()
     _tell(folder, manifest, fetched, left, pruned=prune, as_json=as_json)
     return 0
+
+
+def _refuse_locks(folder: Path, locks: Path) -> None:
+    """A bundle has a folder `locks`, too: it must not be taken for the one that its locks are copied from."""
+    here, theirs = folder.resolve(), locks.resolve()
+    if here.is_relative_to(theirs) or theirs.is_relative_to(here):
+        raise InputError(
+            "a bundle needs a folder of its own",
+            where=str(folder),
+            why=f"the locks are in {theirs}",
+            hint="name a folder that is neither above nor in that of the locks",
+        )
 
 
 def _make(folder: Path) -> None:
@@ -111,9 +124,9 @@ def _check(folder: Path, *, as_json: bool) -> int:
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
     else:
         for fault in found:
-            sys.stdout.write(f"{fault}\n")
+            sys.stdout.write(f"{shown(fault)}\n")
         for name in left:
-            sys.stdout.write(f"{name} belongs to no lock of the bundle\n")
+            sys.stdout.write(f"{shown(name)} belongs to no lock of the bundle\n")
         size = sum(row.size for row in manifest.files)
         whole = f"{count(len(manifest.files), 'file')} ({size / 1e6:.1f} MB), each as in {bundle.MANIFEST}"
         sys.stdout.write(f"{folder} is damaged: {count(len(found), 'fault')}\n" if found else f"{folder}: {whole}\n")

@@ -70,9 +70,12 @@ def _content(path: Path, name: str) -> str:
     try:
         if path.is_dir():
             raise InputError(f"`{name}` is a folder", where=name, hint="a file of TOML is expected here")
-        if path.stat().st_size > _LARGEST:
+        if not path.is_file() and path.exists():
+            raise InputError(f"`{name}` is no plain file", where=name, hint="a file of TOML is expected here")
+        with path.open("rb") as file:
+            body = file.read(_LARGEST + 1)
+        if len(body) > _LARGEST:
             raise InputError(f"`{name}` is larger than {_LARGEST // 1024 // 1024} MiB", where=name)
-        body = path.read_bytes()
     except OSError as error:
         raise InputError(f"`{name}` cannot be read", where=name, why=error.strerror or str(error)) from None
     try:

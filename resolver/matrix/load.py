@@ -43,6 +43,7 @@ def load(stack: str, matrices: Path) -> Inputs:
     """
     path = find_stack(stack, matrices)
     document = read(path, schema.StackFile, _display(path, matrices))
+    _require_own_name(document, path, matrices)
     wanted = document.content.stack.facts
     facts: tuple[Document[schema.FactFile], ...] = ()
     spare: tuple[Document[schema.FactFile], ...] = ()
@@ -66,6 +67,19 @@ def load(stack: str, matrices: Path) -> Inputs:
         systems = read(path, schema.SystemsFile, _display(path, matrices))
     readings = _digest(readings_folder(matrices))
     return Inputs(document, facts, None if own else indexes, systems, spare, indexes if own else None, readings)
+
+
+def _require_own_name(document: Document[schema.StackFile], path: Path, matrices: Path) -> None:
+    """Two stacks of one folder with one name would take turns with one lock."""
+    name = document.content.stack.name
+    other = matrices / "stacks" / f"{name}.toml"
+    if path.parent == other.parent and path != other and other.is_file():
+        raise InputError(
+            f"two stacks have the name `{name}`",
+            where=document.place("stack", "name"),
+            why=f"{_display(other, matrices)} is the other one, and a lock's folder is named after its stack",
+            hint=f'name = "{path.stem}"',
+        )
 
 
 def readings_folder(matrices: Path) -> Path:

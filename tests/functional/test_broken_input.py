@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -382,3 +383,16 @@ def test_plain_http_to_another_machine_is_not_asked(refused: Refused, workspace:
 
 def unusable(why: str) -> str:
     return f"error: Index `pypi` sent an unusable page for demo.\n  at <server>/simple/pypi/demo/\n  {why}\n" + A_PROXY
+
+
+@pytest.mark.parametrize("name", ["facts/a.toml", "indexes.toml", "systems.toml"])
+def test_a_pipe_or_device_in_place_of_a_file(workspace: Workspace, name: str) -> None:
+    """A repository may hold a symlink to one: nothing waits for it, or reads it for ever."""
+    workspace.stack("a")
+    path = workspace.matrices / name
+    os.mkfifo(path)
+    run = workspace.lock()
+    assert (run.status, run.stderr.splitlines()[0]) == (2, f"error: `matrices/{name}` is no plain file")
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert workspace.lock() == run

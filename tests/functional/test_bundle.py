@@ -254,3 +254,16 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: Loopba
     assert execute(workspace, [script, "nothing"]).stderr.startswith("error: this bundle has no lock nothing\n")
     shellcheck = Path(sys.executable).with_name("shellcheck")
     assert execute(workspace, [str(shellcheck), script]).stdout == ""
+
+
+@pytest.mark.parametrize("folder", [".", "", "locks", "locks/demo/there", "locks/new"])
+def test_a_bundle_is_not_put_among_the_locks(workspace: Workspace, index: LoopbackIndex, folder: str) -> None:
+    index.add_wheel("a", "1.0")
+    workspace.stack("a")
+    workspace.locked()
+    before = tree(workspace.root)
+    run = workspace.run("bundle", "demo", folder, "--prune")
+    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: a bundle needs a folder of its own")
+    assert {path: body for path, body in tree(workspace.root).items() if not path.startswith("cache")} == {
+        path: body for path, body in before.items() if not path.startswith("cache")
+    }

@@ -189,7 +189,8 @@ def test_a_dry_run_changes_nothing_and_asks_nothing(
     before = tree(workspace.root)
     run = install(workspace, sys.executable, "--dry-run")
     assert (run.status, run.stderr, index.requests) == (0, "", [])
-    pip = f"would run: {workspace.plain(sys.executable)} -m pip install --no-deps --only-binary :all: --require-hashes "
+    python = workspace.plain(sys.executable)
+    pip = f"would run: {python} -I -m pip install --no-deps --only-binary :all: --require-hashes "
     assert run.stdout.splitlines()[1:] == [
         "stage 1 of 2: base",
         f"{pip}-r <root>/locks/demo/here/stages/1.txt",

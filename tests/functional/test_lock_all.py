@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.functional.workspace import Workspace
+from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, status
 
 MACHINES = ("aarch64", "x86_64")
@@ -149,3 +149,22 @@ def test_a_warning_of_several_targets_is_told_once(workspace: Workspace, index: 
     assert "\n1 warning, all told above.\n" in told
     for one in MACHINES:
         assert "demo: beware" in (workspace.locks / "demo" / one / "lock.toml").read_text()
+
+
+def test_two_stacks_with_one_name(workspace: Workspace, index: LoopbackIndex) -> None:
+    """A copy whose name was forgotten would take turns with the first one's lock."""
+    index.add_wheel("a", "1.0")
+    first = workspace.stack("a")
+    workspace.locked()
+    before = tree(workspace.locks)
+    (workspace.matrices / "stacks/twin.toml").write_bytes(first.read_bytes())
+    run = workspace.lock(stack="twin")
+    assert run.status == 2
+    assert run.stderr == (
+        "error: two stacks have the name `demo`\n"
+        "  at matrices/stacks/twin.toml:2: stack.name\n"
+        "  matrices/stacks/demo.toml is the other one, and a lock's folder is named after its stack\n"
+        'hint: name = "twin"\n'
+    )
+    assert tree(workspace.locks) == before
+    assert workspace.lock(stack="demo").status == 0

@@ -9,7 +9,7 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
 
 usage() {
     cat <<'EOF'
@@ -83,7 +83,7 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     fail "$python is not in a virtual or conda environment" \
         "make one: $python -m venv env && . env/bin/activate; or pass --system"
 fi
-"$python" -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+"$python" -I -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
@@ -109,14 +109,15 @@ else
 fi
 command -v git >/dev/null || mismatch "git is not installed, and megatron-core, mindspeed, transformers, verl, verl-npu, vllm, vllm-ascend come from git"
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(cd "$wheelhouse" 2>/dev/null && pwd) || fail "there is no folder for --wheelhouse"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
 
 # --- 2. the stages
 
 # settings of pip that would change what is installed
-unset PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
+unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
     PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
@@ -229,7 +230,7 @@ prepare_builder() { # requirements file of the tools; empty where the lock has n
     with=$builder/bin/python
     if [ -e "$builder/complete" ]; then return; fi
     run "$python" -m venv --clear "$builder"
-    run "$with" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$with" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/$1"
     run touch "$builder/complete"
 }
@@ -307,7 +308,7 @@ if (built[0], str(built[1])) != (name, version):
 print(found[0])
 EOF
     ) || exit 1
-    "$python" -m pip install --no-deps --no-index --force-reinstall "$wheel"
+    "$python" -I -m pip install --no-deps --no-index --force-reinstall "$wheel"
 }
 
 # Notes beside the distribution (in its .dist-info) which source it is; pip's own direct_url.json would name the folder
@@ -353,7 +354,7 @@ together() { # plugin, what it rewrites; "$left" is what is not as locked
     for name in "$@"; do
         if printf '%s\n' "$left" | grep -q "^$name "; then
             say "$1 rewrites files of ${*:2}: all of them are installed again"
-            run "$python" -m pip uninstall -y "$@"
+            run "$python" -I -m pip uninstall -y "$@"
             run rm -f "$marker"
             return
         fi
@@ -378,8 +379,8 @@ for other in metadata.distributions():
         print(other.metadata["Name"])
 EOF
     )
-    if [ -n "${shared[*]-}" ]; then run "$python" -m pip uninstall -y "${shared[@]}"; fi
-    run "$python" -m pip uninstall -y "$1"
+    if [ -n "${shared[*]-}" ]; then run "$python" -I -m pip uninstall -y "${shared[@]}"; fi
+    run "$python" -I -m pip uninstall -y "$1"
 }
 
 # What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
@@ -430,7 +431,7 @@ left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$
 together verl-npu verl
 
 if stage 1 torch stages/1.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
 
@@ -438,7 +439,7 @@ if stage 2 'megatron-core, from git' stages/2.txt; then
     prepare_builder build-requirements.txt
     source=$scratch/megatron-core
     run checkout https://github.com/NVIDIA/Megatron-LM.git a845aa7e12b3a117e24c2352b9e3e60bad2e3a17 git/megatron-core-a845aa7e12b3.bundle "$source"
-    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps --no-build-isolation \
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps --no-build-isolation \
         --use-pep517 \
         --no-cache-dir --no-index --wheel-dir "$scratch/wheels-2" "$source"
     run install_wheel megatron-core 0.12.1 "$scratch/wheels-2" '*.whl'
@@ -451,7 +452,7 @@ if stage 3 'transformers, from git' stages/3.txt; then
     run checkout https://github.com/huggingface/transformers.git 8365f70e9259c21058bf18f876006f945d2a99de git/transformers-8365f70e9259.bundle "$source"
     # the backend comes from the builder's environment, the distribution goes to this one
     build_in "$builder" PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
     run record transformers 4.56.0.dev0 86906afc60332200f15603c44a85efd0 '{"url": "https://github.com/huggingface/transformers.git", "vcs_info": {"commit_id": "8365f70e9259c21058bf18f876006f945d2a99de", "vcs": "git"}}'
 fi
@@ -462,14 +463,14 @@ if stage 4 'verl, from git' stages/4.txt; then
     run checkout https://github.com/volcengine/verl.git 796871d7d092f7cbc6a64e7f4a3796f7a2217f5e git/verl-796871d7d092.bundle "$source"
     # the backend comes from the builder's environment, the distribution goes to this one
     build_in "$builder" PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
     run record verl 0.5.0.dev0 9e5d81541a5841520be87335d4fd412d '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "vcs": "git"}}'
 fi
 
 # torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
 if stage 5 torch-npu stages/5.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt"
 fi
 
@@ -480,20 +481,20 @@ if stage 6 'mindspeed, from git' stages/6.txt; then
     run checkout https://gitcode.com/Ascend/MindSpeed.git 1cdd0abd75e40936ad31721c092f57c695dd72c4 git/mindspeed-1cdd0abd75e4.bundle "$source"
     # the backend comes from the builder's environment, the distribution goes to this one
     build_in "$builder" CI_BUILD=1 PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
     run record mindspeed 0.12.1 5a874f1348a088d02cfc6d8a667e790b '{"url": "https://gitcode.com/Ascend/MindSpeed.git", "vcs_info": {"commit_id": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "vcs": "git"}}'
 fi
 
 if stage 7 '216 distributions' stages/7.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 
 if stage 8 '4 distributions, built from source in an environment apart' stages/8.txt; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
-    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-8" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/8.txt" ||
         fail "the source archives of stage 8 could not be fetched, or say what they are" "$unnamed_tool"
@@ -504,12 +505,12 @@ if stage 8 '4 distributions, built from source in an environment apart' stages/8
             [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
         done
     fi
-    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-8" "$scratch/archives-8"/*
     if [ "$dry_run" = yes ]; then
         say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
     else
-        "$python" -m pip install --no-deps --no-index "$scratch/wheels-8"/*.whl
+        "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-8"/*.whl
     fi
 fi
 
@@ -521,7 +522,7 @@ if stage 9 'vllm, from git' stages/9.txt; then
     run checkout https://github.com/vllm-project/vllm.git 38217877aa70041c0115ee367b75197af9cbc5ad git/vllm-38217877aa70.bundle "$source"
     # the backend comes from the builder's environment, the distribution goes to this one
     build_in "$builder" SETUPTOOLS_SCM_PRETEND_VERSION=0.10.1.dev0+g38217877a TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty PIP_NO_INDEX=1 \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
     run record vllm 0.10.1.dev0+g38217877a.empty 59bf1fdbd964a0a3ff9bb1e542442b96 '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "38217877aa70041c0115ee367b75197af9cbc5ad", "vcs": "git"}}'
 fi
@@ -534,7 +535,7 @@ if stage 10 'vllm-ascend, from git' stages/10.txt; then
     run checkout https://github.com/vllm-project/vllm-ascend.git 1de16ead8eecfec8903ec1b330b27a4fa2593c35 git/vllm-ascend-1de16ead8eec.bundle "$source"
     run comment_out '^torch(vision|-npu)?\b' "$source/"requirements.txt
     run comment_out '^\s*"torch(vision|-npu)?\b' "$source/"pyproject.toml
-    build_in "$builder" COMPILE_CUSTOM_KERNELS=1 SETUPTOOLS_SCM_PRETEND_VERSION=0.10.0rc2.dev53+g1de16ead TORCH_DEVICE_BACKEND_AUTOLOAD=0 PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps --no-build-isolation \
+    build_in "$builder" COMPILE_CUSTOM_KERNELS=1 SETUPTOOLS_SCM_PRETEND_VERSION=0.10.0rc2.dev53+g1de16ead TORCH_DEVICE_BACKEND_AUTOLOAD=0 PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps --no-build-isolation \
         --use-pep517 \
         --no-cache-dir --no-index --wheel-dir "$scratch/wheels-10" "$source"
     run install_wheel vllm-ascend 0.10.0rc2.dev53+g1de16ead "$scratch/wheels-10" '*.whl'
@@ -552,7 +553,7 @@ if stage 11 'verl-npu, from git' stages/11.txt; then
     run_at "$source" build_in "$builder" PIP_NO_INDEX=1 python -c 'import sys; sys.path.insert(0, '"'"'verl_npu'"'"'); import setup; sys.exit(not (setup.inject_verl_plugin() and setup.inject_vllm_plugin()))'
     # the backend comes from the builder's environment, the distribution goes to this one
     build_in "$builder" PIP_NO_INDEX=1 \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"/verl_npu
     run record verl-npu 0.0.1 2b9c8dcef3edebe0f7c239b211d9cdf4 '{"subdirectory": "verl_npu", "url": "https://gitcode.com/Ascend/MindSpeed-RL.git", "vcs_info": {"commit_id": "258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "vcs": "git"}}'
 fi

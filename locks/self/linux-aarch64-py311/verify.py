@@ -23,6 +23,7 @@ import re
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -1562,6 +1563,7 @@ _SMALL_BYTES = 1 << 18
 _SAMPLE = 12
 _SAMPLE_BYTES = 1 << 18
 _CHUNK = 1 << 20
+_SIZE = re.compile(r"[0-9]{1,18}")
 
 
 class RecordRow(NamedTuple):
@@ -1576,6 +1578,8 @@ def read_record(one: Installed) -> list[RecordRow] | None:
     """The rows of RECORD with absolute paths, without compiled files; None where there is no RECORD."""
     path = os.path.join(one.info, "RECORD")
     try:
+        if not os.path.isfile(path) and os.path.exists(path):
+            raise UnreadableError(path, "it is no plain file")
         with open(path, encoding="utf-8", newline="") as handle:
             rows = list(csv.reader(handle, strict=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -1586,7 +1590,7 @@ def read_record(one: Installed) -> list[RecordRow] | None:
         raise UnreadableError(path, str(error)) from None
     found = []
     for number, row in enumerate(rows, 1):
-        if len(row) != 3 or not row[0] or not (row[2] == "" or row[2].isdigit()) or "\0" in row[0]:
+        if len(row) != 3 or not row[0] or not (row[2] == "" or _SIZE.fullmatch(row[2])) or "\0" in row[0]:
             raise UnreadableError(path, f"line {number} is not path, hash and size")
         name, digest, size = row
         if not name.endswith(".pyc"):  # Python writes these anew as it likes
@@ -1671,9 +1675,12 @@ def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
     wanted = {row.path for row in (rows if full else _sample(rows))}
     for row in rows:
         try:
-            size = os.stat(row.path).st_size
+            there = os.stat(row.path)
+            size = there.st_size
             if row.size not in (-1, size):
                 done.changed.append(row.path)
+            elif not stat.S_ISREG(there.st_mode):
+                done.unreadable.append(row.path)
             elif row.digest and row.path in wanted:
                 kind = row.digest.partition("=")[0]
                 compared += 1

@@ -9,7 +9,7 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
 
 usage() {
     cat <<'EOF'
@@ -83,7 +83,7 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     fail "$python is not in a virtual or conda environment" \
         "make one: $python -m venv env && . env/bin/activate; or pass --system"
 fi
-"$python" -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+"$python" -I -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
@@ -92,14 +92,15 @@ elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
     mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
 fi
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(cd "$wheelhouse" 2>/dev/null && pwd) || fail "there is no folder for --wheelhouse"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}"
 
 # --- 2. the stages
 
 # settings of pip that would change what is installed
-unset PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
+unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
     PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
@@ -191,7 +192,7 @@ stage() { # number, title, requirements file: true where something is to be done
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
 
 if stage 1 '22 distributions' stages/1.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
 

@@ -9,7 +9,7 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
 
 usage() {
     cat <<'EOF'
@@ -83,7 +83,7 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     fail "$python is not in a virtual or conda environment" \
         "make one: $python -m venv env && . env/bin/activate; or pass --system"
 fi
-"$python" -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+"$python" -I -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
@@ -109,14 +109,15 @@ else
 fi
 command -v git >/dev/null || mismatch "git is not installed, and verl, vllm, vllm-ascend come from git"
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(cd "$wheelhouse" 2>/dev/null && pwd) || fail "there is no folder for --wheelhouse"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
 
 # --- 2. the stages
 
 # settings of pip that would change what is installed
-unset PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
+unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
     PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
@@ -229,7 +230,7 @@ prepare_builder() { # requirements file of the tools; empty where the lock has n
     with=$builder/bin/python
     if [ -e "$builder/complete" ]; then return; fi
     run "$python" -m venv --clear "$builder"
-    run "$with" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$with" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/$1"
     run touch "$builder/complete"
 }
@@ -307,7 +308,7 @@ if (built[0], str(built[1])) != (name, version):
 print(found[0])
 EOF
     ) || exit 1
-    "$python" -m pip install --no-deps --no-index --force-reinstall "$wheel"
+    "$python" -I -m pip install --no-deps --no-index --force-reinstall "$wheel"
 }
 
 # Notes beside the distribution (in its .dist-info) which source it is; pip's own direct_url.json would name the folder
@@ -363,8 +364,8 @@ for other in metadata.distributions():
         print(other.metadata["Name"])
 EOF
     )
-    if [ -n "${shared[*]-}" ]; then run "$python" -m pip uninstall -y "${shared[@]}"; fi
-    run "$python" -m pip uninstall -y "$1"
+    if [ -n "${shared[*]-}" ]; then run "$python" -I -m pip uninstall -y "${shared[@]}"; fi
+    run "$python" -I -m pip uninstall -y "$1"
 }
 
 # What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
@@ -412,31 +413,31 @@ if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$h
 remove triton
 
 if stage 1 torch stages/1.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
 
 # torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
 if stage 2 torch-npu stages/2.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
 fi
 
 # triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
 if stage 3 triton-ascend stages/3.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/3.txt"
 fi
 
 if stage 4 '200 distributions' stages/4.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/4.txt"
 fi
 
 if stage 5 'antlr4-python3-runtime and pylatexenc, built from source in an environment apart' stages/5.txt; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
-    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
         fail "the source archives of stage 5 could not be fetched, or say what they are" "$unnamed_tool"
@@ -447,12 +448,12 @@ if stage 5 'antlr4-python3-runtime and pylatexenc, built from source in an envir
             [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
         done
     fi
-    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-5" "$scratch/archives-5"/*
     if [ "$dry_run" = yes ]; then
         say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
     else
-        "$python" -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
+        "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
     fi
 fi
 
@@ -462,7 +463,7 @@ if stage 6 'verl, from git' stages/6.txt; then
     run checkout https://github.com/volcengine/verl.git ccd7d934f91be98bb3732c78bd1870fa39c399ad git/verl-ccd7d934f91b.bundle "$source"
     # the backend comes from the builder's environment, the distribution goes to this one
     build_in "$builder" PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
     run record verl 0.7.0.dev0 fa18e716d8e1d05b152d96212e13377e '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "ccd7d934f91be98bb3732c78bd1870fa39c399ad", "requested_revision": "v0.5.0-716-gccd7d934", "vcs": "git"}}'
 fi
@@ -473,7 +474,7 @@ if stage 7 'vllm, from git' stages/7.txt; then
     with=$python
     source=$scratch/vllm
     run checkout https://github.com/vllm-project/vllm.git b8b302cde434df8c9289a2b465406b47ebab1c2d git/vllm-b8b302cde434.bundle "$source"
-    build_in "$builder" SETUPTOOLS_SCM_PRETEND_VERSION=0.11.0 TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps --no-build-isolation \
+    build_in "$builder" SETUPTOOLS_SCM_PRETEND_VERSION=0.11.0 TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps --no-build-isolation \
         --use-pep517 \
         --no-cache-dir --no-index --wheel-dir "$scratch/wheels-7" "$source"
     run install_wheel vllm 0.11.0+empty "$scratch/wheels-7" '*.whl'
@@ -488,7 +489,7 @@ if stage 8 'vllm-ascend, from git' stages/8.txt; then
     run checkout https://github.com/vllm-project/vllm-ascend.git c5fe179cef7f91096c5090bdd3de846cab92b736 git/vllm-ascend-c5fe179cef7f.bundle "$source"
     # the backend comes from the builder's environment, the distribution goes to this one
     build_in "$builder" SETUPTOOLS_SCM_PRETEND_VERSION=0.11.0rc1 TORCH_DEVICE_BACKEND_AUTOLOAD=0 PIP_NO_INDEX=1 \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
     run record vllm-ascend 0.11.0rc1 1d8b7748b80e9c81972e4465b0bc4385 '{"url": "https://github.com/vllm-project/vllm-ascend.git", "vcs_info": {"commit_id": "c5fe179cef7f91096c5090bdd3de846cab92b736", "requested_revision": "v0.11.0rc1", "vcs": "git"}}'
 fi

@@ -9,7 +9,7 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
 
 usage() {
     cat <<'EOF'
@@ -83,7 +83,7 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     fail "$python is not in a virtual or conda environment" \
         "make one: $python -m venv env && . env/bin/activate; or pass --system"
 fi
-"$python" -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+"$python" -I -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
@@ -108,14 +108,15 @@ else
     fi
 fi
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(cd "$wheelhouse" 2>/dev/null && pwd) || fail "there is no folder for --wheelhouse"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
 
 # --- 2. the stages
 
 # settings of pip that would change what is installed
-unset PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
+unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
     PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
@@ -228,7 +229,7 @@ prepare_builder() { # requirements file of the tools; empty where the lock has n
     with=$builder/bin/python
     if [ -e "$builder/complete" ]; then return; fi
     run "$python" -m venv --clear "$builder"
-    run "$with" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$with" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/$1"
     run touch "$builder/complete"
 }
@@ -251,8 +252,8 @@ for other in metadata.distributions():
         print(other.metadata["Name"])
 EOF
     )
-    if [ -n "${shared[*]-}" ]; then run "$python" -m pip uninstall -y "${shared[@]}"; fi
-    run "$python" -m pip uninstall -y "$1"
+    if [ -n "${shared[*]-}" ]; then run "$python" -I -m pip uninstall -y "${shared[@]}"; fi
+    run "$python" -I -m pip uninstall -y "$1"
 }
 
 # What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
@@ -300,31 +301,31 @@ if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$h
 remove triton
 
 if stage 1 torch stages/1.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
 
 # torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
 if stage 2 torch-npu stages/2.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
 fi
 
 # triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
 if stage 3 triton-ascend stages/3.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/3.txt"
 fi
 
 if stage 4 '209 distributions' stages/4.txt; then
-    run "$python" -m pip install --no-deps --only-binary :all: --require-hashes \
+    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/4.txt"
 fi
 
 if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an environment apart' stages/5.txt; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
-    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
         fail "the source archives of stage 5 could not be fetched, or say what they are" "$unnamed_tool"
@@ -335,19 +336,19 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
             [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
         done
     fi
-    build_in "$builder" PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-5" "$scratch/archives-5"/*
     if [ "$dry_run" = yes ]; then
         say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
     else
-        "$python" -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
+        "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
     fi
 fi
 
 # vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
 if stage 6 'vllm, built from source in this environment' stages/6.txt; then
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
-        "$python" -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
 
@@ -355,7 +356,7 @@ fi
 if stage 7 'vllm-ascend, built from source in an environment apart' stages/7.txt; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
-    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_REQUIRE_HASHES=1 "$with" -m pip download --no-deps \
+    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-7" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt" ||
         fail "the source archives of stage 7 could not be fetched, or say what they are" "$unnamed_tool"
@@ -366,12 +367,12 @@ if stage 7 'vllm-ascend, built from source in an environment apart' stages/7.txt
             [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
         done
     fi
-    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -m pip wheel --no-deps \
+    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-7" "$scratch/archives-7"/*
     if [ "$dry_run" = yes ]; then
         say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
     else
-        "$python" -m pip install --no-deps --no-index "$scratch/wheels-7"/*.whl
+        "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-7"/*.whl
     fi
 fi
 

@@ -108,7 +108,7 @@ _ascend_lock_exports() {
 _ascend_lock_activate() {
     local al_options=$- al_status=0 al_here
     set +eu # set_env.sh reads variables that may not be set
-    al_here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+    al_here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
     _ascend_lock_cann || al_status=1
     _ascend_lock_env "$al_here" || al_status=1
     _ascend_lock_nnal

@@ -58,7 +58,7 @@ def lines(compared: Compared, old: Sequence[Old], days: int, language: Language)
 
 def old_facts(old: Sequence[Old], days: int, language: Language) -> str:
     """The facts of a lock that nobody looked at for long."""
-    return words.OLD_FACTS(language, len(old), days=days, facts=_some([one.id for one in old], language))
+    return words.OLD_FACTS(language, len(old), days=days, facts=_some([shown(one.id) for one in old], language))
 
 
 def sentence(change: Change, language: Language) -> str:

@@ -19,7 +19,7 @@ def line(judged: Judged, *, old_after: int | None, language: Language) -> str:
     told = words.FACT(
         language,
         verdict=words.VERDICTS[judged.verdict](language),
-        id=judged.fact.id,
+        id=shown(judged.fact.id),
         where=judged.fact.where,
         remarks=remarks,
     )

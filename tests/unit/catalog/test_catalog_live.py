@@ -483,6 +483,23 @@ def test_the_tail_of_a_project_is_learned(index: LoopbackIndex, opened: Opener) 
     }
 
 
+def test_a_tail_that_a_server_refuses_is_forgotten(index: LoopbackIndex, opened: Opener) -> None:
+    """The next wheel is read with the tail that all servers let pass, and no wheel is downloaded whole."""
+    content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
+    for version in ("1.0", "1.1", "1.2"):
+        index.add_wheel("demo", version, requires=[f"numpy=={version}"], metadata_sidecar=False, files=content)
+    catalog = opened()
+    found = files(catalog.lookup(DEMO))
+    catalog.metadata(found[0])
+    index.fault("/files/*", without_ranges, times=1)
+    asked(index)
+    counts = []
+    for file in found[1:]:
+        assert len(catalog.metadata(file).requires_dist) == 1
+        counts.append([line[:3] for line in asked(index)])
+    assert counts == [["206", "206", "206"], ["206", "206"]]
+
+
 def without_ranges(response: Response) -> Response:
     return replace(response, headers={key: value for key, value in response.headers.items() if key != "Content-Range"})
 
