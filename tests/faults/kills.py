@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cached import require_sound_cache
-from tests.functional.machine import environment, install, installed, make_environment
+from tests.functional.machine import environment, install, installed, make_environment, site_packages
 from tests.functional.workspace import COMMAND, HERE, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
@@ -164,6 +164,9 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
             )
         workspace.facts("demo", '[[after]]\nothers = ["base"]\nreason = "demo reads what base has set up"\n')
         python = make_environment(workspace.root / "env")
+        # install.sh keeps PYTHONPATH from pip, and the environment has a sitecustomize of its own
+        hook = f"import sys; exec(open({str(_HOOK / 'sitecustomize.py')!r}).read(), {{}})\n"
+        (site_packages(python) / "faults.pth").write_text(hook)
         killer = Killer(root / "counter")
         steady: dict[str, Tree] = {}
         locks: dict[str, Path] = {}
