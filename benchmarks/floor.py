@@ -115,21 +115,9 @@ def texts(kind):
     return json.loads(Path(sys.argv[1], "notes").read_text("utf-8").splitlines()[-2])[kind]
 """
 
-DECODE = """
-import msgspec
-class Hashes(msgspec.Struct):
-    sha256: str = ""
-class File(msgspec.Struct, rename="kebab", gc=False):
-    filename: str
-    url: str
-    hashes: Hashes
-    requires_python: str | None = None
-    yanked: bool | str = False
-    size: int | None = None
-    upload_time: str | None = None
-class Page(msgspec.Struct):
-    files: list[File]
-decode = msgspec.json.Decoder(Page).decode
+DECODE = f"""
+sys.path.append({str(HERE)!r})
+from replayed import decode
 pages = [path.read_bytes() for path in Path(sys.argv[1], "bodies").glob("*.json")]
 begin()
 for page in pages:

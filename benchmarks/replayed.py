@@ -55,7 +55,7 @@ class _Page(msgspec.Struct):
     files: list[_File]
 
 
-_decode = msgspec.json.Decoder(_Page).decode
+decode = msgspec.json.Decoder(_Page).decode
 
 
 class Request(NamedTuple):
@@ -120,7 +120,7 @@ def named(of: list[Request]) -> dict[int, list[int]]:
 def read(request: Request, body: bytes, seen: set[str]) -> None:
     """What libraries do with an answer."""
     if request.url.endswith("/"):
-        _decode(body)
+        decode(body)
     elif request.metadata:
         for line in parse_email(request.metadata)[0].get("requires_dist", ()):
             if line not in seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections.abc import Callable
@@ -491,3 +492,26 @@ def test_without_cann_an_image_can_be_built(for_cann: Workspace) -> None:
         ),
     )
     assert installed(python) == {"base": "1.0"}
+
+
+def test_nothing_of_the_folder_or_the_shell_takes_part(
+    workspace: Workspace, two: list[Built], python: Path, tmp_path: Path
+) -> None:
+    """A `pip.py` where install.sh is started, PYTHONPATH, CDPATH, and what pip is told by its environment."""
+    theirs = tmp_path / "theirs"
+    for folder in (workspace.root, theirs):
+        folder.mkdir(exist_ok=True)
+        (folder / "pip.py").write_text("raise SystemExit('this is not pip')\n", "utf-8")
+    script = os.path.relpath(workspace.folder() / "install.sh", workspace.root)
+    run = execute(
+        workspace,
+        ["bash", script, "--python", str(python)],
+        PYTHONPATH=str(theirs),
+        CDPATH=f"{tmp_path}:{workspace.root}",
+        PIP_PYTHON=str(tmp_path / "nowhere"),
+        PIP_PLATFORM="win_amd64",
+        PIP_TARGET=str(tmp_path / "aside"),
+    )
+    assert (run.status, run.stderr) == (0, ""), run
+    assert installed(python) == {"base": "1.0", "top": "1.0"}
+    assert not (tmp_path / "aside").exists()

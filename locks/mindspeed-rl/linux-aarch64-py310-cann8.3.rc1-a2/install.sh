@@ -83,6 +83,11 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     fail "$python is not in a virtual or conda environment" \
         "make one: $python -m venv env && . env/bin/activate; or pass --system"
 fi
+# settings of pip that would change what is installed
+unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
+    PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 "$python" -I -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
@@ -114,12 +119,6 @@ fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
 
 # --- 2. the stages
-
-# settings of pip that would change what is installed
-unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
-    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY PIP_ONLY_BINARY PIP_PRE \
-    PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
 sources=()
 if [ -n "$wheelhouse" ]; then
