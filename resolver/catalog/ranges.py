@@ -48,7 +48,9 @@ class Ranges:
     def __init__(self, client: Client, downloads: Downloads) -> None:
         self._client = client
         self._downloads = downloads
-        self._tails: dict[NormalizedName, int] = {}  # what would have done where _TAIL did not
+        self._tails: dict[
+            NormalizedName, int
+        ] = {}  # what would have done where _TAIL did not; _TAIL where the server refused that
 
     async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
         """The METADATA of a wheel, and whether the wheel as a whole was held against its hash.
@@ -71,8 +73,8 @@ class Ranges:
 
     async def _tail(self, file: File, release: Release) -> _Part | Download:
         """The end of a wheel: so much of it as took the last one of the project, if the server lets that pass."""
-        known = self._tails.get(release.project)
-        if known is not None:
+        known = self._tails.get(release.project, _TAIL)
+        if known > _TAIL:
             try:
                 return await self._fetch(file, f"bytes=-{known}", whole=False)
             except _DistrustError:

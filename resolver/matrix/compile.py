@@ -7,20 +7,18 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
 from typing import Any, Final
 
 from msgspec.structs import replace
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts
 from resolver.matrix.load import Inputs
-from resolver.matrix.needs import parse_env, parse_need, parse_project
+from resolver.matrix.needs import parse_env, parse_need, parse_project, require_markers
 from resolver.matrix.recorded import compile_recorded, with_recorded
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
 from resolver.model.fact import Fact, Requires, Strength
@@ -55,7 +53,7 @@ def compile_problems(
     facts = _without(facts, stack.relaxed)
     policy = _policy(inputs.stack, exclude_newer)
     targets = _targets(inputs.stack, inputs.systems)
-    _require_markers(stack, targets)
+    require_markers(stack.asks, targets)
     digest = _digest(inputs, policy)
     return tuple(
         Problem(
@@ -71,18 +69,6 @@ def compile_problems(
         )
         for target in targets
     )
-
-
-def _require_markers(stack: Stack, targets: Iterable[Target]) -> None:
-    """InputError where a line's marker compares what cannot be compared (PEP 508)."""
-    for ask, target in product(stack.asks, targets):
-        if isinstance(ask.need, Requirement) and ask.need.marker is not None:
-            try:
-                ask.need.marker.evaluate(target.markers)
-            except (UndefinedComparison, UndefinedEnvironmentName) as error:
-                raise InputError(
-                    f"the marker of `{ask.need}` cannot be told", where=ask.origin.where, why=str(error)
-                ) from None
 
 
 def _own_facts(document: Document[schema.StackFile]) -> Document[schema.FactFile]:

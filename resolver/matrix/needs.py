@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 
@@ -14,7 +17,9 @@ from resolver.model import text
 from resolver.model.component import COMPONENTS, ComponentRequirement
 from resolver.model.direct import Direct
 from resolver.model.fact import Need
+from resolver.model.problem import Ask
 from resolver.model.requirement import Requirement
+from resolver.model.target import Target
 
 
 def parse_need(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Need:
@@ -95,3 +100,15 @@ def _why(error: InvalidRequirement) -> str:
     source, mark = lines[-2], lines[-1]
     rest = source[max(mark.find("^"), 0) :].strip()
     return what.strip() + (f", at `{rest}`" if rest else ", at the end")
+
+
+def require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
+    """Raise InputError where a line's marker compares what cannot be compared (PEP 508)."""
+    for ask, target in product(asks, targets):
+        if isinstance(ask.need, Requirement) and ask.need.marker is not None:
+            try:
+                ask.need.marker.evaluate(target.markers)
+            except (UndefinedComparison, UndefinedEnvironmentName) as error:
+                raise InputError(
+                    f"the marker of `{ask.need}` cannot be told", where=ask.origin.where, why=str(error)
+                ) from None
