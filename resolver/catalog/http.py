@@ -83,7 +83,7 @@ class Client:
 
     async def close(self) -> None:
         """Close all connections."""
-        self._wire.close()
+        await self._wire.close()
         self._aside.close()
         self._long.close()
 
@@ -289,7 +289,7 @@ def _endless(url: str, error: EndlessError) -> IndexFailure:
 
 
 def _unreachable(url: str, why: str, tries: int, certificate: bool) -> Unreachable:
-    if certificate and "mismatch" in why:
+    if certificate and "no alternative certificate" in why:
         hint = "that server says it is another one: look at the address, or at what answers in its place"
     elif certificate:
         hint = "if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`"

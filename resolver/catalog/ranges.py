@@ -140,4 +140,4 @@ class Ranges:
                 raise _DistrustError
             return _Part(start, content, total, response.headers.get("etag", ""))
 
-        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})
+        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span}, limit=_LONGEST)

@@ -7,49 +7,74 @@ import ssl
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from resolver.catalog.pipconfig import PipConfig
 from resolver.errors import InputError
 
 # What pip, curl and OpenSSL look at; behind a corporate proxy at least one is set.
 _VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+# Where distributions keep their store, for a Python whose OpenSSL was built for another one.
+_STORES: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
+    "/etc/pki/tls/certs/ca-bundle.crt",  # openEuler, Kylin, Fedora
+    "/etc/ssl/ca-bundle.pem",  # SUSE
+    "/etc/ssl/cert.pem",  # Alpine
+)
 
 
-def trust(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
-    """A context that verifies against the system's store and every bundle named by pip or the environment."""
-    context = _system_store()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    loaded = {os.path.realpath(ssl.get_default_verify_paths().cafile or "")}
+class Trust(NamedTuple):
+    """Certificates, as curl is told of them; empty where there are none of that kind.
+
+    `file` and `folders` (joined by the system's path separator) are names, `content` is PEM in place of the file.
+    `native`: the system keeps its store elsewhere than in files.
+    """
+
+    file: str
+    folders: str
+    content: bytes
+    client: str
+    native: bool
+
+
+def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
+    """The system's store and every bundle named by pip or the environment; raises InputError for one that is none."""
+    store, folder = _system_store()
+    files, folders = [store] if store else [], [folder] if folder else []
+    known = {os.path.realpath(one) for one in (store, folder) if one}
     for source, bundle in (("pip's cert", pip.cert), *((name, environ.get(name, "")) for name in _VARIABLES)):
-        if not bundle or (real := os.path.realpath(bundle)) in loaded:
+        if not bundle or (real := os.path.realpath(bundle)) in known:
             continue
-        loaded.add(real)
+        known.add(real)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             if Path(bundle).is_dir():
-                context.load_verify_locations(capath=bundle)
+                folders.append(bundle)
             else:
                 context.load_verify_locations(cafile=bundle)
+                files.append(bundle)
         except (OSError, ssl.SSLError) as error:
             raise InputError(
                 f"The certificates that {source} names cannot be read.", where=bundle, why=str(error)
             ) from None
     if pip.client_cert:
         try:
-            context.load_cert_chain(pip.client_cert)
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(pip.client_cert)
         except (OSError, ssl.SSLError) as error:
             raise InputError(
                 "The client certificate of pip's configuration cannot be read.", where=pip.client_cert, why=str(error)
             ) from None
-    return context
+    single = files[0] if len(files) == 1 else ""
+    content = b"" if single else b"\n".join(Path(one).read_bytes() for one in files)
+    return Trust(single, os.pathsep.join(folders), content, pip.client_cert, sys.platform in ("darwin", "win32"))
 
 
-def _system_store() -> ssl.SSLContext:
-    # On Linux the system's store is what OpenSSL finds by itself, unless it was built for another
-    # distribution. truststore would read that store again for each connection, 12 ms each time.
-    if sys.platform == "linux" and ssl.get_default_verify_paths().cafile:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.set_default_verify_paths()
-        return context
-    import truststore
+def _system_store() -> tuple[str, str]:
+    """The file of the system's certificates, or else their folder; neither where there is none.
 
-    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    A folder is looked up for each connection anew, what is in the file is kept.
+    """
+    found = ssl.get_default_verify_paths()
+    built = found.openssl_cafile  # not what SSL_CERT_FILE says, which comes on top
+    file = next((one for one in (built, *_STORES) if Path(one).is_file()), "")
+    return file, "" if file or not Path(found.openssl_capath).is_dir() else found.openssl_capath

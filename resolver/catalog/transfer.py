@@ -159,19 +159,24 @@ class Transfer:
         length = response.headers.get("content-length", "")
         self._require_room(int(length) if length.isdecimal() else 0, file)
         limit = file.size if file.size is not None else WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
+
+        def take(chunk: bytes) -> None:
+            if part.size + len(chunk) > limit:
+                raise _WrongFile(
+                    f"{file.filename} is larger than it should be.",
+                    where=file.url,
+                    why=f"It was broken off after {limit} bytes.",
+                )
+            part.write(chunk)
+            self._meter.add(received=len(chunk))
+            self._told(len(chunk))
+
         try:
-            async for chunk in response.aiter_bytes():
-                if part.size + len(chunk) > limit:
-                    if part.mixed:
-                        return _End.NO_RANGE, ""
-                    raise _WrongFile(
-                        f"{file.filename} is larger than it should be.",
-                        where=file.url,
-                        why=f"It was broken off after {limit} bytes.",
-                    )
-                part.write(chunk)
-                self._meter.add(received=len(chunk))
-                self._told(len(chunk))
+            await response.into(take)
+        except _WrongFile:
+            if not part.mixed:
+                raise
+            return _End.NO_RANGE, ""
         except WireError as error:
             return _End.CUT, str(error).rstrip(".")
         if file.size is not None and part.size < file.size:

@@ -258,7 +258,7 @@ stage() { # number, title, requirements file: true where something is to be done
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt"; fi
 
-if stage 1 '67 distributions' stages/1.txt; then
+if stage 1 '65 distributions' stages/1.txt; then
     run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
@@ -301,4 +301,4 @@ if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
     fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
-say 'self-dev is installed: 68 distributions, as locked'
+say 'self-dev is installed: 66 distributions, as locked'

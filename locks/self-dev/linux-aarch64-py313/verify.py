@@ -2179,8 +2179,8 @@ LOCK = r"""
 {"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},
 {"name": "pluggy", "version": "1.7.0", "stage": 1, "sha256": ["7dd7b0d8832ba3cb632c306926ded123429211b83641b35dc5c41ad2d34f9bec"]},
 {"name": "py-serializable", "version": "2.1.0", "stage": 1, "sha256": ["b56d5d686b5a03ba4f4db5e769dc32336e142fc3bd4d68a8c25579ebb0a67304"]},
+{"name": "pycurl", "version": "7.49.0", "stage": 1, "sha256": ["2778868eec4353ded220bb1e0c3b9e63fa903e94ede3861cfc66ac386b55eabb"]},
 {"name": "pygments", "version": "2.21.0", "stage": 1, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
-{"name": "pysocks", "version": "1.7.1", "stage": 1, "sha256": ["2725bd0a9925919b9b51739eea5f9e2bae91e83288108a9ad338b2e3a4435ee5"]},
 {"name": "pytest", "version": "9.2.0", "stage": 1, "sha256": ["07acdcf88ec174f907dc01af70bf52d49b014bbab03faeeade31c96b18c2e588"]},
 {"name": "pytest-xdist", "version": "3.8.0", "stage": 1, "sha256": ["202ca578cfeb7370784a8c33d6d05bc6e13b4f25b5053c30a152269fd10f0b88"]},
 {"name": "python-dateutil", "version": "4.0.0", "stage": 1, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
@@ -2200,11 +2200,9 @@ LOCK = r"""
 {"name": "sortedcontainers", "version": "2.4.0", "stage": 1, "sha256": ["a163dcaede0f1c021485e957a39245190e74249897e2ae4b2aa38595db237ee0"]},
 {"name": "tomli", "version": "2.5.0", "stage": 1, "sha256": ["1245a6638fc4bb0a60af38a7d45413db34a13842027c77597c712c998c62fdf0", "32a7b79ac57a2e83670ce329ccf675798bc5a2094783a63676866b70503f2e2b"]},
 {"name": "tomli-w", "version": "1.2.0", "stage": 1, "sha256": ["188306098d013b691fcadc011abd66727d3c414c571bb01b1a174ba8c983cf90"]},
-{"name": "truststore", "version": "0.10.5", "stage": 1, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
 {"name": "typing-extensions", "version": "4.16.0", "stage": 1, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
 {"name": "tzdata", "version": "2026.6", "stage": 1, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
 {"name": "uri-template", "version": "1.3.0", "stage": 1, "sha256": ["a44a133ea12d44a0c0f06d7d42a52d71282e77e2f937d8abd5655b8d56fc1363"]},
-{"name": "urllib3", "version": "2.8.0", "stage": 1, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]},
 {"name": "uv", "version": "0.13.8", "stage": 1, "sha256": ["5337c30bb893b4f9ce0ceb921ba2da0d13f649da644f40ad3bef84083bef0203", "0b3e8b1a4f5e405e31e2ff33de8af4744831e9f7338539671efbd8c3c94e791d"]},
 {"name": "webcolors", "version": "25.10.0", "stage": 1, "sha256": ["032c727334856fc0b968f63daa252a1ac93d33db2f5267756623c210e57a4f1d"]}
 ]

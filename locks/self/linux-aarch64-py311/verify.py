@@ -2151,7 +2151,7 @@ LOCK = r"""
 {"name": "packaging", "version": "26.3", "stage": 1, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
 {"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},
 {"name": "py-serializable", "version": "2.1.0", "stage": 1, "sha256": ["b56d5d686b5a03ba4f4db5e769dc32336e142fc3bd4d68a8c25579ebb0a67304"]},
-{"name": "pysocks", "version": "1.7.1", "stage": 1, "sha256": ["2725bd0a9925919b9b51739eea5f9e2bae91e83288108a9ad338b2e3a4435ee5"]},
+{"name": "pycurl", "version": "7.49.0", "stage": 1, "sha256": ["b1cd6cea1618ec2a6bbe4e430b34dcc83c5bfb5373a25809fb77e4ec451990ad"]},
 {"name": "python-sat", "version": "1.9.dev17", "stage": 1, "sha256": ["b84bd1492d4222309aa887f7b686c1ed62c4715508745082298d7dad35bf4615"]},
 {"name": "selectolax", "version": "1.0.2", "stage": 1, "sha256": ["ee9a2e19bc744ac8358b8afcecf4981254550ad4dd7f1aeea70acd6c15422f91"]},
 {"name": "setuptools", "version": "84.2.1", "stage": 1, "sha256": ["ca140b45d5325a9478f880e351484f62fef15f336462e449ca0c03c873d589c2"]},
@@ -2159,9 +2159,7 @@ LOCK = r"""
 {"name": "sortedcontainers", "version": "2.4.0", "stage": 1, "sha256": ["a163dcaede0f1c021485e957a39245190e74249897e2ae4b2aa38595db237ee0"]},
 {"name": "tomli", "version": "2.5.0", "stage": 1, "sha256": ["86665cee9c4835b7a7f1e8ec2c719b5258d4dc782887aded5a8ae7352a96843b", "32a7b79ac57a2e83670ce329ccf675798bc5a2094783a63676866b70503f2e2b"]},
 {"name": "tomli-w", "version": "1.2.0", "stage": 1, "sha256": ["188306098d013b691fcadc011abd66727d3c414c571bb01b1a174ba8c983cf90"]},
-{"name": "truststore", "version": "0.10.5", "stage": 1, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
-{"name": "typing-extensions", "version": "4.16.0", "stage": 1, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
-{"name": "urllib3", "version": "2.8.0", "stage": 1, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]}
+{"name": "typing-extensions", "version": "4.16.0", "stage": 1, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]}
 ]
 }
 """

@@ -190,7 +190,7 @@ stage() { # number, title, requirements file: true where something is to be done
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
 
-if stage 1 '22 distributions' stages/1.txt; then
+if stage 1 '20 distributions' stages/1.txt; then
     run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
 fi
@@ -210,4 +210,4 @@ if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
     fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
-say 'self is installed: 22 distributions, as locked'
+say 'self is installed: 20 distributions, as locked'

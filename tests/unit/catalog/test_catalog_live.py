@@ -195,7 +195,7 @@ def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tm
         "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', Cache(Path(sys.argv[1]), print), offline=True,\n"
         "                pip=PipConfig(index_url=sys.argv[2]))\n"
         "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"
-        "print([name for name in ('asyncio', 'urllib3', 'ssl', 'selectolax', 'tarfile') if name in sys.modules])\n"
+        "print([name for name in ('asyncio', 'pycurl', 'ssl', 'selectolax', 'tarfile') if name in sys.modules])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "cache"), index.url], capture_output=True, text=True, check=True

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import urllib3
 
-from resolver.catalog.names import Names
-from resolver.catalog.pace import hold
+from resolver.catalog.address import is_local
+from resolver.catalog.http import Client, Patience, Reply
+from resolver.catalog.meter import Meter
+from resolver.catalog.pipconfig import PipConfig
+from resolver.errors import Unreachable
 from tests.loopback import LoopbackIndex
 
-HOST = "index.example"
+HOST = "index.localhost"  # a name that may be asked over plain http is one of this machine
 
 
 class Resolver:
@@ -23,22 +27,28 @@ class Resolver:
     def __init__(self, *addresses: str) -> None:
         self.addresses = addresses
         self.asked = 0
+        self.number = socket.EAI_AGAIN
+        self.silent = threading.Event()
+        self.silent.set()
         self.system = socket.getaddrinfo
 
-    def __call__(self, host: str, port: int | None, *rest: Any) -> Any:
+    def __call__(self, host: str, port: int | None, *rest: Any, **more: Any) -> Any:
         if host != HOST:
-            return self.system(host, port, *rest)
+            return self.system(host, port, *rest, **more)
         self.asked += 1
+        self.silent.wait(20)
         if not self.addresses:
-            raise socket.gaierror(socket.EAI_AGAIN, "not now")
-        return [row for address in self.addresses for row in self.system(address, port, *rest)]
+            raise socket.gaierror(self.number, "not now")
+        return [row for address in self.addresses for row in self.system(address, port, *rest, **more)]
 
 
 @pytest.fixture
-def resolver(monkeypatch: pytest.MonkeyPatch) -> Resolver:
+def resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Resolver]:
     found = Resolver("127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", found)
-    return found
+    monkeypatch.setattr("resolver.catalog.address.is_loopback", is_local)
+    yield found
+    found.silent.set()
 
 
 @pytest.fixture
@@ -48,40 +58,64 @@ def index() -> Iterator[LoopbackIndex]:
         yield served
 
 
-def get(names: Names, index: LoopbackIndex) -> int:
-    """The status of the index's page, asked under the name of a host, over a connection of its own."""
-    with urllib3.PoolManager() as manager:
-        hold(manager, 60.0, names)
-        return manager.request("GET", index.url.replace("127.0.0.1", HOST) + "demo/", retries=False, timeout=10).status
+def ask(index: LoopbackIndex, times: int = 1, **patience: float) -> list[Reply]:
+    """The index's page, asked under the name of a host."""
+
+    async def run() -> list[Reply]:
+        client = Client(PipConfig(index_url=""), Meter(), patience=Patience(tries=1)._replace(**patience))  # type: ignore[arg-type]
+        url = index.url.replace("127.0.0.1", HOST) + "demo/"
+        try:
+            return await asyncio.gather(*(client.get(url, headers={}, limit=1 << 20) for _ in range(times)))
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
 
 
 def test_a_host_is_asked_for_once_however_many_connections_are_opened(resolver: Resolver, index: LoopbackIndex) -> None:
-    names = Names()
-    threads = [threading.Thread(target=get, args=(names, index)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert get(names, index) == 200
+    assert [reply.status for reply in ask(index, times=20)] == [200] * 20
     assert resolver.asked == 1
+    assert {request.host.partition(":")[0] for request in index.requests} == {HOST}  # not the address
 
 
 def test_the_next_address_is_tried_where_one_refuses(resolver: Resolver, index: LoopbackIndex) -> None:
     resolver.addresses = ("127.0.0.2", "127.0.0.1")
-    assert get(Names(), index) == 200
-    assert {request.host.partition(":")[0] for request in index.requests} == {HOST}  # not the address
+    assert ask(index)[0].status == 200
 
 
-def test_where_all_refuse_it_is_told_of_the_last(resolver: Resolver, index: LoopbackIndex) -> None:
+def test_where_all_refuse_it_is_told(resolver: Resolver, index: LoopbackIndex) -> None:
     resolver.addresses = ("127.0.0.2", "127.0.0.3")
-    with pytest.raises(urllib3.exceptions.NewConnectionError, match="refused"):
-        get(Names(), index)
+    with pytest.raises(Unreachable) as caught:
+        ask(index)
+    assert "Connection refused (1 try)" in caught.value.why
 
 
-def test_a_failure_is_not_kept(resolver: Resolver, index: LoopbackIndex) -> None:
-    names = Names()
+@pytest.mark.parametrize("number", [socket.EAI_AGAIN, socket.EAI_NONAME])
+def test_a_failure_is_not_kept(resolver: Resolver, index: LoopbackIndex, number: int) -> None:
     resolver.addresses = ()
-    with pytest.raises(urllib3.exceptions.NameResolutionError):
-        get(names, index)
-    resolver.addresses = ("127.0.0.1",)
-    assert get(names, index) == 200
+    resolver.number = number
+
+    async def run() -> Reply:
+        client = Client(PipConfig(index_url=""), Meter(), patience=Patience(tries=2, pause=0.3))
+        asked = asyncio.ensure_future(
+            client.get(index.url.replace("127.0.0.1", HOST) + "demo/", headers={}, limit=1 << 20)
+        )
+        try:
+            while not resolver.asked:
+                await asyncio.sleep(0.01)
+            resolver.addresses = ("127.0.0.1",)
+            return await asked
+        finally:
+            await client.close()
+
+    assert asyncio.run(run()).status == 200
+    assert resolver.asked == 2
+
+
+def test_a_resolver_that_is_silent_is_not_waited_for(resolver: Resolver, index: LoopbackIndex) -> None:
+    resolver.silent.clear()
+    begin = time.monotonic()
+    with pytest.raises(Unreachable) as caught:
+        ask(index, connect=0.2)
+    assert caught.value.why == "Its name was not told within the time limit (1 try)."
+    assert time.monotonic() - begin < 10

@@ -1,0 +1,259 @@
+"""One request and its answer, from the first line of its head to the last byte of its body, as curl hands them over.
+
+All of it happens on the event loop: curl calls in the middle of its own work, and what is raised there is kept and
+raised again for who waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+import pycurl
+
+from resolver.catalog.address import without_credentials
+from resolver.catalog.pace import EndlessError, Pace, PaceError
+
+Sink = Callable[[bytes], object]
+
+# Of a body that nobody wants so much is read for so long, that its connection can be used again.
+_DRAINED: Final = 64 << 10
+_DRAINING: Final = 2.0
+_GO_ON: Final[int] = pycurl.PREREQFUNC_OK
+_PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
+_TOO_LARGE: Final = 100  # CURLE_TOO_LARGE, which pycurl has no name for
+_CUT: Final = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR})
+_NO_CERTIFICATE: Final = frozenset({pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CACERT_BADFILE})
+
+
+class WireError(Exception):
+    """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known."""
+
+    def __init__(self, why: str, *, certificate: bool = False, unknown_name: bool = False) -> None:
+        super().__init__(why)
+        self.certificate = certificate
+        self.unknown_name = unknown_name
+
+
+class Head(NamedTuple):
+    """Status, its phrase (empty for HTTP/2), and the header fields by their names in lower case."""
+
+    status: int
+    phrase: str
+    headers: Mapping[str, str]
+
+
+class _Enough(Exception):
+    """No more is to be read."""
+
+
+class Exchange:
+    """Begun by `begin`.
+
+    A body of the status `wanted` is taken with `limit` as it comes. Any other waits until somebody takes it,
+    but for those of failures and redirects, of which a little is read and thrown away.
+    """
+
+    def __init__(self, handle: pycurl.Curl, pace: Pace, *, wanted: int, limit: int) -> None:
+        self.handle = handle
+        self.pace = pace
+        self._loop = asyncio.get_running_loop()
+        self._head: asyncio.Future[Head] = self._loop.create_future()
+        self._end: asyncio.Future[None] = self._loop.create_future()
+        self._transfer: asyncio.Future[pycurl.Curl] | None = None
+        self._connected = False
+        self._wanted = wanted
+        self._limit = limit
+        self._sink: Sink | None = None
+        self._body: list[bytes] | None = None
+        self._lines: list[bytes] = []
+        self._received = 0
+        self._paused = False
+        self._failure: BaseException | None = None
+
+    def begin(
+        self,
+        add: Callable[[pycurl.Curl], asyncio.Future[pycurl.Curl]],
+        give_back: Callable[[pycurl.Curl], object],
+    ) -> None:
+        """Send it: `add` hands the handle to curl, `give_back` gets it where curl is done with it of its own accord."""
+        handle = self.handle
+        handle.setopt(pycurl.PREREQFUNCTION, self._connects)
+        handle.setopt(pycurl.HEADERFUNCTION, self._take_line)
+        handle.setopt(pycurl.WRITEFUNCTION, self._take)
+        self._transfer = add(handle)
+        self._transfer.add_done_callback(partial(self._ended, give_back))
+
+    async def head(self) -> Head:
+        """The head of the answer, after its body where that is taken as it comes; raises WireError and EndlessError."""
+        head = await self._head
+        if self._body is not None:
+            await self._end
+        elif self._sink is not None:
+            await asyncio.wait((self._end,), timeout=_DRAINING)
+        return head
+
+    async def read(self, limit: int) -> bytes | None:
+        """The whole body, decompressed; None for one longer than `limit`. Raises WireError and EndlessError."""
+        if self._body is None:
+            self._gather(limit)
+            await self._rest()
+        body, self._body = self._body or [], []  # curl's handle knows this exchange until its next one
+        return None if self._received > limit else b"".join(body)
+
+    async def into(self, take: Sink) -> None:
+        """Hand over the body piece by piece, decompressed; raises WireError, and what `take` raises."""
+        self._sink = take
+        await self._rest()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether curl is done with it, in whatever way."""
+        return self._transfer is None or self._transfer.done()
+
+    def wait(self, seconds: float) -> None:
+        """Time has passed: an answer that is waited for too long ends."""
+        if self._paused:
+            return
+        try:
+            self.pace.waited(seconds)
+        except PaceError as error:
+            self._break_off(WireError(str(error)))
+        except EndlessError as error:
+            self._break_off(error)
+
+    def close(self) -> None:
+        """Let go of it, with its connection where all was not read."""
+        if self._transfer is not None and not self._transfer.done():
+            self._transfer.cancel()
+
+    def _break_off(self, failure: BaseException) -> None:
+        self._failure = failure
+        self.close()
+
+    async def _rest(self) -> None:
+        if self._paused and not self.is_over:
+            self._paused = False
+            try:
+                self.handle.pause(pycurl.PAUSE_CONT)
+            except pycurl.error:  # what came was not wanted
+                self.close()
+        await self._end
+
+    def _gather(self, limit: int) -> None:
+        body: list[bytes] = []
+        self._body, self._limit, self._sink = body, limit, body.append
+        self.pace.held = True
+
+    # --- called by curl
+
+    def _connects(self, *_: object) -> int:
+        """There is a connection, through a proxy where need be."""
+        self._connected = True
+        self.pace.connected()
+        return _GO_ON
+
+    def _take_line(self, line: bytes) -> int:
+        self.pace.came(len(line))
+        if self._head.done() or not self._connected:  # what follows the last chunk, or what a proxy says to curl
+            return len(line)
+        if line.startswith(b"HTTP/"):
+            self._lines = [line]
+        elif line.strip():
+            self._lines.append(line)
+        elif self._lines:
+            self._take_head(_read_head(self._lines))
+        return len(line)
+
+    def _take_head(self, head: Head) -> None:
+        if head.status < HTTPStatus.OK:
+            return
+        if head.status == self._wanted:
+            self._gather(self._limit)
+        elif head.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
+            self._limit, self._sink = _DRAINED, _nowhere
+        self._head.set_result(head)
+
+    def _take(self, chunk: bytes) -> int:
+        self.pace.came(len(chunk))
+        if self._sink is None:
+            self._paused = True
+            return _PAUSE
+        self._received += len(chunk)
+        if self._received > self._limit and (self._body is not None or self._sink is _nowhere):
+            self._failure = _Enough()
+            return 0
+        try:
+            self._sink(chunk)
+        except BaseException as error:
+            self._failure = error
+            return 0
+        return len(chunk)
+
+    def _ended(self, give_back: Callable[[pycurl.Curl], object], transfer: asyncio.Future[pycurl.Curl]) -> None:
+        try:
+            error = self._outcome(transfer)
+        except Exception as unexpected:  # told to who waits, who would wait for ever
+            error = unexpected
+        if not transfer.cancelled():
+            give_back(self.handle)
+        for future in (self._head, self._end):
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(None)  # type: ignore[arg-type]  # the head is there where there is no error
+            else:
+                future.set_exception(error)
+                future.exception()  # asyncio would complain of one that nobody asks for
+
+    def _outcome(self, transfer: asyncio.Future[pycurl.Curl]) -> BaseException | None:
+        """Why it failed; None where all came that was wanted."""
+        failed = None if transfer.cancelled() else transfer.exception()
+        if isinstance(self._failure, _Enough):
+            return None
+        if transfer.cancelled():
+            return self._failure or WireError("It was broken off")
+        if failed is not None:
+            return self._failure or self._explained(failed)
+        return None if self._head.done() else WireError("It closed the connection without an answer")
+
+    def _explained(self, error: BaseException) -> WireError:
+        """What a failure of curl means, for people."""
+        code, told = (*error.args, "", "")[:2]
+        length = _read_head(self._lines).headers.get("content-length", "") if self._lines else ""
+        size = int(self.handle.getinfo(pycurl.SIZE_DOWNLOAD_T))
+        if code in _CUT and length.isdecimal() and size < int(length):
+            return WireError(f"It closed the connection after {size} bytes, {int(length) - size} before the end")
+        if code == pycurl.E_OPERATION_TIMEDOUT:
+            return WireError("No connection within the time limit")
+        if code == _TOO_LARGE:
+            return WireError("It sends far more of a head than any answer has")
+        if code == pycurl.E_GOT_NOTHING or "unexpected eof" in told:
+            return WireError("It closed the connection without an answer")
+        number = self.handle.getinfo(pycurl.OS_ERRNO)
+        if number and code in (pycurl.E_COULDNT_CONNECT, pycurl.E_RECV_ERROR, pycurl.E_SEND_ERROR):
+            told = f"[Errno {number}] {os.strerror(number)}"
+        return WireError(
+            without_credentials(told) or f"curl gave up ({code})",
+            certificate=code in _NO_CERTIFICATE,
+            unknown_name=code == pycurl.E_COULDNT_RESOLVE_HOST,
+        )
+
+
+def _nowhere(_: bytes) -> None:
+    return None
+
+
+def _read_head(lines: list[bytes]) -> Head:
+    """The head of these lines, the first of which is the status; a field that comes twice is one, joined by commas."""
+    _, status, phrase = (*lines[0].decode("latin-1").split(None, 2), "", "")[:3]
+    headers: dict[str, str] = {}
+    for line in lines[1:]:
+        name, _, value = line.decode("latin-1").partition(":")
+        name, value = name.strip().lower(), value.strip()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return Head(int(status) if status.isdecimal() else 0, phrase.strip(), headers)

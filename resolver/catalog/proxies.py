@@ -1,0 +1,58 @@
+"""Proxies: through which of them an address is asked, as pip and the environment say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from resolver.catalog.address import beginning, is_loopback, without_credentials
+from resolver.catalog.pipconfig import PipConfig
+from resolver.errors import InputError
+
+# Where a proxy listens whose address does not say: curl's own is 1080 for all of them.
+_PORTS: Final = {"http": 80, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080}
+
+
+class Proxies:
+    """Raises InputError for a proxy that cannot be used, whether or not one of the addresses needs it."""
+
+    def __init__(self, pip: PipConfig) -> None:
+        self._by_pip = bool(pip.proxy)
+        given: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
+        self._given = {scheme: _checked(given[scheme]) for scheme in ("http", "https", "all") if given.get(scheme)}
+        self._known: dict[str, str] = {}
+
+    def of(self, url: str) -> str:
+        """The address of the proxy, "" for none; looked up once for all addresses that begin alike."""
+        begin = beginning(url)
+        if begin not in self._known:
+            self._known[begin] = self._of(url)
+        return self._known[begin]
+
+    def _of(self, url: str) -> str:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        # What is asked over plain http must not leave this machine, not even to a proxy.
+        if is_loopback(host) or (not self._by_pip and proxy_bypass(host)):
+            return ""
+        return self._given.get(parts.scheme) or self._given.get("all", "")
+
+
+def _checked(address: str) -> str:
+    address = address if "://" in address else f"http://{address}"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0 and address.isprintable()
+        port = parts.port
+        why = f"`{without_credentials(address)}` is no address of a proxy"
+    except ValueError as error:
+        usable, why = False, without_credentials(str(error))
+    if not usable:
+        raise InputError(
+            "The proxy settings cannot be used.",
+            where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
+            why=why,
+        )
+    return f"{parts.scheme}://{parts.netloc}{'' if port else f':{_PORTS[parts.scheme]}'}"
