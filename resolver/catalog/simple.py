@@ -198,7 +198,7 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
 
 
 def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing]:
-    if body.count(b"{") > _MOST_OBJECTS:
+    if len(body) > _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         try:
