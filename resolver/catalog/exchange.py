@@ -69,7 +69,7 @@ class Exchange:
         self._wanted = wanted
         self._limit = limit
         self._sink: Sink | None = None
-        self._body: list[bytes] | None = None
+        self._body: bytearray | None = None
         self._lines: list[bytes] = []
         self._received = 0
         self._paused = False
@@ -78,15 +78,15 @@ class Exchange:
     def begin(
         self,
         add: Callable[[pycurl.Curl], asyncio.Future[pycurl.Curl]],
-        give_back: Callable[[pycurl.Curl], object],
+        over: Callable[[Exchange], object],
     ) -> None:
-        """Send it: `add` hands the handle to curl, `give_back` gets it where curl is done with it of its own accord."""
+        """Send it: `add` hands the handle to curl, `over` is called at its end."""
         handle = self.handle
         handle.setopt(pycurl.PREREQFUNCTION, self._connects)
         handle.setopt(pycurl.HEADERFUNCTION, self._take_line)
         handle.setopt(pycurl.WRITEFUNCTION, self._take)
         self._transfer = add(handle)
-        self._transfer.add_done_callback(partial(self._ended, give_back))
+        self._transfer.add_done_callback(partial(self._ended, over))
 
     async def head(self) -> Head:
         """The head of the answer, after its body where that is taken as it comes; raises WireError and EndlessError."""
@@ -102,8 +102,8 @@ class Exchange:
         if self._body is None:
             self._gather(limit)
             await self._rest()
-        body, self._body = self._body or [], []  # curl's handle knows this exchange until its next one
-        return None if self._received > limit else b"".join(body)
+        body, self._body, self._sink = self._body or b"", bytearray(), None
+        return None if self._received > limit else bytes(body)
 
     async def into(self, take: Sink) -> None:
         """Hand over the body piece by piece, decompressed; raises WireError, and what `take` raises."""
@@ -111,9 +111,9 @@ class Exchange:
         await self._rest()
 
     @property
-    def is_over(self) -> bool:
-        """Whether curl is done with it, in whatever way."""
-        return self._transfer is None or self._transfer.done()
+    def was_broken_off(self) -> bool:
+        """Whether it ended before curl was done with it."""
+        return self._transfer is not None and self._transfer.cancelled()
 
     def wait(self, seconds: float) -> None:
         """Time has passed: an answer that is waited for too long ends."""
@@ -136,7 +136,7 @@ class Exchange:
         self.close()
 
     async def _rest(self) -> None:
-        if self._paused and not self.is_over:
+        if self._paused and not self._end.done():
             self._paused = False
             try:
                 self.handle.pause(pycurl.PAUSE_CONT)
@@ -145,8 +145,8 @@ class Exchange:
         await self._end
 
     def _gather(self, limit: int) -> None:
-        body: list[bytes] = []
-        self._body, self._limit, self._sink = body, limit, body.append
+        body = bytearray()
+        self._body, self._limit, self._sink = body, limit, body.extend
         self.pace.held = True
 
     # --- called by curl
@@ -194,13 +194,12 @@ class Exchange:
             return 0
         return len(chunk)
 
-    def _ended(self, give_back: Callable[[pycurl.Curl], object], transfer: asyncio.Future[pycurl.Curl]) -> None:
+    def _ended(self, over: Callable[[Exchange], object], transfer: asyncio.Future[pycurl.Curl]) -> None:
         try:
             error = self._outcome(transfer)
         except Exception as unexpected:  # told to who waits, who would wait for ever
             error = unexpected
-        if not transfer.cancelled():
-            give_back(self.handle)
+        over(self)
         for future in (self._head, self._end):
             if future.done():
                 continue

@@ -11,6 +11,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -101,7 +102,7 @@ class Wire:
             wanted=0 if limit is None else 206 if "Range" in fields else 200,
             limit=limit or 0,
         )
-        exchange.begin(self._multi.add_handle, free.append)
+        exchange.begin(self._multi.add_handle, partial(self._over, free))
         self._running.add(exchange)
         self._look_after()
         try:
@@ -159,11 +160,15 @@ class Wire:
         self._watch = None
         # A loop that was busy elsewhere let answers wait, which is no fault of theirs.
         passed = min(asyncio.get_running_loop().time() - before, 2 * self._timeout / _TICKS)
-        self._running = {one for one in self._running if not one.is_over}
-        for exchange in self._running:
+        for exchange in tuple(self._running):
             exchange.wait(passed)
         if self._running:
             self._look_after()
+
+    def _over(self, free: list[pycurl.Curl], exchange: Exchange) -> None:
+        self._running.discard(exchange)
+        if not exchange.was_broken_off:  # else curl may still have its handle
+            free.append(exchange.handle)
 
 
 def _show_trust(handle: pycurl.Curl, known: Trust, *, to_proxy: bool) -> None:
