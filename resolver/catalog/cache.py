@@ -12,11 +12,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from resolver.catalog.volume import Place, Volume, seal_of
+import msgspec
+
+from resolver.catalog.volume import Place, Row, Volume, seal_of
 from resolver.catalog.volumes import Places, Volumes
 
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
@@ -35,6 +38,15 @@ def default_folder(environ: Mapping[str, str] | None = None) -> Path:
     return Path(os.path.expanduser("~")) / ".cache" / "ascend-lock"  # noqa: PTH111 -- Path.expanduser raises without a home
 
 
+class Lent(msgspec.Struct, array_like=True, frozen=True):
+    """Where a content is that another process wrote: the path of its volume, its place there and its seal."""
+
+    volume: str
+    offset: int
+    length: int
+    seal: bytes
+
+
 class Cache:
     """Bytes by kind and key. Safe for several threads and processes; never raises OSError.
 
@@ -42,13 +54,15 @@ class Cache:
     """
 
     def __init__(self, folder: Path | None, warn: Callable[[str], None]) -> None:
+        self.folder = folder
         self._volumes = Volumes(folder / _VERSION) if folder is not None else None
         self._warn = warn
         self._writes = folder is not None
         self._known: Places | None = None
         self._own: Volume | None = None
         self._writer = 0
-        self._lock = threading.Lock()
+        self._borrowed: dict[str, Volume] = {}
+        self._lock = threading.RLock()
 
     def get(self, kind: str, key: str) -> bytes | None:
         """The content that was put, or None."""
@@ -105,6 +119,22 @@ class Cache:
                     f"\nhint: set {VARIABLE} to a folder of yours"
                 )
         return seal
+
+    def lend(self, kind: str, key: str) -> Lent | None:
+        """What `borrow` of another process needs to know of a content; None where it is not there."""
+        place = self._places().get(_name(kind, key))
+        if place is None:
+            return None
+        return Lent(place.volume.path, place.row.offset, place.row.length, place.row.seal)
+
+    def borrow(self, kind: str, key: str, lent: Lent) -> None:
+        """Have a content that another process wrote; where its volume is gone it counts as absent."""
+        name = _name(kind, key)
+        with suppress(OSError), self._lock:
+            if lent.volume not in self._borrowed:
+                self._borrowed[lent.volume] = Volume.open(lent.volume)
+            row = Row(name, lent.seal, lent.offset, lent.length)
+            self._places().put(name, Place(self._borrowed[lent.volume], row))
 
     def discard(self, kind: str, key: str) -> None:
         """Forget what was put: this process makes it anew."""

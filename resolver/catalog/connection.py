@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Final
 
+from resolver.catalog.beside import Beside
 from resolver.catalog.download import Downloads
+from resolver.catalog.frames import Hello
 from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
-from resolver.catalog.sidecar import Sidecars
+from resolver.catalog.reader import Reader
 from resolver.catalog.threads import few_arenas
 from resolver.catalog.worker import Once, Worker
 
@@ -21,24 +24,25 @@ class Connection:
     """Begun when something first goes to the network. All but `worker` and `close` lives on the event loop."""
 
     client: Client
-    sidecars: Sidecars
+    beside: Beside
     downloads: Downloads
     pages: Once
     ahead: asyncio.Semaphore
 
-    def __init__(self, pip: PipConfig, meter: Meter) -> None:
+    def __init__(self, pip: PipConfig, meter: Meter, cache: Path | None) -> None:
         few_arenas()
         self.worker = Worker()
         try:
-            self.worker.wait(lambda: self._begin(pip, meter))
+            self.worker.wait(lambda: self._begin(pip, meter, cache))
         except BaseException:
             self.worker.close(_nothing)
             raise
 
-    async def _begin(self, pip: PipConfig, meter: Meter) -> None:
+    async def _begin(self, pip: PipConfig, meter: Meter, cache: Path | None) -> None:
         self.client = Client(pip, meter)
-        self.sidecars = Sidecars()
         self.downloads = Downloads(self.client, meter)
+        reader = Reader(self.client, self.client.aside)
+        self.beside = Beside(reader, Hello(pip, str(cache.absolute()) if cache is not None else ""), meter)
         self.forget_pages()
         self.ahead = asyncio.Semaphore(AHEAD)
 
@@ -51,7 +55,7 @@ class Connection:
 
         async def farewell() -> None:
             await self.client.close()
-            self.sidecars.close()
+            self.beside.close()
             self.downloads.close()
 
         self.worker.close(farewell)

@@ -7,12 +7,13 @@ from functools import partial
 from hashlib import sha256
 
 from resolver.catalog.archive import read_member
+from resolver.catalog.beside import Beside
 from resolver.catalog.download import PLAIN, Download, Downloads, check_status
 from resolver.catalog.http import Client
+from resolver.catalog.jobs import ArchiveJob
 from resolver.catalog.metadata import Release, read
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.ranges import Ranges
-from resolver.catalog.sidecar import ArchiveJob, Sidecars
 from resolver.catalog.stored import Hashed, NoMember, Stored, Told
 from resolver.catalog.wheel import METADATA_LIMIT
 from resolver.catalog.wire import Response
@@ -29,11 +30,11 @@ class Files:
         stored: Stored,
         client: Client,
         downloads: Downloads,
-        sidecars: Sidecars,
+        apart: Beside,
         warn: Callable[[str], None],
     ) -> None:
         self._stored = stored
-        self._sidecars = sidecars
+        self._apart = apart
         self._client = client
         self._downloads = downloads
         self._ranges = Ranges(client, downloads)
@@ -101,14 +102,14 @@ class Files:
         download = await self._download(file)
         try:
             job = ArchiveJob(str(download.path), release, file.url)
-            archive, texts = await self._client.apart(partial(self._sidecars.archive, job, download.size))
+            found = await self._apart.archive(job)
         except UnusableFile as error:
             self._stored.put("archive", file.sha256, str(error))
             raise
-        for path, text in texts.items():
+        for path, text in found.texts.items():
             self._stored.keep_member(file, path, text)
-        self._stored.put("archive", file.sha256, archive)
-        return archive
+        self._stored.put("archive", file.sha256, found.archive)
+        return found.archive
 
     async def _member(self, file: File, release: Release, path: str) -> str:
         if (known := self._stored.member(file, path)) is not None:

@@ -175,7 +175,7 @@ class Client:
                 wait = max(wait, _retry_after(response.headers.get("retry-after", "")))
             except WireError as error:
                 why = str(error)
-                hopeless = error.certificate or (patience is BRIEF and error.unknown_name)
+                hopeless = error.certificate or (patience == BRIEF and error.unknown_name)
                 if number == patience.tries or hopeless:
                     failure = _unreachable(url, why, number, error.certificate)
                     if not host.answered:

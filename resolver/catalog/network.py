@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -42,8 +42,8 @@ class Network:
     ) -> None:
         self._connection = connection
         self._worker = connection.worker
-        self._files = Files(stored, connection.client, connection.downloads, connection.sidecars, warn)
-        self._pages = Pages(shelf, connection.pages, connection.sidecars, meter, warn)
+        self._files = Files(stored, connection.client, connection.downloads, connection.beside, warn)
+        self._pages = Pages(shelf, connection.pages, connection.beside, meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
@@ -54,7 +54,12 @@ class Network:
     @counts("pages")
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
-        return self._worker.wait(lambda: self._lookup(project))
+
+        def look() -> Coroutine[Any, Any, Lookup]:
+            self._pages.hurry(project)
+            return self._lookup(project)
+
+        return self._worker.wait(look)
 
     @counts("pages")
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
@@ -120,11 +125,11 @@ class Network:
         self._worker.wait(stop)
 
     async def _lookup(self, project: NormalizedName) -> Lookup:
-        return await self._once.do(project, lambda: self._pages.lookup(self._connection.client, project))
+        return await self._once.do(project, lambda: self._pages.lookup(project))
 
     async def _mark(self, project: NormalizedName) -> str:
         try:
-            return await self._pages.mark(self._connection.client, project)
+            return await self._pages.mark(project)
         except Unreachable:
             return NOBODY
 

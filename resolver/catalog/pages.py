@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
-from resolver.catalog import simple
 from resolver.catalog.address import Root
-from resolver.catalog.frozen import freeze
-from resolver.catalog.http import BRIEF, Client, Patience, Reply
+from resolver.catalog.beside import Beside
+from resolver.catalog.http import BRIEF, Patience
+from resolver.catalog.jobs import PageJob
 from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.shelf import Record, Shelf, mark_of, parsed_key
-from resolver.catalog.sidecar import PageJob, Sidecars
+from resolver.catalog.shelf import Record, Shelf, mark_of, page_key
+from resolver.catalog.turns import Turns
 from resolver.catalog.wire import CONNECTIONS
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure, Unreachable
 from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page
-
-_PAGE_LIMIT: Final = 32 << 20
 
 
 class _Answer(NamedTuple):
@@ -37,29 +36,31 @@ class _Answer(NamedTuple):
 class Pages:
     """Looks projects up. Lives on an event loop. `fetched` are the pages that any catalog of the run asked for."""
 
-    def __init__(
-        self, shelf: Shelf, fetched: Once, sidecars: Sidecars, meter: Meter, warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, shelf: Shelf, fetched: Once, beside: Beside, meter: Meter, warn: Callable[[str], None]) -> None:
         self._shelf = shelf
-        self._sidecars = sidecars
+        self._beside = beside
         self._fetched = fetched
         self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
-        self._few = asyncio.Semaphore(CONNECTIONS)  # no more bodies than these are held in memory
+        self._turns = Turns(CONNECTIONS)  # no more bodies than these are held in memory
 
-    async def lookup(self, client: Client, project: NormalizedName) -> Lookup:
+    async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project; raises IndexFailure and InputError."""
-        answers, passed = await self._answers(client, project)
-        read = [await self._page(client, answer, project) if answer.key else (answer, None) for answer in answers]
+        answers, passed = await self._answers(project)
+        read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
         pages = tuple(page for _, page in read if page is not None)
         return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
 
-    async def mark(self, client: Client, project: NormalizedName) -> str:
-        """The mark of what `lookup` would answer. Asks as it does, and reads no page that is as it was."""
-        return _mark(*await self._answers(client, project))
+    def hurry(self, project: NormalizedName) -> None:
+        """Ask for a project before all that is only looked ahead for."""
+        self._turns.hurry(project)
 
-    async def _answers(self, client: Client, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
+    async def mark(self, project: NormalizedName) -> str:
+        """The mark of what `lookup` would answer. Asks as it does, and reads no page that is as it was."""
+        return _mark(*await self._answers(project))
+
+    async def _answers(self, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
         """What the indexes bound to a project answer, and those that were passed over."""
         binding = self._shelf.binding(project)
         lenient = binding.unreachable != "fail"
@@ -67,11 +68,11 @@ class Pages:
         passed = []
         failure: Unreachable | None = None
         if binding.take == "all":
-            asked = [asyncio.ensure_future(self._ask(client, name, project, binding)) for name in binding.indexes]
+            asked = [asyncio.ensure_future(self._ask(name, project, binding)) for name in binding.indexes]
             await asyncio.gather(*asked, return_exceptions=True)
         for at, name in enumerate(binding.indexes):
             try:
-                answer = await (asked[at] if binding.take == "all" else self._ask(client, name, project, binding))
+                answer = await (asked[at] if binding.take == "all" else self._ask(name, project, binding))
             except Unreachable as error:
                 if not lenient:
                     raise
@@ -85,12 +86,12 @@ class Pages:
             raise failure
         return answers, tuple(passed)
 
-    async def _page(self, client: Client, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
+    async def _page(self, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
         """The page of an answer; of one that is damaged in the cache, what is answered now."""
         page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
         if page is None:
             self._shelf.forget(answer.key, answer.root, project, answer.source)
-            fetch = partial(self._fetch, client, answer.root, answer.source, project, None)
+            fetch = partial(self._fetch, answer.root, answer.source, project, None)
             answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
             page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
         if page is None:
@@ -101,7 +102,7 @@ class Pages:
             )
         return answer, page
 
-    async def _ask(self, client: Client, name: str, project: NormalizedName, binding: Binding) -> _Answer:
+    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> _Answer:
         """What one index or the first of its mirrors that answers has of a project."""
         lenient = binding.unreachable != "fail"
         if lenient and name in self._down:
@@ -111,7 +112,7 @@ class Pages:
         for at, root in enumerate(roots):
             # Where something else can answer instead, little time is spent on what does not.
             patience = BRIEF if lenient or at + 1 < len(roots) else None
-            fetch = partial(self._fetch, client, root, name, project, patience)
+            fetch = partial(self._fetch, root, name, project, patience)
             try:
                 return await self._fetched.do((root, name, project), fetch)
             except Unreachable as error:
@@ -131,55 +132,35 @@ class Pages:
             self._warn(f"{named.message} {named.why} {instead}")
         raise named
 
-    async def _fetch(
-        self, client: Client, root: Root, name: str, project: NormalizedName, patience: Patience | None
-    ) -> _Answer:
-        async with self._few:
-            return _Answer(root, name, await self._ask_root(client, root, name, project, patience))
+    async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> _Answer:
+        async with self._turns.turn(project):
+            return _Answer(root, name, await self._ask_root(root, name, project, patience))
 
-    async def _ask_root(
-        self, client: Client, root: Root, name: str, project: NormalizedName, patience: Patience | None
-    ) -> str:
+    async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
         """The key of the page that is there now, "" for none; the page is on the shelf."""
-        client.remember(root)
         stored = self._shelf.record(root, project)
         if stored is not None and not self._shelf.has_page(stored, root, project, name):
             stored = None
-        headers = {"Accept": simple.ACCEPT}
+        job = PageJob(project, name, root.url, root.user, root.password, page_key(root, project), patience)
         if stored is not None:
-            conditions = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified}
-            headers |= {field: value for field, value in conditions.items() if value}
-        reply = await client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
-        if reply.status == 304 and stored is not None:
-            if reply.url == stored.url:
-                self._meter.add(hits=1, revalidated=1)
-                return stored.parsed
-            # Redirected elsewhere than before: relative links would lead elsewhere, too.
-            reply = await client.get(
-                root.page(project), headers={"Accept": simple.ACCEPT}, limit=_PAGE_LIMIT, patience=patience
-            )
-        if reply.status in (404, 410):
-            self._shelf.keep(root, project, Record(reply.url, "", "", ""))
-            return ""
-        if reply.status != 200:
-            raise _bad_status(reply.status, name, project, reply.url)
-        return await client.aside(partial(self._read, reply, stored, root, project, name))
-
-    def _read(self, reply: Reply, stored: Record | None, root: Root, project: NormalizedName, name: str) -> str:
-        """Parse the page that was sent, unless it was parsed before."""
-        content_type = reply.headers.get("content-type", "")
-        key = parsed_key(reply.body, content_type, project, reply.url)
-        new = Record(reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""), key)
-        if stored is not None and stored.parsed == key:
+            job = replace(job, known=stored.parsed, before=stored.url, etag=stored.etag, modified=stored.modified)
+        answer = await self._beside.page(job)
+        if answer.status == 304 and stored is not None:
             self._meter.add(hits=1, revalidated=1)
-            if (new := new.with_page_of(stored)) != stored:
-                self._shelf.keep(root, project, new)
-            return key
-        known = self._shelf.parsed(key, root, project, name)  # of another root that leads to the same address
-        job = PageJob(content_type, project, name, reply.url)
-        page = freeze(known) if known is not None else self._sidecars.page(job, reply.body)
-        self._shelf.keep_page(root, project, new, page, name)
-        return key
+            return stored.parsed
+        if answer.status in (404, 410):
+            self._shelf.keep(root, project, Record(answer.url, "", "", ""))
+            return ""
+        if answer.status != 200:
+            raise _bad_status(answer.status, name, project, answer.url)
+        if stored is None or stored.parsed != answer.key:
+            self._shelf.keep_page(root, project, answer, name)
+            return answer.key
+        self._meter.add(hits=1, revalidated=1)
+        new = replace(stored, url=answer.url, etag=answer.etag, modified=answer.modified)
+        if new != stored:
+            self._shelf.keep(root, project, new)
+        return answer.key
 
 
 def _mark(answers: Iterable[_Answer], passed: Iterable[str]) -> str:

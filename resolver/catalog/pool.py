@@ -64,7 +64,7 @@ class Pool:
             if self._connection is None:
                 from resolver.catalog.connection import Connection
 
-                self._connection = Connection(self.pip, self.meter)
+                self._connection = Connection(self.pip, self.meter, self.cache.folder)
             return self._connection
 
     def distrust(self) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.catalog import frozen
 from resolver.catalog.address import Root, read_root
-from resolver.catalog.cache import Cache
+from resolver.catalog.cache import Cache, Lent
 from resolver.catalog.meter import Meter
 from resolver.catalog.packed import reader
 from resolver.catalog.protocol import Lookup
@@ -20,6 +20,9 @@ from resolver.errors import IndexFailure, InputError
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
 from resolver.profile import counts
+
+if TYPE_CHECKING:
+    from resolver.catalog.jobs import PageAnswer
 
 _PARSER: Final = "5"  # part of every key: another number, and all pages are parsed anew
 
@@ -158,13 +161,19 @@ class Shelf:
         self._cache.put("page", page_key(root, project), _encode_record(record))
 
     @counts("parsing")
-    def keep_page(self, root: Root, project: NormalizedName, record: Record, page: frozen.Frozen, name: str) -> None:
+    def keep_page(self, root: Root, project: NormalizedName, answer: PageAnswer, name: str) -> None:
         """Store what the index `name` answered, and the page that it answered with."""
-        seal = self._cache.put("files", page_key(root, project), page.files)
-        record = msgspec.structs.replace(record, releases=msgspec.Raw(page.releases), files=seal)
+        place = page_key(root, project)
+        if isinstance(answer.files, Lent):
+            self._cache.borrow("files", place, answer.files)
+            seal, files = answer.files.seal, b""
+        else:
+            seal, files = self._cache.put("files", place, answer.files), answer.files
+        releases = msgspec.Raw(answer.releases)
+        record = Record(answer.url, answer.etag, answer.modified, answer.key, releases, seal)
         self.keep(root, project, record)
-        if self._thawed(record, root, project, name) is None:  # nothing could be stored
-            kept = frozen.thaw(page.releases, project, name, page.read)
+        if self._thawed(record, root, project, name) is None and files:  # nothing could be stored
+            kept = frozen.thaw(answer.releases, project, name, frozen.Frozen(answer.releases, files).read)
             if kept is not None:
                 self._pages[record.parsed, name] = kept
 

@@ -1,0 +1,88 @@
+"""What a process and the one beside it tell each other: MessagePack, each piece after its length."""
+
+from __future__ import annotations
+
+from asyncio import StreamReader
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from resolver.catalog.jobs import Answer, Job
+from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.protocol import UnusableFile
+from resolver.errors import IndexFailure, InputError, ResolverError, Unreachable, WrongRelease
+
+_LENGTH: Final = 4  # bytes
+_KINDS: Final[dict[str, type[ResolverError]]] = {
+    kind.__name__: kind for kind in (IndexFailure, InputError, Unreachable, WrongRelease)
+}
+
+
+class Hello(msgspec.Struct, array_like=True):
+    """What the process beside goes by: pip's settings, the folder of the cache, "" for none."""
+
+    pip: PipConfig
+    cache: str
+
+
+class Failure(msgspec.Struct, tag="failure", array_like=True):
+    """An error as it is told to people; without a `kind` one about a file alone."""
+
+    kind: str
+    message: str
+    where: str = ""
+    why: str = ""
+    hint: str = ""
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure | None:
+        """What tells an error; None for one that nobody expects."""
+        if isinstance(error, UnusableFile):
+            return cls("", str(error))
+        if isinstance(error, ResolverError) and type(error).__name__ in _KINDS:
+            return cls(type(error).__name__, error.message, error.where, error.why, error.hint)
+        return None
+
+    def error(self) -> Exception:
+        """The error."""
+        if not self.kind:
+            return UnusableFile(self.message)
+        return _KINDS[self.kind](self.message, where=self.where, why=self.why, hint=self.hint)
+
+
+class Reply(msgspec.Struct, array_like=True):
+    """What came of the job of that number, 0 for none; requests sent and bytes received since the reply before."""
+
+    number: int
+    requests: int = 0
+    received: int = 0
+    answer: Answer | Failure | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+read_hello = msgspec.msgpack.Decoder(Hello).decode
+read_job = msgspec.msgpack.Decoder(tuple[int, Job]).decode
+read_reply = msgspec.msgpack.Decoder(Reply).decode
+
+
+def frame(content: object) -> bytes:
+    """The content, after its length."""
+    packed = _encode(content)
+    return len(packed).to_bytes(_LENGTH, "little") + packed
+
+
+async def receive(source: StreamReader) -> bytes:
+    """The next piece; raises IncompleteReadError at the end."""
+    return await source.readexactly(int.from_bytes(await source.readexactly(_LENGTH), "little"))
+
+
+def unframed(buffer: bytearray) -> Iterator[bytes]:
+    """Take what is whole out of a buffer, piece by piece."""
+    while len(buffer) >= _LENGTH:
+        end = _LENGTH + int.from_bytes(buffer[:_LENGTH], "little")
+        if len(buffer) < end:
+            return
+        piece = bytes(buffer[_LENGTH:end])
+        del buffer[:end]
+        yield piece

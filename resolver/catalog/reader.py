@@ -1,0 +1,79 @@
+"""What jobs ask for, asked for and read here. Stores nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+from packaging.utils import NormalizedName
+
+from resolver.catalog import simple
+from resolver.catalog.address import Root
+from resolver.catalog.frozen import freeze
+from resolver.catalog.http import Client, Reply
+from resolver.catalog.jobs import ArchiveAnswer, ArchiveJob, PageAnswer, PageJob
+from resolver.catalog.shelf import parsed_key
+from resolver.catalog.simple import parse
+
+T = TypeVar("T")
+
+_PAGE_LIMIT: Final = 32 << 20
+
+
+class Aside(Protocol):
+    """Calls something that takes a while."""
+
+    def __call__(self, call: Callable[[], T], /) -> Awaitable[T]:
+        """What the call returns or raises."""
+        ...
+
+
+class Reader:
+    """Does jobs. Lives on an event loop; what takes a while, and is not waited for by others, goes `aside`."""
+
+    def __init__(self, client: Client, aside: Aside) -> None:
+        self._client = client
+        self._aside = aside
+
+    async def page(self, job: PageJob) -> PageAnswer:
+        """Ask for a page, and read it unless it is known; raises IndexFailure and InputError."""
+        root = Root(job.root, job.user, job.password)
+        self._client.remember(root)
+        conditions = {"If-None-Match": job.etag, "If-Modified-Since": job.modified}
+        reply = await self._get(root, job, {field: value for field, value in conditions.items() if value})
+        if reply.status == 304 and reply.url != job.before:
+            # Redirected elsewhere than before: relative links would lead elsewhere, too.
+            reply = await self._get(root, job, {})
+        if reply.status != 200:
+            return PageAnswer(reply.status, reply.url)
+        return await self._aside(partial(_read_page, job, reply))
+
+    async def archive(self, job: ArchiveJob) -> ArchiveAnswer:
+        """Read a source archive; raises UnusableFile and IndexFailure."""
+        return await self._client.apart(partial(_read_archive, job))
+
+    async def _get(self, root: Root, job: PageJob, conditions: dict[str, str]) -> Reply:
+        headers = {"Accept": simple.ACCEPT, **conditions}
+        return await self._client.get(root.page(job.project), headers=headers, limit=_PAGE_LIMIT, patience=job.patience)
+
+
+def _read_page(job: PageJob, reply: Reply) -> PageAnswer:
+    project = NormalizedName(job.project)
+    content_type = reply.headers.get("content-type", "")
+    key = parsed_key(reply.body, content_type, project, reply.url)
+    answer = PageAnswer(
+        reply.status, reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""), key
+    )
+    if key != job.known:
+        page = freeze(parse(reply.body, content_type, project=project, index=job.index, url=reply.url))
+        answer.releases, answer.files = page.releases, page.files
+    return answer
+
+
+def _read_archive(job: ArchiveJob) -> ArchiveAnswer:
+    from resolver.catalog.archive import read_archive  # a third of what it takes to begin a process
+
+    found = read_archive(Path(job.path), job.release, job.where)
+    return ArchiveAnswer(found.archive, dict(found.texts))

@@ -1,0 +1,91 @@
+"""The other side of `beside`: does the jobs that come on standard input until there is no more of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.frames import Failure, Reply, frame, read_hello, read_job, receive
+from resolver.catalog.http import Client
+from resolver.catalog.jobs import Answer, Job, PageAnswer, PageJob
+from resolver.catalog.meter import Meter, Traffic
+from resolver.catalog.reader import Reader
+from resolver.catalog.threads import few_arenas
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    """Serve. What still runs at the end is left alone."""
+    few_arenas()
+    asyncio.run(_serve())
+
+
+async def _serve() -> None:
+    loop = asyncio.get_running_loop()
+    source = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(source), sys.stdin)
+    sink, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, sys.stdout)
+    hello = read_hello(await receive(source))
+    meter = Meter()
+    client = Client(hello.pip, meter)
+    worker = _Worker(Reader(client, _here), Cache(Path(hello.cache) if hello.cache else None, _nobody), meter)
+    sink.write(frame(Reply(0)))
+    tasks = set()
+    try:
+        while True:
+            number, job = read_job(await receive(source))
+            task = asyncio.ensure_future(worker.reply(number, job))
+            task.add_done_callback(lambda done: sink.write(frame(done.result())))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+    except asyncio.IncompleteReadError:  # who asked has no more to ask, or is no more
+        os._exit(0)
+
+
+class _Worker:
+    """Does one job after the other, as far as none waits for an answer."""
+
+    def __init__(self, reader: Reader, cache: Cache, meter: Meter) -> None:
+        self._reader = reader
+        self._cache = cache
+        self._meter = meter
+        self._told = Traffic()
+
+    async def reply(self, number: int, job: Job) -> Reply:
+        """What came of a job."""
+        answer: Answer | Failure | None
+        try:
+            answer = await self._do(job)
+        except Exception as error:
+            answer = Failure.of(error)  # what nobody expects is told by who does it again
+        before, self._told = self._told, self._meter.traffic
+        return Reply(number, self._told.requests - before.requests, self._told.bytes - before.bytes, answer)
+
+    async def _do(self, job: Job) -> Answer:
+        if isinstance(job, PageJob):
+            return self._stored(job, await self._reader.page(job))
+        return await self._reader.archive(job)
+
+    def _stored(self, job: PageJob, answer: PageAnswer) -> PageAnswer:
+        """The answer, its files in the cache: they are much, and hardly any of them will be looked at."""
+        if isinstance(answer.files, bytes) and answer.files:
+            self._cache.discard("files", job.place)  # what is asked for may be there, and damaged
+            seal = self._cache.put("files", job.place, answer.files)
+            lent = self._cache.lend("files", job.place)
+            if lent is not None and lent.seal == seal:
+                answer.files = lent
+        return answer
+
+
+async def _here(call: Callable[[], T], /) -> T:
+    return call()
+
+
+def _nobody(_: str) -> None:
+    """Warnings are told by who asks."""
