@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
@@ -18,6 +19,7 @@ import pycurl
 from resolver.catalog.address import without_credentials
 from resolver.catalog.pace import EndlessError, Pace, PaceError
 
+Content = bytes | bytearray  # of a body: large ones are not copied again
 Sink = Callable[[bytes], object]
 
 # Of a body that nobody wants so much is read for so long, that its connection can be used again.
@@ -71,7 +73,7 @@ class Exchange:
         self._sink: Sink | None = None
         self._body: bytearray | None = None
         self._lines: list[bytes] = []
-        self._received = 0
+        self._received = self._came = 0
         self._paused = False
         self._failure: BaseException | None = None
 
@@ -97,17 +99,17 @@ class Exchange:
             await asyncio.wait((self._end,), timeout=_DRAINING)
         return head
 
-    async def read(self, limit: int) -> bytes | None:
+    async def read(self, limit: int) -> Content | None:
         """The whole body, decompressed; None for one longer than `limit`. Raises WireError and EndlessError."""
         if self._body is None:
             self._gather(limit)
             await self._rest()
-        body, self._body, self._sink = self._body or b"", bytearray(), None
-        return None if self._received > limit else bytes(body)
+        body, self._body, self._sink = self._body, bytearray(), None
+        return None if self._received > limit else body
 
     async def into(self, take: Sink) -> None:
         """Hand over the body piece by piece, decompressed; raises WireError, and what `take` raises."""
-        self._sink = take
+        self._sink, self._limit = take, sys.maxsize
         await self._rest()
 
     @property
@@ -119,6 +121,9 @@ class Exchange:
         """Time has passed: an answer that is waited for too long ends."""
         if self._paused:
             return
+        came, self._came = self._came, 0
+        if came:
+            self.pace.came(came)
         try:
             self.pace.waited(seconds)
         except PaceError as error:
@@ -158,7 +163,7 @@ class Exchange:
         return _GO_ON
 
     def _take_line(self, line: bytes) -> int:
-        self.pace.came(len(line))
+        self._came += len(line)
         if self._head.done() or not self._connected:  # what follows the last chunk, or what a proxy says to curl
             return len(line)
         if line.startswith(b"HTTP/"):
@@ -179,12 +184,13 @@ class Exchange:
         self._head.set_result(head)
 
     def _take(self, chunk: bytes) -> int:
-        self.pace.came(len(chunk))
+        size = len(chunk)
+        self._came += size
         if self._sink is None:
             self._paused = True
             return _PAUSE
-        self._received += len(chunk)
-        if self._received > self._limit and (self._body is not None or self._sink is _nowhere):
+        self._received += size
+        if self._received > self._limit:
             self._failure = _Enough()
             return 0
         try:
@@ -192,7 +198,7 @@ class Exchange:
         except BaseException as error:
             self._failure = error
             return 0
-        return len(chunk)
+        return size
 
     def _ended(self, over: Callable[[Exchange], object], transfer: asyncio.Future[pycurl.Curl]) -> None:
         try:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 from resolver.catalog.address import Origin, Root, beginning, is_allowed, is_local, origin, without_credentials
+from resolver.catalog.exchange import Content
 from resolver.catalog.meter import Meter
 from resolver.catalog.pace import EndlessError
 from resolver.catalog.pipconfig import PipConfig
@@ -47,7 +48,7 @@ class Reply(NamedTuple):
     status: int
     url: str
     headers: Mapping[str, str]
-    body: bytes
+    body: Content
 
 
 class _Host:
@@ -109,7 +110,7 @@ class Client:
 
         return await self.request(url, whole, headers=headers, patience=patience, limit=limit)
 
-    async def body(self, response: Response, limit: int) -> bytes:
+    async def body(self, response: Response, limit: int) -> Content:
         """The body of an answer; raises IndexFailure where it is longer than `limit` bytes, or takes for ever."""
         try:
             body = await response.read(limit)
