@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/floor.py [--rounds 5] [--set flagship]
 
 One run notes each request that it sends, each module that it imports, and each text that it hands to a library to be
-read. Then, in turn, each in a process of its own: a whole run of ours and of uv; the same requests by urllib3 in as
-many threads as ours has connections, all of them at once and what comes thrown away; the modules of others imported;
+read. Then, in turn, each in a process of its own: a whole run of ours and of uv; the same requests by curl,
+all of them at once and what comes thrown away; the modules of others imported;
 the JSON of the pages decoded into their files, which is C alone; the source archives gone through by tarfile; METADATA
 read, requirements and versions parsed by packaging, each different text once. Imports and input count in the row of
 the modules only. Medians with their spread, and the sum of the parts beside the target.
@@ -29,7 +29,8 @@ REPLAYED = str(HERE / "replayed.py")
 NOTE = """
 import json, os, sys
 import packaging.metadata, packaging.requirements, packaging.version
-from resolver.catalog import wire
+from resolver.catalog import beside, wire
+beside.WORTH = 1 << 62  # all is asked here, where it is noted
 read = {"metadata": {}, "requirements": {}, "versions": {}}
 def reader(kind, call, at):
     def noting(*of, **more):
@@ -64,44 +65,24 @@ main()
 """
 
 ASK = """
-import json, socket, sys, threading
-from os import environ
+import asyncio, json, sys
 from pathlib import Path
-from queue import Empty, SimpleQueue
-import urllib3
 from resolver.catalog.pipconfig import read_pip_config
-from resolver.catalog.tls import trust
-from resolver.catalog.wire import CONNECTIONS
-lock, known, asked = threading.Lock(), {}, socket.getaddrinfo
-def named(*of):  # as ours: a resolver drops questions that come sixteen at once
-    with lock:
-        if of not in known:
-            known[of] = asked(*of)
-        return known[of]
-socket.getaddrinfo = named
+from resolver.catalog.wire import Wire
 notes, keep = sys.argv[1], sys.argv[2:]
-requests = SimpleQueue()
-for number, row in enumerate(Path(notes).read_text("utf-8").splitlines()[:-2]):
-    requests.put((number, *json.loads(row)))
-manager = urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=trust(read_pip_config(), environ))
-def ask():
-    while True:
-        try:
-            number, url, headers = requests.get_nowait()
-        except Empty:
-            return
-        answer = manager.urlopen("GET", url, headers=headers, redirect=False, retries=False, preload_content=False)
+rows = [json.loads(row) for row in Path(notes).read_text("utf-8").splitlines()[:-2]]
+async def main():
+    wire = Wire(read_pip_config())
+    async def ask(number, url, headers):
+        answer = await wire.send(url, headers, 10.0)
+        body = await answer.read(1 << 30)
+        await answer.aclose()
         if keep:
             kind = "json" if "json" in answer.headers.get("content-type", "") else url.rpartition(".")[2]
-            Path(keep[0], f"{number}.{kind}").write_bytes(answer.read(decode_content=True))
-        while answer.read(256 << 10):
-            pass
-        answer.drain_conn()
-threads = [threading.Thread(target=ask) for _ in range(CONNECTIONS)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+            Path(keep[0], f"{number}.{kind}").write_bytes(body)
+    await asyncio.gather(*(ask(number, *row) for number, row in enumerate(rows)))
+    await wire.close()
+asyncio.run(main())
 """
 
 # Before each of the rest: `begin()` says that all is imported and read, what follows is the part.

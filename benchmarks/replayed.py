@@ -5,36 +5,35 @@
 NOTES are those of a run, as `floor.py` makes them. A page is named by the stack or by the first METADATA that requires
 its project, a wheel and an archive by the page, a further piece of a wheel by the piece before it. Nothing is chosen,
 stored, hashed or checked, and which releases to read is known: it is what a program that never errs would wait for.
-Libraries do all else: urllib3 asks, msgspec decodes pages, tarfile goes through archives, packaging reads METADATA and
+Libraries do all else: curl asks, msgspec decodes pages, tarfile goes through archives, packaging reads METADATA and
 its requirements. With `--unread` what comes is thrown away, as if the reading took no time. Prints wall and CPU in s.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
 import json
 import os
 import re
-import socket
 import tarfile
-import threading
 import time
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
 from typing import NamedTuple
 
 import msgspec
-import urllib3
 from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from resolver.catalog.pipconfig import read_pip_config
-from resolver.catalog.tls import trust
-from resolver.catalog.wire import CONNECTIONS
+from resolver.catalog.wire import Wire
+
+CONNECT = 10.0
+LARGEST = 1 << 30
 
 
 class _Hashes(msgspec.Struct):
@@ -133,43 +132,36 @@ def read(request: Request, body: bytes, seen: set[str]) -> None:
                 pass
 
 
-def replay(of: list[Request], leads: dict[int, list[int]], *, unread: bool) -> None:
+async def replay(of: list[Request], leads: dict[int, list[int]], *, unread: bool) -> None:
     """Send all, and read what comes."""
-    todo: SimpleQueue[int] = SimpleQueue()
-    done: SimpleQueue[tuple[int, bytes | Exception]] = SimpleQueue()
-    manager = urllib3.PoolManager(maxsize=CONNECTIONS, ssl_context=trust(read_pip_config(), os.environ))
-
-    def ask() -> None:
-        while True:
-            at = todo.get()
-            try:
-                answer = manager.urlopen("GET", of[at].url, headers=of[at].headers, retries=False)
-            except Exception as error:
-                done.put((at, error))
-            else:
-                done.put((at, answer.data))
-
-    for _ in range(CONNECTIONS):
-        threading.Thread(target=ask, daemon=True).start()
+    wire = Wire(read_pip_config())
     sent: set[int] = set()
     seen: set[str] = set()
+    asked: set[asyncio.Task[None]] = set()
+
+    async def ask(at: int) -> None:
+        response = await wire.send(of[at].url, of[at].headers, CONNECT)
+        body = await response.read(LARGEST)
+        await response.aclose()
+        if response.status_code not in (200, 206) or body is None:
+            raise SystemExit(f"{of[at].url}: {response.status_code}")
+        if not unread:
+            read(of[at], bytes(body), seen)
+        send(at)
 
     def send(source: int) -> None:
         for at in leads.get(source, ()):
             if at not in sent:
                 sent.add(at)
-                todo.put(at)
+                asked.add(asyncio.ensure_future(ask(at)))
 
     send(-1)
-    came = 0
-    while came < len(sent):
-        at, body = done.get()
-        came += 1
-        if isinstance(body, Exception):
-            raise SystemExit(f"{of[at].url}: {body}")
-        if not unread:
-            read(of[at], body, seen)
-        send(at)
+    while asked:
+        done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        asked.difference_update(done)
+        for task in done:
+            task.result()
+    await wire.close()
     if len(sent) < len(of):
         raise SystemExit(f"{len(of) - len(sent)} requests were named by none")
 
@@ -179,21 +171,10 @@ def main() -> None:
     parser.add_argument("notes", type=Path)
     parser.add_argument("--unread", action="store_true")
     given = parser.parse_args()
-    lock = threading.Lock()
-    known = {}
-    asked = socket.getaddrinfo
-
-    def addresses(*of: object) -> object:  # as ours: a resolver drops questions that come sixteen at once
-        with lock:
-            if of not in known:
-                known[of] = asked(*of)  # type: ignore[arg-type]
-            return known[of]
-
-    socket.getaddrinfo = addresses  # type: ignore[assignment]
     of = requests(given.notes)
     leads = named(of)
     wall, cpu = time.perf_counter(), time.process_time()
-    replay(of, leads, unread=given.unread)
+    asyncio.run(replay(of, leads, unread=given.unread))
     print(time.perf_counter() - wall, time.process_time() - cpu)
     os._exit(0)
 

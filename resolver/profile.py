@@ -27,7 +27,7 @@ PARTS: Final[Mapping[str, str]] = {
     "pages": "waiting for index pages; as CPU all of HTTP",
     "files": "waiting for metadata and archives",
     "parsing": "pages and metadata, from network or cache",
-    "beside": "processes beside: pages and archives taken apart there",
+    "beside": "the process beside: pages asked for and read there, archives read",
     "versions": "releases in order, and what requirements admit of them",
     "solving": "search, complete engine, explanations",
     "checking": "the independent check",

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from resolver.catalog.cache import Cache
 from resolver.catalog.frames import Failure, Reply, frame, read_hello, read_job, receive
 from resolver.catalog.http import Client
@@ -40,8 +42,8 @@ async def _serve() -> None:
     try:
         while True:
             number, job = read_job(await receive(source))
-            task = asyncio.ensure_future(worker.reply(number, job))
-            task.add_done_callback(lambda done: sink.write(frame(done.result())))
+            task = asyncio.ensure_future(worker.framed(number, job))
+            task.add_done_callback(lambda done: sink.write(done.result()))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
     except asyncio.IncompleteReadError:  # who asked has no more to ask, or is no more
@@ -57,8 +59,15 @@ class _Worker:
         self._meter = meter
         self._told = Traffic()
 
-    async def reply(self, number: int, job: Job) -> Reply:
-        """What came of a job."""
+    async def framed(self, number: int, job: Job) -> bytes:
+        """What came of a job, as it is sent: whatever that is, there is an answer."""
+        reply = await self._reply(number, job)
+        try:
+            return frame(reply)
+        except (ValueError, OverflowError):  # a text that is none in UTF-8
+            return frame(msgspec.structs.replace(reply, answer=None))
+
+    async def _reply(self, number: int, job: Job) -> Reply:
         answer: Answer | Failure | None
         try:
             answer = await self._do(job)

@@ -74,7 +74,8 @@ def _system_store() -> tuple[str, str]:
 
     A folder is looked up for each connection anew, what is in the file is kept.
     """
-    found = ssl.get_default_verify_paths()
-    built = found.openssl_cafile  # not what SSL_CERT_FILE says, which comes on top
-    file = next((one for one in (built, *_STORES) if Path(one).is_file()), "")
-    return file, "" if file or not Path(found.openssl_capath).is_dir() else found.openssl_capath
+    found = (
+        ssl.get_default_verify_paths()
+    )  # what SSL_CERT_FILE names stands in place of the system's, as OpenSSL has it
+    file = found.cafile or next((one for one in _STORES if Path(one).is_file()), "")
+    return file, "" if file else found.capath or ""

@@ -45,26 +45,25 @@ def command(stack: str, matrices: Path | None, locks: Path) -> int:
     progress = Progress()
     whole: Snapshot | None = None
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    catalogs = Catalogs(matrices, progress)
     inputs = load(stack, matrices)
     _require_own_name(inputs.stack.content.stack.name, stack, matrices)
     problems = with_sources(compile_problems(inputs), offline=False, progress=progress)
-    for problem in problems:
-        progress.label(f"{problem.stack.name} for {problem.target}")
-        with closing(catalogs.asking(problem)) as asked:
-            catalog = RecordingCatalog(asked)
-            previous = lock_file.read(locks / problem.stack.name / problem.target.name)
-            for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
-                answer = decide(Universe(problem, catalog, keep), tick=progress.solving)
-                if not isinstance(answer, Resolution):
-                    explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
-                    break
-                builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-                told = [(one.archives, one.answer) for one in builds if isinstance(one.answer, Resolution)]
-                lock_build.build(answer, told, catalog)
-            recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
-        whole = recorded if whole is None else whole.merged(recorded)
-    catalogs.close()
+    with closing(Catalogs(matrices, progress)) as catalogs:
+        for problem in problems:
+            progress.label(f"{problem.stack.name} for {problem.target}")
+            with closing(catalogs.asking(problem)) as asked:
+                catalog = RecordingCatalog(asked)
+                previous = lock_file.read(locks / problem.stack.name / problem.target.name)
+                for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
+                    answer = decide(Universe(problem, catalog, keep), tick=progress.solving)
+                    if not isinstance(answer, Resolution):
+                        explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
+                        break
+                    builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
+                    told = [(one.archives, one.answer) for one in builds if isinstance(one.answer, Resolution)]
+                    lock_build.build(answer, told, catalog)
+                recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
+            whole = recorded if whole is None else whole.merged(recorded)
     progress.clear()
     assert whole is not None  # noqa: S101  a stack has a target
     path = snapshot_path(problems[0].stack.name, matrices)

@@ -14,6 +14,8 @@ from resolver.errors import InputError
 from resolver.matrix.load import read_stack
 from resolver.render.verify import FILE
 
+_WORD = "python"
+
 
 @click.command("verify")
 @click.argument("stack")
@@ -50,15 +52,26 @@ def command(
     words += ["--skip-system-checks"] if skip_system_checks else []
     words += [f"--lang={language}"] if language else []
     words += [f"--ascend={ascend}"] if ascend else []
+    _require_python(interpreter)
+    return subprocess.run(words, check=False).returncode  # noqa: S603  the lock's own program
+
+
+def _require_python(interpreter: str) -> None:
+    """InputError unless it runs Python: another program might end without a word, and as if all were well."""
     try:
-        return subprocess.run(words, check=False).returncode  # noqa: S603  the lock's own program
+        told = subprocess.run(  # noqa: S603
+            [interpreter, "-I", "-c", f"print({_WORD!r})"], check=False, stdin=subprocess.DEVNULL, capture_output=True
+        )
+        why = "" if told.stdout.split() == [_WORD.encode()] else "It runs no Python."
     except OSError as error:
+        why = error.strerror or str(error)
+    if why:
         raise InputError(
             f"no working Python was found at {interpreter}",
             where="--python",
-            why=error.strerror or str(error),
+            why=why,
             hint="activate an environment, or pass --python PATH",
-        ) from None
+        )
 
 
 def _program(folder: Path, stack: str, target: str | None) -> Path:

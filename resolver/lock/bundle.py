@@ -144,10 +144,14 @@ def write(
     manifest = Manifest(format=FORMAT, locks=tuple(locks), files=tuple(files), texts=tuple(told), left=tuple(left))
     content = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n"
     _write(folder / MANIFEST, content)
-    sums = {row.path: row.sha256 for row in rows_of(manifest)}
-    sums[MANIFEST] = hashlib.sha256(content.encode()).hexdigest()
-    _write(folder / SUMS, "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items())))
+    _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
     return manifest
+
+
+def _sums(manifest: Manifest, own: str) -> str:
+    """The content of SUMS; `own` is the sha256 of the manifest's file."""
+    sums = {row.path: row.sha256 for row in rows_of(manifest)} | {MANIFEST: own}
+    return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
 
 
 def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
@@ -162,8 +166,15 @@ def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list
 
 
 def faults(folder: Path, manifest: Manifest) -> list[str]:
-    """What is not as the manifest says, a sentence each."""
+    """What is not as the manifest says, nor the manifest as the sums say, a sentence each."""
     found = []
+    try:
+        sums = (folder / SUMS).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        found.append(f"{SUMS} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}")
+    else:
+        if sums != _sums(manifest, sha256_of(folder / MANIFEST)):
+            found.append(f"{MANIFEST} and {SUMS} do not name the same files: one of them was changed")
     for row in rows_of(manifest):
         path = folder / row.path
         try:

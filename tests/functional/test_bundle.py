@@ -100,6 +100,25 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
     assert tree(workspace.root / "out") == before
 
 
+def test_a_manifest_that_lost_a_row_is_told(workspace: Workspace, base: Built) -> None:
+    bundle(workspace)
+    folder = workspace.root / "out"
+    manifest = json.loads((folder / "bundle.json").read_text())
+    lost = manifest["files"].pop()["path"]
+    (folder / "bundle.json").write_text(json.dumps(manifest))
+    (folder / lost).unlink()
+    run = workspace.run("bundle", "--check", "out")
+    assert run.status == 4
+    assert run.stdout.splitlines()[0] == (
+        "bundle.json and SHA256SUMS do not name the same files: one of them was changed"
+    )
+    bundle(workspace)
+    assert workspace.run("bundle", "--check", "out").status == 0
+    (folder / "SHA256SUMS").unlink()
+    run = workspace.run("bundle", "--check", "out")
+    assert (run.status, run.stdout.splitlines()[0]) == (4, "SHA256SUMS cannot be read: No such file or directory")
+
+
 # --- what goes wrong on the way (how a file is gone on with: tests/unit/catalog/test_transfer.py)
 
 

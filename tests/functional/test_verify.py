@@ -612,6 +612,15 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
             "hint: pass --python PATH of an environment\n"
         ),
     )
+    run = machine.workspace.run("verify", "demo", "--python", "/bin/true")
+    assert (run.status, run.stdout, run.stderr) == (
+        2,
+        "",
+        (
+            "error: no working Python was found at /bin/true\n  at --python\n  It runs no Python.\n"
+            "hint: activate an environment, or pass --python PATH\n"
+        ),
+    )
     run = machine.workspace.run("verify", "demo", "--target", "there")
     assert (run.status, run.stdout, run.stderr) == (
         2,
