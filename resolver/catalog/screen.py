@@ -80,7 +80,7 @@ class Screen:
             specifiers = text.specifiers(requires_python)
             if specifiers is None:
                 known = f"Requires-Python `{requires_python}` cannot be read"
-            elif specifiers.contains(self._target.python_full, prereleases=True):
+            elif all(specifiers.contains(python, prereleases=True) for python in self._target.pythons):
                 known = ""
             else:
                 known = f"Requires-Python {requires_python}"

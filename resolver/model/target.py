@@ -22,6 +22,8 @@ _LEGACY_MANYLINUX = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5):
 _OLDEST_GLIBC = {"x86_64": 5, "i686": 5}
 _OLDEST_GLIBC_DEFAULT = 17
 
+_LAST_PATCH = 99  # of a line of Python: beyond any that there is
+
 PLATFORMS = ("linux-aarch64", "linux-x86_64")
 
 
@@ -29,9 +31,10 @@ PLATFORMS = ("linux-aarch64", "linux-x86_64")
 class Target:
     """One machine to lock for.
 
-    `python` is `3.11` or `3.11.14`; without a patch number .0 is assumed, as pip
-    and uv do. `system` holds the stated components, `python` and `glibc` among
-    them, and `places` the file:line of each. `name` is the lock's folder.
+    `python` is `3.11` or `3.11.14`; without a patch number markers take it for .0,
+    as those of pip and uv do, and Requires-Python must admit whatever it may be.
+    `system` holds the stated components, `python` and `glibc` among them, and
+    `places` the file:line of each. `name` is the lock's folder.
     """
 
     name: str
@@ -54,9 +57,19 @@ class Target:
 
     @cached_property
     def python_full(self) -> Version:
-        """The version that Requires-Python is held against."""
+        """The version that markers go by."""
         release = Version(self.python).release
         return Version(".".join(map(str, (*release, 0)[: max(3, len(release))])))
+
+    @cached_property
+    def pythons(self) -> tuple[Version, ...]:
+        """The versions that Requires-Python must admit, each of them.
+
+        Without a patch number a machine may have any: `<=3.11` admits 3.11.0, and pip on 3.11.7 refuses it.
+        """
+        if len(Version(self.python).release) > 2:
+            return (self.python_full,)
+        return self.python_full, Version(f"{self.python}.{_LAST_PATCH}")
 
     @cached_property
     def markers(self) -> dict[str, str]:

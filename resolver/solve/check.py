@@ -292,7 +292,7 @@ class _Check:
                 yield f"{pin.release.file.filename} is not the wheel that pip would take"
 
     def _python(self, file: File, requires_python: str) -> Iterator[str]:
-        admits = _admits_python(requires_python, self._problem.target.python_full)
+        admits = _admits_python(requires_python, self._problem.target.pythons)
         if admits is None:
             yield f"{file.filename} has a Requires-Python that cannot be read"
         elif not admits:
@@ -423,9 +423,10 @@ def _parsed_tags(joined: str) -> Collection[str]:
 
 
 @cache
-def _admits_python(requires_python: str, python: Version) -> bool | None:
-    """Whether a Requires-Python admits a Python; None where it cannot be read."""
+def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool | None:
+    """Whether a Requires-Python admits each of these; None where it cannot be read."""
     try:
-        return SpecifierSet(requires_python).contains(python, prereleases=True)
+        admitted = SpecifierSet(requires_python)
+        return all(admitted.contains(python, prereleases=True) for python in pythons)
     except InvalidSpecifier:
         return None

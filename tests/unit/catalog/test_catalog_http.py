@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from resolver.catalog.address import read_root
 from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.proxies import Proxies
 from resolver.catalog.wire import CONNECTIONS
 from resolver.errors import IndexFailure, InputError
 
@@ -294,17 +295,123 @@ def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in str(caught.value)
 
 
+class Proxy:
+    """Leads every connection to one port of this machine, whatever was asked for; keeps what it was told."""
+
+    def __init__(self, port: int) -> None:
+        self.told: list[bytes] = []
+        self._port = port
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._lead, args=(connection,), daemon=True).start()
+
+    def _lead(self, connection: socket.socket) -> None:
+        with connection, socket.create_connection(("127.0.0.1", self._port)) as other:
+            first = connection.recv(1 << 16)
+            self.told.append(first)
+            if first[:1] == b"\5":  # SOCKS 5, with user and password (RFC 1928, 1929)
+                connection.sendall(b"\5\2")
+                self.told.append(connection.recv(1 << 16))
+                connection.sendall(b"\1\0")
+                self.told.append(connection.recv(1 << 16))
+                connection.sendall(b"\5\0\0\1\0\0\0\0\0\0")
+            else:
+                connection.sendall(b"HTTP/1.1 200 Connection established\r\nX-Proxy: 1\r\n\r\n")
+            back = threading.Thread(target=_copy, args=(other, connection), daemon=True)
+            back.start()
+            _copy(connection, other)
+            back.join()
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while content := source.recv(1 << 16):
+            sink.sendall(content)
+        sink.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5h"])
+def test_a_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    with serving(server_context(named)) as server:
+        server.answers = {"/a": (200, {"X-Seen": "1"}, b"here")}
+        proxy = Proxy(server.port)
+        try:
+            monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://me:se%40cret@{proxy.address}")
+            reply = get(
+                "https://index.example/a",
+                PipConfig(index_url="", cert=str(named[0])),
+                root="https://u:p@index.example/",
+            )
+        finally:
+            proxy.close()
+    assert (reply.status, reply.body, "x-proxy" in reply.headers, reply.headers["x-seen"]) == (200, b"here", False, "1")
+    assert [headers["authorization"] for _, headers in server.seen] == [basic("u", "p")]
+    told = b"".join(proxy.told)
+    if scheme == "http":
+        assert told.startswith(b"CONNECT index.example:443 HTTP/1.1\r\n")
+        assert basic("me", "se@cret").encode() in told
+        assert basic("u", "p").encode() not in told
+    else:
+        assert b"se@cret" in told
+        assert b"index.example" in told, "the proxy looks the name up"
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("proxy.example", "http://proxy.example:80"),
+        ("http://proxy.example:3128/", "http://proxy.example:3128"),
+        ("https://proxy.example", "https://proxy.example:443"),
+        ("socks5://me:secret@proxy.example", "socks5://me:secret@proxy.example:1080"),
+        ("HTTP://[::1]", "http://[::1]:80"),
+    ],
+)
+def test_where_a_proxy_listens(monkeypatch: pytest.MonkeyPatch, address: str, expected: str) -> None:
+    assert Proxies(PipConfig(index_url="", proxy=address)).of("https://index.example/") == expected
+    monkeypatch.setenv("ALL_PROXY", address)
+    monkeypatch.setenv("NO_PROXY", "inner.example")
+    proxies = Proxies(PipConfig(index_url=""))
+    assert [proxies.of(f"https://{host}.example/") for host in ("index", "inner")] == [expected, ""]
+
+
+@pytest.mark.parametrize("address", ["gopher://a.example", "http://", "http://a.example:x", "http://a.example:0"])
+def test_proxies_that_are_none(address: str) -> None:
+    with pytest.raises(InputError, match="The proxy settings cannot be used"):
+        Proxies(PipConfig(index_url="", proxy=address))
+
+
 # --- certificates and connections
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of our own for index.example, and its key."""
+    return make_certificate(tmp_path_factory.mktemp("named"), "DNS:index.example")
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate of our own for 127.0.0.1, and its key."""
-    folder = tmp_path_factory.mktemp("tls")
+    return make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
+
+
+def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
     subprocess.run(
         [
             *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=loopback"),
-            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"),
+            *("-addext", f"subjectAltName={name}", "-keyout", "key.pem", "-out", "cert.pem"),
         ],
         cwd=folder,
         check=True,

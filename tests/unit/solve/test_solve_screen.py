@@ -110,7 +110,11 @@ def test_yanked_files_stay() -> None:
         (">=3.11,<3.12", ""),
         ("==3.11.*", ""),
         (">=3.11.0", ""),
-        (">=3.11.4", "Requires-Python >=3.11.4"),  # a target that says 3.11 is 3.11.0
+        ("~=3.11.0", ""),
+        (">=3.11.4", "Requires-Python >=3.11.4"),  # a target that says 3.11 may be 3.11.0
+        ("<=3.11", "Requires-Python <=3.11"),  # and it may be 3.11.7
+        (">=3.8,<3.11.3", "Requires-Python >=3.8,<3.11.3"),
+        ("==3.11", "Requires-Python ==3.11"),
         (">=3.12", "Requires-Python >=3.12"),
         ("!=3.11.*", "Requires-Python !=3.11.*"),
         ("<3.11", "Requires-Python <3.11"),
@@ -122,6 +126,19 @@ def test_requires_python(requires_python: str, refusal: str) -> None:
     assert Screen(target(), None).python_refusal(requires_python) == refusal
     expected = [f"a-1.tar.gz needs another Python ({refusal})"] if refusal else []
     assert set_aside(File("a-1.tar.gz", requires_python=requires_python)) == expected
+
+
+@pytest.mark.parametrize(
+    ("python", "requires_python", "refusal"),
+    [
+        ("3.11.0", "<=3.11", ""),
+        ("3.11.7", "<=3.11", "Requires-Python <=3.11"),
+        ("3.11.7", ">=3.11.4,<3.11.8", ""),
+        ("3.11.8", ">=3.11.4,<3.11.8", "Requires-Python >=3.11.4,<3.11.8"),
+    ],
+)
+def test_requires_python_where_the_patch_number_is_known(python: str, requires_python: str, refusal: str) -> None:
+    assert Screen(target(python), None).python_refusal(requires_python) == refusal
 
 
 @pytest.mark.parametrize(
