@@ -122,8 +122,12 @@ class _Process(asyncio.Protocol):
             raise _GoneError
         self._asked += 1
         number = self._asked
+        try:
+            asked = frame((number, job))
+        except ValueError:  # the path of a file is no text in UTF-8
+            return None
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
-        self._sink.write(frame((number, job)))
+        self._sink.write(asked)
         answer: Answer | Failure | None = await future
         return answer
 

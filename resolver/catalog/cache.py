@@ -41,7 +41,7 @@ def default_folder(environ: Mapping[str, str] | None = None) -> Path:
 class Lent(msgspec.Struct, array_like=True, frozen=True):
     """Where a content is that another process wrote: the path of its volume, its place there and its seal."""
 
-    volume: str
+    volume: bytes
     offset: int
     length: int
     seal: bytes
@@ -61,7 +61,7 @@ class Cache:
         self._known: Places | None = None
         self._own: Volume | None = None
         self._writer = 0
-        self._borrowed: dict[str, Volume] = {}
+        self._borrowed: dict[bytes, Volume] = {}
         self._lock = threading.RLock()
 
     def get(self, kind: str, key: str) -> bytes | None:
@@ -125,14 +125,14 @@ class Cache:
         place = self._places().get(_name(kind, key))
         if place is None:
             return None
-        return Lent(place.volume.path, place.row.offset, place.row.length, place.row.seal)
+        return Lent(os.fsencode(place.volume.path), place.row.offset, place.row.length, place.row.seal)
 
     def borrow(self, kind: str, key: str, lent: Lent) -> None:
         """Have a content that another process wrote; where its volume is gone it counts as absent."""
         name = _name(kind, key)
         with suppress(OSError), self._lock:
             if lent.volume not in self._borrowed:
-                self._borrowed[lent.volume] = Volume.open(lent.volume)
+                self._borrowed[lent.volume] = Volume.open(os.fsdecode(lent.volume))
             row = Row(name, lent.seal, lent.offset, lent.length)
             self._places().put(name, Place(self._borrowed[lent.volume], row))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +43,7 @@ class Connection:
         self.client = Client(pip, meter)
         self.downloads = Downloads(self.client, meter)
         reader = Reader(self.client, self.client.aside)
-        self.beside = Beside(reader, Hello(pip, str(cache.absolute()) if cache is not None else ""), meter)
+        self.beside = Beside(reader, Hello(pip, os.fsencode(cache.absolute()) if cache is not None else b""), meter)
         self.forget_pages()
         self.ahead = asyncio.Semaphore(AHEAD)
 

@@ -20,10 +20,10 @@ _KINDS: Final[dict[str, type[ResolverError]]] = {
 
 
 class Hello(msgspec.Struct, array_like=True):
-    """What the process beside goes by: pip's settings, the folder of the cache, "" for none."""
+    """What the process beside goes by: pip's settings, the folder of the cache as the system spells it, if any."""
 
     pip: PipConfig
-    cache: str
+    cache: bytes
 
 
 class Failure(msgspec.Struct, tag="failure", array_like=True):

@@ -36,7 +36,9 @@ async def _serve() -> None:
     hello = read_hello(await receive(source))
     meter = Meter()
     client = Client(hello.pip, meter)
-    worker = _Worker(Reader(client, _here), Cache(Path(hello.cache) if hello.cache else None, _nobody), meter)
+    worker = _Worker(
+        Reader(client, _here), Cache(Path(os.fsdecode(hello.cache)) if hello.cache else None, _nobody), meter
+    )
     sink.write(frame(Reply(0)))
     tasks = set()
     try:

@@ -75,7 +75,7 @@ def run(
 
     async def run() -> T:
         client = Client(PIP, meter)
-        beside = Beside(reader(client, client.aside), Hello(PIP, str(cache or "")), meter, worth)
+        beside = Beside(reader(client, client.aside), Hello(PIP, os.fsencode(cache or "")), meter, worth)
         try:
             if not worth:
                 await begun(beside)
@@ -164,6 +164,19 @@ def test_files_are_left_in_the_cache(index: LoopbackIndex, tmp_path: Path) -> No
     assert Cache(tmp_path, pytest.fail).get("files", "the place") == expected
 
 
+def test_names_of_files_may_be_no_text(index: LoopbackIndex, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    found = run(lambda beside: beside.page(job(index)), reader=Idle, cache=folder)
+    assert isinstance(found.files, Lent)
+    cache = Cache(folder, pytest.fail)
+    cache.borrow("files", "the place", found.files)
+    assert cache.get("files", "the place") is not None
+    path = tmp_path / os.fsdecode(b"d\xe9mo-1.0.tar.gz")
+    path.write_bytes(build_archive("demo", "1.0", requires=["numpy"]).content)
+    archive = ArchiveJob(str(path), Release("demo-1.0.tar.gz", DEMO, "1.0"), "https://mirror.example/demo-1.0.tar.gz")
+    assert run(lambda beside: beside.archive(archive)) == here(lambda beside: beside.archive(archive))
+
+
 def test_what_is_damaged_in_the_cache_is_written_anew(index: LoopbackIndex, tmp_path: Path) -> None:
     run(lambda beside: beside.page(job(index)), reader=Idle, cache=tmp_path)
     (data,) = (tmp_path / "v2").glob("*.data")
@@ -175,7 +188,7 @@ def test_what_is_damaged_in_the_cache_is_written_anew(index: LoopbackIndex, tmp_
 
 def test_a_volume_that_is_gone_is_no_error(tmp_path: Path) -> None:
     cache = Cache(tmp_path, pytest.fail)
-    cache.borrow("files", "the place", Lent(str(tmp_path / "v2" / "gone"), 0, 1, b"0" * 16))
+    cache.borrow("files", "the place", Lent(os.fsencode(tmp_path / "v2" / "gone"), 0, 1, b"0" * 16))
     assert cache.get("files", "the place") is None
 
 
