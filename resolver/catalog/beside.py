@@ -45,6 +45,7 @@ class Beside:
 
     async def page(self, job: PageJob) -> PageAnswer:
         """See `Reader.page`."""
+        self._reader.know(job)  # files are asked for here
         answer = await self._done(job, PageAnswer)
         if answer is None:
             answer = await self._reader.page(job)

@@ -39,24 +39,28 @@ class Reader:
 
     async def page(self, job: PageJob) -> PageAnswer:
         """Ask for a page, and read it unless it is known; raises IndexFailure and InputError."""
-        root = Root(job.root, job.user, job.password)
-        self._client.remember(root)
+        self.know(job)
         conditions = {"If-None-Match": job.etag, "If-Modified-Since": job.modified}
-        reply = await self._get(root, job, {field: value for field, value in conditions.items() if value})
+        reply = await self._get(job, {field: value for field, value in conditions.items() if value})
         if reply.status == 304 and reply.url != job.before:
             # Redirected elsewhere than before: relative links would lead elsewhere, too.
-            reply = await self._get(root, job, {})
+            reply = await self._get(job, {})
         if reply.status != 200:
             return PageAnswer(reply.status, reply.url)
         return await self._aside(partial(_read_page, job, reply))
+
+    def know(self, job: PageJob) -> None:
+        """Have the credentials of a page's index, for what else its origin is asked for."""
+        self._client.remember(Root(job.root, job.user, job.password))
 
     async def archive(self, job: ArchiveJob) -> ArchiveAnswer:
         """Read a source archive; raises UnusableFile and IndexFailure."""
         return await self._client.apart(partial(_read_archive, job))
 
-    async def _get(self, root: Root, job: PageJob, conditions: dict[str, str]) -> Reply:
+    async def _get(self, job: PageJob, conditions: dict[str, str]) -> Reply:
         headers = {"Accept": simple.ACCEPT, **conditions}
-        return await self._client.get(root.page(job.project), headers=headers, limit=_PAGE_LIMIT, patience=job.patience)
+        address = Root(job.root).page(job.project)
+        return await self._client.get(address, headers=headers, limit=_PAGE_LIMIT, patience=job.patience)
 
 
 def _read_page(job: PageJob, reply: Reply) -> PageAnswer:

@@ -205,6 +205,15 @@ def test_credentials_go_to_their_index_alone(index: LoopbackIndex) -> None:
         assert ["authorization" in one.sent for one in other.requests] == [False]
 
 
+def test_files_are_asked_for_with_the_credentials_of_their_index(index: LoopbackIndex) -> None:
+    async def work(beside: Beside) -> None:
+        await beside.page(PageJob("demo", "pypi", index.url, "user", "secret", "a place", BRIEF))
+        await beside._reader._client.get(f"{index.url}a/file", headers={}, limit=1 << 20)
+
+    run(work, reader=Idle)
+    assert ["authorization" in one.sent for one in index.requests] == [True, True]
+
+
 def test_for_little_work_no_process_is_begun(index: LoopbackIndex) -> None:
     async def work(beside: Beside) -> list[list[int]]:
         found = []
