@@ -32,6 +32,15 @@ _BUFFER: Final = 256 << 10
 _TICKS: Final = 8  # looks at what is waited for, in one time limit
 _COMPRESSED: Final = "gzip, deflate"
 _PLAIN: Final = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]*")
+# The same for servers and for proxies: least version, the system's own store, certificates in a file, here, in folders.
+_TRUST: Final = pycurl.SSLVERSION, pycurl.SSL_OPTIONS, pycurl.CAINFO, pycurl.CAINFO_BLOB, pycurl.CAPATH
+_TRUST_OF_PROXIES: Final = (
+    pycurl.PROXY_SSLVERSION,
+    pycurl.PROXY_SSL_OPTIONS,
+    pycurl.PROXY_CAINFO,
+    pycurl.PROXY_CAINFO_BLOB,
+    pycurl.PROXY_CAPATH,
+)
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
@@ -172,28 +181,15 @@ class Wire:
 
 
 def _show_trust(handle: pycurl.Curl, known: Trust, *, to_proxy: bool) -> None:
-    handle.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
-    if known.native:
-        handle.setopt(pycurl.SSL_OPTIONS, pycurl.SSLOPT_NATIVE_CA)
-    if known.file:
-        handle.setopt(pycurl.CAINFO, known.file)
-    if known.content:
-        handle.setopt(pycurl.CAINFO_BLOB, known.content)
-    if known.folders:
-        handle.setopt(pycurl.CAPATH, known.folders)
+    native = pycurl.SSLOPT_NATIVE_CA if known.native else 0
+    values = pycurl.SSLVERSION_TLSv1_2, native, known.file, known.content, known.folders
+    for options in (_TRUST, _TRUST_OF_PROXIES) if to_proxy else (_TRUST,):
+        for option, value in zip(options, values, strict=True):
+            if value:
+                handle.setopt(option, value)
     if known.client:
         handle.setopt(pycurl.SSLCERT, known.client)
         handle.setopt(pycurl.SSLKEY, known.client)
-    if to_proxy:
-        handle.setopt(pycurl.PROXY_SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
-        if known.native:
-            handle.setopt(pycurl.PROXY_SSL_OPTIONS, pycurl.SSLOPT_NATIVE_CA)
-        if known.file:
-            handle.setopt(pycurl.PROXY_CAINFO, known.file)
-        if known.content:
-            handle.setopt(pycurl.PROXY_CAINFO_BLOB, known.content)
-        if known.folders:
-            handle.setopt(pycurl.PROXY_CAPATH, known.folders)
 
 
 def _escaped(url: str) -> str:
