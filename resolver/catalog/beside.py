@@ -41,7 +41,7 @@ class Beside:
         self._meter = meter
         self._left = worth if worth is not None else WORTH if (os.cpu_count() or 1) > 1 else sys.maxsize
         self._process: _Process | None = None
-        self._is_over = False
+        self._may_begin = True
 
     async def page(self, job: PageJob) -> PageAnswer:
         """See `Reader.page`."""
@@ -62,14 +62,14 @@ class Beside:
 
     def close(self) -> None:
         """End the process, whatever it is at; what is asked for from now on is done here."""
-        self._is_over = True
+        self._may_begin = False
         if self._process is not None:
             self._process.close()
 
     async def _done(self, job: Job, kind: type[A]) -> A | None:
         """What came of a job in the process; None where it is to be done here."""
-        if self._left <= 0 and self._process is None and not self._is_over:
-            self._is_over = True  # one is enough, and where it fails a second one would
+        if self._left <= 0 and self._may_begin:
+            self._may_begin = False  # one is enough, and where it fails a second one would, too
             try:
                 self._process = await _Process.begin(self._hello, self._meter)
             except OSError:  # no memory for it, or no such program

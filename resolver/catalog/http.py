@@ -137,8 +137,8 @@ class Client:
     ) -> T:
         """Send a GET, follow redirects, hand the answer to `consume`; all of it again where the network fails.
 
-        `long` is for whole files; with a `limit` `consume` will ask for the body of a 200. Raises Unreachable after
-        the last try, and what `body` does.
+        `long` is for whole files; with a `limit` `consume` will ask for the body of a 200, or of a 206 where a range is
+        asked for. Raises Unreachable after the last try, and what `body` does.
         """
         patience = patience or self.patience
         host = self._hosts.setdefault(self._allowed(url), _Host())

@@ -48,9 +48,8 @@ class Ranges:
     def __init__(self, client: Client, downloads: Downloads) -> None:
         self._client = client
         self._downloads = downloads
-        self._tails: dict[
-            NormalizedName, int
-        ] = {}  # what would have done where _TAIL did not; _TAIL where the server refused that
+        # What would have done where _TAIL did not; _TAIL where the server refused that.
+        self._tails: dict[NormalizedName, int] = {}
 
     async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
         """The METADATA of a wheel, and whether the wheel as a whole was held against its hash.

@@ -40,10 +40,6 @@ class Record(msgspec.Struct, array_like=True, gc=False):
     releases: msgspec.Raw = msgspec.Raw(msgspec.msgpack.encode(None))
     files: bytes = b""
 
-    def with_page_of(self, other: Record) -> Record:
-        """The same answer, with the page that another one has."""
-        return msgspec.structs.replace(self, releases=other.releases, files=other.files)
-
 
 _encode_record = msgspec.msgpack.Encoder().encode
 _read_record = reader(msgspec.msgpack.Decoder(Record).decode)
@@ -163,16 +159,16 @@ class Shelf:
     @counts("parsing")
     def keep_page(self, root: Root, project: NormalizedName, answer: PageAnswer, name: str) -> None:
         """Store what the index `name` answered, and the page that it answered with."""
-        place = page_key(root, project)
-        if isinstance(answer.files, Lent):
-            self._cache.borrow("files", place, answer.files)
-            seal, files = answer.files.seal, b""
+        place, files = page_key(root, project), answer.files
+        if isinstance(files, Lent):
+            self._cache.borrow("files", place, files)
+            seal = files.seal
         else:
-            seal, files = self._cache.put("files", place, answer.files), answer.files
+            seal = self._cache.put("files", place, files)
         releases = msgspec.Raw(answer.releases)
         record = Record(answer.url, answer.etag, answer.modified, answer.key, releases, seal)
         self.keep(root, project, record)
-        if self._thawed(record, root, project, name) is None and files:  # nothing could be stored
+        if self._thawed(record, root, project, name) is None and isinstance(files, bytes):  # nothing could be stored
             kept = frozen.thaw(answer.releases, project, name, frozen.Frozen(answer.releases, files).read)
             if kept is not None:
                 self._pages[record.parsed, name] = kept

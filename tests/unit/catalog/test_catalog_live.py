@@ -152,6 +152,19 @@ def test_an_entry_of_the_cache_that_was_lost_is_made_anew(index: LoopbackIndex, 
         assert asked(index)[-1] == "200 /simple/pypi/demo/"
 
 
+@pytest.mark.parametrize("has_files", [True, False])
+def test_without_a_cache_a_page_is_what_it_is(index: LoopbackIndex, has_files: bool) -> None:
+    index.add_wheel("demo", "1.0")
+    if not has_files:
+        content = {"meta": {"api-version": "1.1"}, "name": "demo", "files": []}
+        index.fault("/simple/*", altered(lambda _: json.dumps(content).encode()))
+    pip = PipConfig(index_url=index.url)
+    with LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", Cache(None, pytest.fail), pip=pip) as catalog:
+        (page,) = catalog.lookup(DEMO).pages
+    assert list(page.releases) == (["1.0"] if has_files else [])
+    assert len(asked(index)) == 1
+
+
 def test_compressed_pages(index: LoopbackIndex, opened: Opener) -> None:
     index.compress = True
     index.add_wheel("demo", "1.0")
