@@ -157,5 +157,8 @@ class DataCatalog:
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """Asks nothing: a test sees what the solver itself asks for."""
 
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        """Asks nothing, either."""
+
     def close(self) -> None:
         pass

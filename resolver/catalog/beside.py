@@ -21,6 +21,7 @@ from resolver.catalog.reader import Reader
 A = TypeVar("A", PageAnswer, ArchiveAnswer)
 
 WORTH: Final = 1 << 20  # bytes of pages that are taken apart here; to begin a process takes 0.1 s of CPU
+_MANY: Final = 12  # pages of which none is known, asked for at once: more will come of them
 _ARCHIVE: Final = 256 << 10  # what an archive counts for
 _BEGIN: Final = "import sys; sys.path[:] = sys.argv[1:]; from resolver.catalog.serve import main; main()"
 
@@ -32,24 +33,30 @@ class _GoneError(Exception):
 class Beside:
     """Does jobs as `reader` does: by that at first, and in a process after `worth` bytes. Lives on an event loop.
 
-    The process is told `hello`, and `meter` what it asked.
+    Where many pages are asked for at once it does not wait for the bytes. The process is told `hello`, and `meter` what
+    it asked.
     """
 
     def __init__(self, reader: Reader, hello: Hello, meter: Meter, worth: int | None = None) -> None:
         self._reader = reader
         self._hello = hello
         self._meter = meter
-        self._left = worth if worth is not None else WORTH if (os.cpu_count() or 1) > 1 else sys.maxsize
+        self._left = WORTH if worth is None else worth
+        self._new = 0  # pages that are asked for now, and not known
         self._process: _Process | None = None
-        self._may_begin = True
+        self._may_begin = worth is not None or (os.cpu_count() or 1) > 1
 
     async def page(self, job: PageJob) -> PageAnswer:
         """See `Reader.page`."""
         self._reader.know(job)  # files are asked for here
-        answer = await self._done(job, PageAnswer)
-        if answer is None:
-            answer = await self._reader.page(job)
-            self._left -= len(answer.files) if isinstance(answer.files, bytes) else 0
+        self._new += not job.known
+        try:
+            answer = await self._done(job, PageAnswer)
+            if answer is None:
+                answer = await self._reader.page(job)
+                self._left -= len(answer.files) if isinstance(answer.files, bytes) else 0
+        finally:
+            self._new -= not job.known
         return answer
 
     async def archive(self, job: ArchiveJob) -> ArchiveAnswer:
@@ -68,7 +75,7 @@ class Beside:
 
     async def _done(self, job: Job, kind: type[A]) -> A | None:
         """What came of a job in the process; None where it is to be done here."""
-        if self._left <= 0 and self._may_begin:
+        if self._may_begin and (self._left <= 0 or self._new >= _MANY):
             self._may_begin = False  # one is enough, and where it fails a second one would, too
             try:
                 self._process = await _Process.begin(self._hello, self._meter)

@@ -14,7 +14,7 @@ from resolver.model import text
 from resolver.model.release import Metadata
 from resolver.profile import counts
 
-_HEADER_END = re.compile(rb"\r?\n\r?\n|\r\r")
+_ENDS: Final = b"\n\n", b"\n\r\n", b"\r\r"  # of a header, but for the carriage return that ends its last line
 _FIELD = re.compile(rb"[!-9;-~]+")
 _WANTED: Final = frozenset(
     (b"metadata-version", b"name", b"version", b"requires-dist", b"requires-python", b"provides-extra", b"dynamic")
@@ -59,8 +59,7 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
     if len(content) > _LIMIT:
         raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
     # The description may be a megabyte of any encoding and is never asked for.
-    end = _HEADER_END.search(content)
-    header = content[: end.start() + 1] if end else content
+    header = content[: _end(content) + 1]
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
     try:
@@ -87,6 +86,15 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
     check_texts(metadata, release.filename)
     dynamic = frozenset(field.strip().lower() for field in raw.get("dynamic", ()))
     return Header(metadata, (int(form[1]), int(form[2])), dynamic)
+
+
+def _end(content: bytes) -> int:
+    """Where the first empty line begins, at the end of the line before."""
+    found = len(content)
+    for mark in _ENDS:
+        at = content.find(mark, 0, found + len(mark) - 1)
+        found = at if at >= 0 else found
+    return found
 
 
 def _briefly(header: bytes) -> bytes:

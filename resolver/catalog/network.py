@@ -174,7 +174,9 @@ class Network:
                     return  # tens of megabytes: of each project one is worth a guess
                 else:
                     self._opened.add(project)
-                    metadata = (await self._files.archive(file, release)).metadata
+                    archive = await self._files.archive(file, release)
+                    metadata = archive.metadata
+                    follow.built(project, archive.build_requires or ())
             if metadata is not None:
                 self._guess(follow.then(project, metadata), follow)
         except Exception:  # noqa: S110 -- a look-ahead never fails; its error stays in the future of what it asked

@@ -45,7 +45,7 @@ class UnusableFile(Exception):
 
 
 class Follow(Protocol):
-    """How a look-ahead goes on by itself, given by the solver. Both calls are pure and fast."""
+    """How a look-ahead goes on by itself, given by the solver. The calls are pure and fast."""
 
     @property
     def target(self) -> Hashable:
@@ -58,6 +58,10 @@ class Follow(Protocol):
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         """What that metadata will make the solver ask for next."""
+        ...
+
+    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
+        """What the archive that was picked is built with."""
         ...
 
 

@@ -207,7 +207,6 @@ def _lock(
         answer = decide(universe, hints=hints, tick=progress.solving)
         if isinstance(answer, Refutation):
             return explain(answer)
-        catalog.expect_metadata(other for pin in answer.pins for other in pin.release.others)
         answer = replace(answer, passed_over=passed_over(universe, answer, passed))
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
         lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from packaging.markers import Marker
+from msgspec.structs import replace
+from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _PackagingRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -66,12 +67,27 @@ def name(text: str) -> NormalizedName:
 
 def requirement(text: str) -> Requirement:
     """The PEP 508 requirement that `text` spells; raises packaging's InvalidRequirement."""
-    return _requirement(text) if len(text) <= LONG else _read_requirement(text)
+    return _requirement(text) if len(text) <= LONG else _whole_requirement(text)
 
 
-def _read_requirement(text: str) -> Requirement:
-    if why := _beyond_measure(text) or _nested(text):
-        raise InvalidRequirement(why)
+@lru_cache(_MEMO)
+def _requirement(text: str) -> Requirement:
+    """A requirement by its two halves, each parsed once: markers of files, and what is before them, are mostly alike.
+
+    What is wrong with one is told of the whole.
+    """
+    what, semicolon, when = text.partition(";")
+    if not semicolon or "@" in what:  # an address may have a semicolon in it
+        return _whole_requirement(text)
+    try:
+        _check_measure(text)
+        return replace(_requirement(what), marker=_marker(when))
+    except (InvalidRequirement, InvalidMarker):
+        return _whole_requirement(text)
+
+
+def _whole_requirement(text: str) -> Requirement:
+    _check_measure(text)
     parsed = _PackagingRequirement(text)
     return Requirement(
         name=canonicalize_name(parsed.name),
@@ -82,7 +98,12 @@ def _read_requirement(text: str) -> Requirement:
     )
 
 
-_requirement = lru_cache(_MEMO)(_read_requirement)
+def _check_measure(text: str) -> None:
+    if why := _beyond_measure(text) or _nested(text):
+        raise InvalidRequirement(why)
+
+
+_marker = lru_cache(_MEMO)(Marker)
 
 
 def extras_named(line: str) -> frozenset[str] | None:

@@ -29,11 +29,13 @@ from resolver.solve.universe import Universe
 class Lookahead:
     """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
 
-    `asked` tells what the search asks of a package now, as far as it is set; None for nothing.
+    `asked` tells what the search asks of a package now, as far as it is set; None for nothing. With `wheels` a lock
+    will be made of what the search finds, and that tells of all wheels of a release.
     """
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: Universe, *, wheels: bool = False) -> None:
         self._universe = universe
+        self._wheels = wheels
         self.target: Hashable = universe.problem.target
         self.asked: Callable[[Package], Demand | None] = lambda _: None
         self._told: set[tuple[str, str]] = set()
@@ -43,11 +45,12 @@ class Lookahead:
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # that are wanted of a project
         self._followed: set[tuple[str, str, str]] = set()
         self._retreat = Retreat(universe, lambda name: self.asked(Package(name)), self._tried)
+        self._picked: set[Release] = set()  # those that have further wheels
         self._built: set[Candidate] = set()
 
     @cached_property
     def _tools(self) -> _Tools:
-        return _Tools(self._universe, self._asked_of)
+        return _Tools(self._universe, self._asked_of, wheels=self._wheels)
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
@@ -116,6 +119,9 @@ class Lookahead:
         asked = self._asked_of(project)
         for demand in (own & asked & self._together(self._guessed, project), own & asked, own):
             for release in self._releases(project, demand):
+                if self._wheels and release.others and release not in self._picked:
+                    self._picked.add(release)
+                    self._universe.catalog.expect_metadata(release.others)
                 return release.file
         return None
 
@@ -124,6 +130,11 @@ class Lookahead:
         self._read[project] = metadata
         self.judge(project, metadata)
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
+
+    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
+        """Tell the catalog of what an archive is built with, where no fact says otherwise, before it is tried."""
+        if not self._universe.is_stated(project):
+            self._tools.expect_lines(f"{project} apart", lines)
 
     def judge(self, project: NormalizedName, metadata: Metadata) -> None:
         """Tell the catalog of older releases where one that was read will not do."""
@@ -187,8 +198,8 @@ class Lookahead:
 class _Tools(Lookahead):
     """For environments in which archives are built: wheels, the lock's own releases first where they will do."""
 
-    def __init__(self, universe: Universe, also_asked_of: Callable[[NormalizedName], Demand]) -> None:
-        super().__init__(universe)
+    def __init__(self, universe: Universe, also_asked_of: Callable[[NormalizedName], Demand], *, wheels: bool) -> None:
+        super().__init__(universe, wheels=wheels)
         self.target = universe.problem.target, "tools"
         self.asked = lambda package: self._together(self._asked, text.name(package.name))
         self._also_asked_of = also_asked_of
@@ -212,6 +223,9 @@ class _Alone:
         """Nothing."""
         self._lookahead.judge(project, metadata)
         return iter(())
+
+    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
+        """Nothing."""
 
 
 class _Ranges:

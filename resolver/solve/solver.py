@@ -70,14 +70,18 @@ def decide(
     universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
 ) -> Resolution | Refutation:
     """The same over a universe that is there already; a conflict comes with its proof."""
-    lookahead = Lookahead(universe)
+    lookahead = Lookahead(universe, wheels=True)
     lookahead.expect(universe.roots())
     lookahead.expect_projects(hints)
-    resolution = search(universe, lookahead, tick)
-    return resolution if resolution is not None else prove(universe, tick)
+    found = _search(universe, lookahead, tick, ROUNDS)
+    if found is not None:
+        # A lock tells of the other wheels, too: they come while this is checked.
+        universe.catalog.expect_metadata(other for pin in found.pins for other in pin.release.others)
+        if _holds(universe, found):
+            return found
+    return prove(universe, tick)
 
 
-@counts("solving")
 def search(
     universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, max_rounds: int = ROUNDS
 ) -> Resolution | None:
@@ -85,13 +89,22 @@ def search(
 
     On cyclic graphs it is known to fail, by an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
+    found = _search(universe, lookahead, tick, max_rounds)
+    return found if found is not None and _holds(universe, found) else None
+
+
+@counts("solving")
+def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None, max_rounds: int) -> Resolution | None:
     run = Search(Provider(universe, lookahead), tick, most=max_rounds)
     try:
         chosen = run.run(universe.roots())
-        resolution = gather(universe, chosen, engine="search", rounds=run.rounds)
+        return gather(universe, chosen, engine="search", rounds=run.rounds)
     except (DeadEnd, InvalidChoiceError):
         return None
-    return None if check(universe.problem, resolution, universe.catalog) else resolution
+
+
+def _holds(universe: Universe, found: Resolution) -> bool:
+    return not check(universe.problem, found, universe.catalog)
 
 
 @counts("solving")

@@ -283,6 +283,10 @@ class Universe:
         """What an opened candidate is built with in an environment apart: the lines of its build-system.requires."""
         return self._edges.tools(candidate)
 
+    def is_stated(self, name: NormalizedName) -> bool:
+        """Whether facts say what a project's archives need."""
+        return any(isinstance(fact, (facts.Builds, facts.Metadata)) for fact in self._about.project(name))
+
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """What an opened candidate needs that is not followed, as it must be absent."""
         return self._edges.left_out(candidate)

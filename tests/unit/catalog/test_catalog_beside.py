@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
 from packaging.utils import NormalizedName
 
@@ -225,6 +226,20 @@ def test_for_little_work_no_process_is_begun(index: LoopbackIndex) -> None:
     size = len(here(lambda beside: beside.page(job(index))).files)  # type: ignore[arg-type]
     found = run(work, worth=3 * size)
     assert [len(one) for one in found] == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("pages", "known", "begun"), [(11, False, 0), (12, False, 1), (50, True, 0)])
+def test_where_many_new_pages_are_asked_for_at_once_one_is_begun(
+    index: LoopbackIndex, pages: int, known: bool, begun: int
+) -> None:
+    one = here(lambda beside: beside.page(job(index)))
+    known_job = msgspec.structs.replace(job(index), known=one.key)
+
+    async def work(beside: Beside) -> int:
+        await asyncio.gather(*(beside.page(known_job if known else job(index)) for _ in range(pages)))
+        return len(alive(beside))
+
+    assert run(work, worth=1 << 30) == begun
 
 
 def test_many_ask_at_once(index: LoopbackIndex) -> None:

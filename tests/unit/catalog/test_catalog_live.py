@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -757,6 +757,7 @@ class Newest:
 
     def __init__(self, broken: bool = False, target: str = "here") -> None:
         self.picked: list[str] = []
+        self.tools: dict[str, Sequence[str]] = {}
         self.broken = broken
         self.target = target
 
@@ -773,11 +774,14 @@ class Newest:
     ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
 
+    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
+        self.tools[project] = lines
+
 
 def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -> None:
     index.add_wheel("a", "1.0", requires=["b", "c"])
     index.add_wheel("b", "1.0", requires=["a", "absent"], metadata_sidecar=False)
-    index.add_archive("c", "1.0", requires=["d"])
+    index.add_archive("c", "1.0", requires=["d"], build_requires=["tool>=2"])
     index.add_wheel("d", "1.0", requires=["c"])
     index.fault("/simple/pypi/absent/", status(403))
     follow = Newest()
@@ -790,6 +794,7 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
         (file,) = files(catalog.lookup(NormalizedName(name)))
         (catalog.metadata if file.is_wheel else catalog.archive)(file)
     assert sorted(follow.picked) == ["a>=1", "b", "c", "d"]
+    assert follow.tools == {"c": ("tool>=2",)}
     lines = asked(index)
     assert len(lines) == len(set(lines)) == 9
     assert failure(lambda: catalog.lookup(NormalizedName("absent"))).startswith(

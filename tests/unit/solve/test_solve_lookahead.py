@@ -12,7 +12,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog.protocol import Follow, Lookup
 from resolver.model import text
 from resolver.model.package import Package
-from resolver.model.release import Metadata
+from resolver.model.release import File, Metadata
 from resolver.model.requirement import Requirement
 from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
@@ -21,7 +21,7 @@ from resolver.solve.retreat import Retreat
 from resolver.solve.search import Search
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import problem
+from tests.problems import builds, metadata, problem
 
 
 class Told(DataCatalog):
@@ -31,11 +31,15 @@ class Told(DataCatalog):
         super().__init__(releases)
         self.told: list[list[str]] = []
         self.follows: list[Follow] = []
+        self.wheels: list[str] = []
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         assert follow is not None
         self.follows.append(follow)
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
+
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        self.wheels += [file.filename for file in files]
 
 
 def many(*requires: str, newest: int) -> dict[str, list[str]]:
@@ -134,6 +138,35 @@ def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
         file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet())
         assert file is not None
         assert file.filename == f"{name}-{version}-py3-none-any.whl"
+
+
+def test_what_an_archive_is_built_with_is_told_when_it_was_looked_ahead_for() -> None:
+    """But where a fact may say otherwise."""
+    catalog = Told({"tool": many(newest=3)})
+    made = NormalizedName("made")
+    Lookahead(Universe(problem("made"), catalog)).built(made, ["tool<3"])
+    assert catalog.told == [["tool<3"]]
+    for fact in (metadata("made", "", build_requires=["tool<2"]), builds("made", "", add=["tool<2"])):
+        Lookahead(Universe(problem("made", facts=[fact]), catalog)).built(made, ["tool<3"])
+    assert len(catalog.told) == 1
+
+
+def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
+    """A lock is made of what the whole run finds, not of what is tried to explain a conflict. Each is told of once."""
+    catalog = Told({"base": many(newest=2)})
+    catalog.add_wheel("base", "2", tags="py2.py3-none-any")
+    page = catalog.lookup(BASE)
+    universe = Universe(problem("base"), catalog)
+    assert picked(Lookahead(universe), page, "") == "base-2-py3-none-any.whl"
+    assert catalog.wheels == []
+    ahead = Lookahead(universe, wheels=True)
+    for specifier in ("", "<2", ">1"):
+        picked(ahead, page, specifier)
+    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
+    ahead.built(NormalizedName("made"), ["base"])
+    tools = catalog.follows[-1]
+    tools.pick(BASE, page, SpecifierSet())
+    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * 2
 
 
 def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand | None]:
