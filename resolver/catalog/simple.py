@@ -64,7 +64,9 @@ class _Project(msgspec.Struct, rename="kebab"):
     meta: _Meta
     name: str
     files: list[_File]
-    project_status: Any = None  # whatever is not of PEP 792 says nothing, and keeps no file from being read
+    project_status: msgspec.Raw = (
+        msgspec.Raw()
+    )  # what is not of PEP 792 says nothing, and keeps no file from being read
 
 
 class _Rows(msgspec.Struct, rename="kebab"):
@@ -73,11 +75,13 @@ class _Rows(msgspec.Struct, rename="kebab"):
     meta: _Meta
     name: str
     files: list[dict[str, Any]]
-    project_status: Any = None
+    project_status: msgspec.Raw = msgspec.Raw()
 
 
 _HEX = b"0123456789abcdef"
 _MOST_OBJECTS = 600_000  # three for each file, as `html` has it
+_LEAST = 18  # bytes of each of the three
+_LONGEST_STANDING = 1 << 16
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 _decode_rows = msgspec.json.Decoder(_Rows).decode
@@ -198,13 +202,14 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
 
 
 def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing]:
-    if len(body) > _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
-        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         try:
+            _check_objects(body, _LEAST, project, index, url)
             page = _decode_project(body)
         except msgspec.ValidationError:
+            _check_objects(body, 1, project, index, url)
             page = _plainly(_decode_rows(body))
+        standing = _standing(page.project_status)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
     except RecursionError:
@@ -216,8 +221,29 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
     addresses = Base(url).resolve_all([one.url for one in page.files])
     digests = _sha256s([one.hashes.sha256 for one in page.files])
     metadata = _metadata_sha256s(page.files)
-    files = [_file(*one) for one in zip(page.files, addresses, digests, metadata, strict=True)]
-    return files, _standing(page.project_status)
+    files = [
+        File(
+            one.filename,
+            address,
+            digest,
+            size if (size := one.size) is not None and 0 <= size <= _LARGEST else None,
+            one.requires_python or "",
+            None if (yanked := one.yanked) is False else ("" if yanked is True else yanked[:LONGEST_REASON]),
+            one.upload_time or "",
+            offered,
+        )
+        for one, address, digest, offered in zip(page.files, addresses, digests, metadata, strict=True)
+    ]
+    return files, standing
+
+
+def _check_objects(body: bytes, least: int, project: NormalizedName, index: str, url: str) -> None:
+    """Raise the failure of a page with more objects than fit into memory; each of those that count has `least` bytes.
+
+    What is not asked for of a page, however much of it there is, leaves none.
+    """
+    if len(body) > least * _MOST_OBJECTS and body.count(b"{") + body.count(b"[") > _MOST_OBJECTS:
+        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
 
 
 def _plainly(page: _Rows) -> _Project:
@@ -253,9 +279,10 @@ def _sha256s(given: list[str]) -> list[str]:
     return [read_sha256(digest) for digest in given]
 
 
-def _standing(given: object) -> Standing:
+def _standing(given: msgspec.Raw) -> Standing:
     """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
-    found = given if isinstance(given, dict) else {}
+    told = msgspec.json.decode(given) if 0 < len(given) <= _LONGEST_STANDING else None
+    found = told if isinstance(told, dict) else {}
     status, reason = found.get("status"), found.get("reason")
     if not isinstance(status, str) or not status:
         return ACTIVE
@@ -270,17 +297,3 @@ def _metadata_sha256s(files: list[_File]) -> list[str | None]:
     offered = [one.core_metadata if one.core_metadata is not None else one.dist_info_metadata for one in files]
     digests = iter(_sha256s([one.sha256 for one in offered if isinstance(one, _Hashes)]))
     return [next(digests) if isinstance(one, _Hashes) else ("" if one else None) for one in offered]
-
-
-def _file(file: _File, url: str, sha256: str, metadata: str | None) -> File:
-    size = file.size
-    return File(
-        file.filename,
-        url,
-        sha256,
-        size if size is not None and 0 <= size <= _LARGEST else None,
-        file.requires_python or "",
-        None if file.yanked is False else ("" if file.yanked is True else file.yanked[:LONGEST_REASON]),
-        file.upload_time or "",
-        metadata,
-    )

@@ -191,6 +191,9 @@ def test_a_value_of_another_type_that_says_something(odd: dict[str, Any], read: 
     assert (file.requires_python or file.yanked) == read
 
 
+MANY = "It has more than 600000 objects."
+
+
 @pytest.mark.parametrize(
     ("body", "content_type", "why"),
     [
@@ -206,7 +209,9 @@ def test_a_value_of_another_type_that_says_something(odd: dict[str, Any], read: 
             JSON,
             "It is not a JSON page of PEP 691: its values are nested too deeply.",
         ),
-        ('{"files": [' + "{" * 600_001, JSON, "It has more than 600000 objects."),
+        (page({"filename": "a", "url": "a", "size": "x", "y": [{}] * 600_000}), JSON, MANY),
+        (page({"filename": "a", "url": "a", "size": "x", "y": [[]] * 600_000}), JSON, MANY),
+        (page(*[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000), JSON, MANY),
         ("<a >" * 200_001, "text/html", "It has more than 200000 links."),
         (
             page(),
@@ -451,6 +456,8 @@ REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
         (page(**{"project-status": {"status": "archived", "reason": "see demo2"}}), Standing("archived", "see demo2")),
         (page(**{"project-status": {"status": 7}}), ACTIVE),
         (page(**{"project-status": "archived"}), ACTIVE),
+        (page(**{"project-status": [{}] * 600_000}), ACTIVE),
+        (page(**{"project-status": {"status": "archived", "x": "x" * (1 << 16)}}), ACTIVE),
         (html(), ACTIVE),
         (html(head=STATUS), Standing("archived")),
         (html(head=STATUS + REASON), Standing("archived", "see demo2")),
