@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from resolver.verify.finding import Finding
-from resolver.verify.reading import UnreadableError, read_text
+from resolver.verify.reading import UnreadableError, read_bytes, read_text
 from resolver.verify.versions import canonical_name, canonical_version
 
 _HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
@@ -74,8 +74,7 @@ def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
     if os.path.isdir(path):
         metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
     try:
-        with open(metadata, "rb") as handle:
-            head = re.split(rb"\r?\n\r?\n", handle.read())[0]
+        head = re.split(rb"\r?\n\r?\n", read_bytes(metadata))[0]
         fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
         if not fields.get(b"Name") or not fields.get(b"Version"):
             raise UnreadableError(metadata, "it has no Name or no Version")

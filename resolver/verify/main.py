@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -17,11 +19,13 @@ from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_machine, check_python
 from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu
 from resolver.verify.record import check_files, read_records
-from resolver.verify.report import Report
+from resolver.verify.report import Report, UnwritableError
 from resolver.verify.requirements import check_requirements
 
 _USAGE = 2
 _INTERRUPTED = 130
+_TERMINATED = 143
+_WORD = "python"
 
 
 def run(text: str, file: str, arguments: Sequence[str]) -> int:
@@ -29,12 +33,17 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
 
     0: as locked; 1: something differs; 2: the command is wrong.
     """
+    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stdout = os.fdopen(1, "w", closefd=False)
     given = _arguments(arguments)
     if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
-        return _become(given.python, file, arguments)
+        why = _no_python(given.python)
+        return _refuse(given.python, why) if why else _become(given.python, file, arguments)
     if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
         return _become(sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
     asked = Asked(
         LockedStack.parse(text),
@@ -52,9 +61,12 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
             if report.is_hopeless:
                 break
         return report.end()
-    except BrokenPipeError:  # `verify.py | head`: what is left to say has no reader
+    except UnwritableError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
+        if str(error):
+            sys.stderr.write(f"error: the report cannot be written: {error}\n")
+            return _USAGE
+        return 1  # `verify.py | head`: what is left to say has no reader
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
         return _INTERRUPTED
@@ -102,7 +114,26 @@ def _become(python: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
     except OSError as error:
-        sys.stderr.write(f"error: {path} cannot be run: {error.strerror}\nhint: pass --python PATH of an environment\n")
+        return _refuse(python, error.strerror or str(error))
+
+
+def _no_python(path: str) -> str:
+    """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
+    try:
+        told = subprocess.run(  # noqa: S603
+            [os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return "" if told.stdout.split() == [_WORD.encode()] else "it runs no Python"
+
+
+def _refuse(python: str, why: str) -> int:
+    sys.stderr.write(f"error: {os.path.abspath(python)} cannot be run: {why}\n")
+    sys.stderr.write("hint: pass --python PATH of an environment\n")
     return _USAGE
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import subprocess
 from collections.abc import Mapping, Sequence
 
@@ -27,8 +29,7 @@ class UnreadableError(Exception):
 def read_text(path: str) -> str | None:
     """The text of a small file; None where there is none."""
     try:
-        with open(path, "rb") as handle:
-            content = handle.read(_LONGEST_FILE)
+        content = read_bytes(path, _LONGEST_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:  # ValueError: a path with a null in it
@@ -37,6 +38,17 @@ def read_text(path: str) -> str | None:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
+
+
+def read_bytes(path: str, limit: int = -1) -> bytes:
+    """The first so many bytes of a file, all without a limit; raises OSError and UnreadableError.
+
+    What is no plain file is not opened: a pipe would be waited for.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise UnreadableError(path, "it is no plain file")
+    with open(path, "rb") as handle:
+        return handle.read(limit)
 
 
 def assignments(text: str) -> dict[str, str]:

@@ -16,6 +16,10 @@ _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-o
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 
 
+class UnwritableError(Exception):
+    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
+
+
 class Report:
     """Collects groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
 
@@ -122,8 +126,13 @@ class Report:
             self._write(printable(line))
 
     def _write(self, text: str) -> None:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise UnwritableError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -612,6 +614,12 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
             "hint: pass --python PATH of an environment\n"
         ),
     )
+    run = machine.verify("--python=/bin/true")
+    assert (run.status, run.stdout, run.stderr) == (
+        2,
+        "",
+        "error: /bin/true cannot be run: it runs no Python\nhint: pass --python PATH of an environment\n",
+    )
     run = machine.workspace.run("verify", "demo", "--python", "/bin/true")
     assert (run.status, run.stdout, run.stderr) == (
         2,
@@ -654,3 +662,46 @@ def test_a_reader_that_leaves_is_no_failure_of_ours(machine: Machine) -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("sink", "status", "error"),
+    [("&-", 0, ""), ("/dev/full", 2, "error: the report cannot be written: No space left on device\n")],
+)
+def test_a_report_that_nobody_can_be_given(machine: Machine, sink: str, status: int, error: str) -> None:
+    script = machine.workspace.folder() / "verify.py"
+    done = subprocess.run(
+        ["bash", "-c", f"{machine.python} {script} --ascend {machine.ascend} >{sink}"],
+        env=environment(machine.workspace, **machine.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", error)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_who_is_terminated_leaves_no_import_behind(machine: Machine) -> None:
+    """torch_npu may take minutes to load."""
+    noted = machine.root / "pid"
+    module = machine.site / "sitecustomize.py"
+    module.write_text(
+        "import os, pathlib, sys, time\n"
+        "if not sys.flags.isolated and 'importlib' in ''.join(sys.orig_argv):\n"
+        f"    pathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\n"
+        "    time.sleep(60)\n"
+    )
+    command = [str(machine.python), str(machine.workspace.folder() / "verify.py"), "--ascend", str(machine.ascend)]
+    with subprocess.Popen(
+        command, env=environment(machine.workspace, **machine.environment), stdout=subprocess.DEVNULL
+    ) as process:
+        wait_until(lambda: noted.exists() and noted.read_text() != "")
+        process.terminate()
+        assert process.wait(20) == 143
+    wait_until(lambda: not Path(f"/proc/{noted.read_text()}").exists())

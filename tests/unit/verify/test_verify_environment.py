@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -235,6 +236,15 @@ def test_what_is_said_of_another_file_of_the_version(site: Site, capsys: pytest.
 def test_a_direct_url_that_makes_no_sense(site: Site, text: str) -> None:
     site.add("one", {"one.py": "1"}, direct_url_json=text)
     assert site.codes() == ["metadata-broken one"]
+
+
+@pytest.mark.parametrize("name", ["METADATA", "RECORD", "INSTALLER", "direct_url.json"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(site: Site, name: str) -> None:
+    site.add("one", {"one.py": "1"})
+    path = site.root / "one-1.0.dist-info" / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert {code.split()[0] for code in site.codes()} & {"metadata-broken", "record-broken"}
 
 
 def test_setup_py_develop_leaves_an_egg_info_in_the_source(site: Site) -> None:
