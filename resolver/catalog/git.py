@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -221,18 +222,25 @@ def _git(*arguments: str, seconds: float = 60) -> bytes:
     environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=15")
     settings = [word for key, value in _SETTINGS.items() for word in ("-c", f"{key}={value}")]
     try:
-        done = subprocess.run(  # noqa: S603  no shell; addresses and names are checked where they are parsed
+        process = subprocess.Popen(  # noqa: S603  no shell; addresses and names are checked where they are parsed
             ["git", *settings, *arguments],  # noqa: S607  the git that people have
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # what git begins to reach the network ends with it
         )
     except FileNotFoundError:
         raise _GitError("git is not installed") from None
-    except subprocess.TimeoutExpired:
-        raise _GitError(f"no answer within {seconds:.0f} seconds") from None
-    if done.returncode:
-        raise _GitError(done.stderr.decode("utf-8", "replace"))
-    return done.stdout
+    with process:
+        try:
+            answer, said = process.communicate(timeout=seconds)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise _GitError(f"no answer within {seconds:.0f} seconds") from None
+            raise
+    if process.returncode:
+        raise _GitError(said.decode("utf-8", "replace"))
+    return answer

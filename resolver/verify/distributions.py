@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from resolver.verify.finding import Finding, Group, some
 from resolver.verify.installed import Installed
 from resolver.verify.locked import Asked, LockedDistribution, is_shared
+from resolver.verify.versions import same_version
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
 _NAMED = 8
@@ -71,7 +72,7 @@ def _is_ours(one: Installed) -> bool:
 
 def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
     values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
-    if there.version and there.version != pin.version:
+    if there.version and not same_version(there.version, pin.version):
         yield Finding("distribution-differs", {**values, "found": there.version})
         return
     code, where = _source(pin, there)

@@ -8,7 +8,7 @@ import sys
 
 from resolver.verify.finding import Finding, Group
 from resolver.verify.locked import Asked
-from resolver.verify.versions import canonical_name, canonical_version
+from resolver.verify.versions import canonical_name, canonical_version, same_version
 
 _SECONDS_OF_PIP = 300
 _COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
@@ -57,5 +57,5 @@ def _expected(asked: Asked, line: str) -> bool:
     match = _COMPLAINT.match(line)
     if match is None:
         return False
-    package, version, name = canonical_name(match[1]), canonical_version(match[2]), match[3] or match[4]
-    return (package, version, canonical_name(name)) in asked.lock.overrides
+    package, version, name = canonical_name(match[1]), canonical_version(match[2]), canonical_name(match[3] or match[4])
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)

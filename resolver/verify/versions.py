@@ -42,5 +42,18 @@ def canonical_version(text: str) -> str:
     return version
 
 
+def same_version(one: str, other: str) -> bool:
+    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
+    return one == other or _trimmed(one) == _trimmed(other)
+
+
+def _trimmed(text: str) -> str:
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return text
+    start, end = match.span("release")
+    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
+
+
 def _counted(text: str, mark: str) -> str:
     return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))

@@ -288,6 +288,59 @@ def test_settings_of_pip_do_not_change_what_is_installed(workspace: Workspace, t
     assert not (workspace.root / "target").exists()
 
 
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ("[install]\ntarget = aside\n", ["install.target"]),
+        ("[global]\nuser = true\n[install]\nprefix = aside\ndry-run = true\n", None),
+    ],
+)
+def test_a_configuration_of_pip_that_installs_elsewhere_is_told(
+    workspace: Workspace, two: list[Built], python: Path, settings: str, found: list[str] | None
+) -> None:
+    """What it says of indexes and proxies counts."""
+    (workspace.root / "pip.conf").write_text(settings)
+    run = install(workspace, python, PIP_CONFIG_FILE=str(workspace.root / "pip.conf"))
+    names = found or ["global.user", "install.dry-run", "install.prefix"]
+    assert (run.status, run.stderr) == (
+        1,
+        (
+            "error: pip's own configuration has a setting by which nothing would be installed here: "
+            f"{', '.join(names)}\n"
+            f"hint: take it away: <root>/env/bin/python -m pip config unset {names[0]}; "
+            "<root>/env/bin/python -m pip config debug names the files\n"
+        ),
+    )
+    assert installed(python) == {}
+
+
+def test_a_configuration_of_pip_that_cannot_be_read_is_not_taken_for_no_pip(
+    workspace: Workspace, two: list[Built], python: Path
+) -> None:
+    (workspace.root / "pip.conf").write_text("target\n")
+    run = install(workspace, python, PIP_CONFIG_FILE=str(workspace.root / "pip.conf"))
+    assert run.status == 1
+    assert "Configuration file could not be loaded" in run.stderr.replace(
+        "contains parsing errors", "could not be loaded"
+    )
+    assert run.stderr.endswith(
+        "error: pip of <root>/env/bin/python does not run\n"
+        "hint: see above; <root>/env/bin/python -m pip config debug names its files\n"
+    )
+
+
+def test_a_version_that_the_wheel_itself_spells_otherwise_is_as_locked(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    index.add_wheel("base", "1.0", stated_version="1.0.0")
+    workspace.stack("base", target=HERE)
+    assert workspace.run("lock", "demo").status == 0
+    for _ in range(2):
+        run = install(workspace, python)
+        assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"base": "1.0.0"}
+
+
 # --- bytes that are not the lock's
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 
+from resolver.catalog import git
 from resolver.catalog.git import Repositories, Unreachable
 from resolver.catalog.sources import settled
 from resolver.errors import InputError
@@ -262,3 +265,27 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unreachable, match="git is not installed"):
         Repositories(tmp_path, warn=warned.append).named(desk.repository.url, "v1")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
+def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The part of git that reaches the network is a process of its own."""
+    monkeypatch.setattr(git, "_ASK_SECONDS", 1)
+    warned: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"https://127.0.0.1:{server.getsockname()[1]}/demo.git"
+        with pytest.raises(Unreachable, match="no answer within 1 seconds"):
+            Repositories(tmp_path, warn=warned.append).named(url, "v1")
+        server.settimeout(5)
+        server.accept()[0].close()
+        assert [one for one in Path("/proc").glob("[0-9]*/cmdline") if url in _text(one)] == []
+    assert warned == [f"{url} could not be read: no answer within 1 seconds"]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:  # it has ended
+        return ""

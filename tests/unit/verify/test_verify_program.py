@@ -19,7 +19,7 @@ from resolver.model.system import SystemVersion
 from resolver.render.verify import MODULES, verify
 from resolver.verify import words
 from resolver.verify.locked import LockedStack
-from resolver.verify.versions import canonical_name, canonical_version
+from resolver.verify.versions import canonical_name, canonical_version, same_version
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -143,8 +143,20 @@ def test_versions_are_spelled_as_the_lock_spells_them(text: str) -> None:
     assert canonical_version(text) == str(Version(text))
 
 
+@settings(max_examples=200)
+@given(
+    *[
+        st.from_regex(r"(1!)?[01](\.0){0,2}(\.10?)?(\.0){0,2}(a0|\.post0|\.dev10)?(\+0(\.0)?)?", fullmatch=True)
+        for _ in "ab"
+    ]
+)
+def test_versions_are_the_same_as_packaging_has_it(one: str, other: str) -> None:
+    assert same_version(one, other) == (Version(one) == Version(other))
+
+
 def test_what_is_no_version_stays_as_it_is() -> None:
     assert canonical_version("0.1-final!") == "0.1-final!"
+    assert not same_version("final", "final.0")
     assert canonical_name("Foo.Bar_-baz") == "foo-bar-baz"
 
 
