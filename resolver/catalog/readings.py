@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 from packaging.utils import NormalizedName
 
+from resolver import disk
 from resolver.catalog.metadata import check_texts
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import InputError
@@ -105,11 +106,7 @@ def read(folder: Path, project: NormalizedName) -> list[Reading]:
     """The readings of a project, none where there is no file of them; raises InputError."""
     path = folder / f"{project}{_ENDING}"
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise ValueError(f"it is larger than {_LARGEST >> 20} MiB")
-        found = _decode(content).archives
+        found = _decode(disk.read(path, _LARGEST)).archives
         for row in found:
             _check(row, project)
     except FileNotFoundError:
@@ -118,7 +115,7 @@ def read(folder: Path, project: NormalizedName) -> list[Reading]:
         raise InputError(
             f"what was read of the archives of {project} cannot be used",
             where=str(path),
-            why=str(error),
+            why=getattr(error, "strerror", None) or str(error),
             hint=f"make it anew: ascend-lock facts read {project} --anew (without the file, archives are downloaded)",
         ) from None
     return found

@@ -26,6 +26,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 from packaging.utils import NormalizedName
 
+from resolver import disk
 from resolver.catalog.packed import ODD
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.snapshot import Snapshot, Unusable, moment_text
@@ -50,7 +51,7 @@ _V = TypeVar("_V")
 def read(path: Path) -> Snapshot:
     """Read a snapshot's file. Raises InputError where it is missing, damaged or of another format."""
     try:
-        return _unpack(path.read_bytes())
+        return _unpack(disk.read(path, _LARGEST))
     except OSError as error:
         raise InputError(
             "The snapshot cannot be read.",
@@ -74,12 +75,7 @@ def _unusable(why: str, path: Path | None = None) -> InputError:
 
 def write(snapshot: Snapshot, path: Path) -> None:
     """Put the snapshot's file in place, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.partial")  # one name: what a killed run left is written over
-    try:
-        temporary.write_bytes(to_bytes(snapshot))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    disk.write(path, to_bytes(snapshot))
 
 
 def to_bytes(snapshot: Snapshot) -> bytes:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
+from resolver import disk
 from resolver.errors import InputError
 from resolver.model.explanation import Explanation, Fix
 
@@ -30,20 +31,25 @@ def write_fix(fix: Fix, stack: Path) -> list[Path]:
     """Write the changed stacks beside the old one; never over a file that says something else."""
     files = [(stack.with_name(f"{name}.toml"), content) for name, content in fix.files]
     for path, content in files:
-        if path.exists() and path.read_text(encoding="utf-8") != content:
+        if _is_other(path, content):
             raise InputError(
                 f"`{path}` is there already and differs; nothing was written",
                 where=str(path),
                 hint="move it away first",
             )
     for path, content in files:
-        fresh = path.with_name(f".{path.name}.partial")
-        try:
-            fresh.write_text(content, encoding="utf-8")
-            fresh.replace(path)
-        finally:
-            fresh.unlink(missing_ok=True)
+        disk.write(path, content.encode())
     return [path for path, _ in files]
+
+
+def _is_other(path: Path, content: str) -> bool:
+    """Whether something else is there, be it what it may."""
+    try:
+        return disk.read_text(path, len(content.encode()) + disk.MIB) != content
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, UnicodeDecodeError):
+        return True
 
 
 def difference(path: Path, stack: Path, text: str) -> str:

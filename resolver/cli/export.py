@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import click
 
+from resolver import disk
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.offered import offered
@@ -170,9 +171,4 @@ def _write(output: Path, text: str) -> None:
     if output.exists() and not output.is_file():
         output.write_text(text, encoding="utf-8", newline="\n")
         return
-    fresh = output.with_name(f".{output.name}.partial")
-    try:
-        fresh.write_text(text, encoding="utf-8", newline="\n")
-        fresh.replace(output)
-    finally:
-        fresh.unlink(missing_ok=True)
+    disk.write(output, text.encode())

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from resolver import disk
 from resolver.errors import InputError
 
 MANIFEST = "bundle.json"
@@ -24,6 +25,7 @@ SUMS = "SHA256SUMS"
 FORMAT = 1
 
 _CHUNK = 1 << 20
+_LARGEST = 64 * disk.MIB
 _LONGEST_NAME = 255  # bytes, as file systems have it
 _LONGEST_PATH = 1000  # characters
 _TEMPORARY = ".partial"
@@ -73,7 +75,7 @@ def read(folder: Path) -> Manifest | None:
     """The manifest of a bundle; None where there is none. InputError where it cannot be read."""
     path = folder / MANIFEST
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(disk.read(path, _LARGEST), type=Manifest)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
@@ -169,7 +171,7 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
     """What is not as the manifest says, nor the manifest as the sums say, a sentence each."""
     found = []
     try:
-        sums = (folder / SUMS).read_text("utf-8")
+        sums = disk.read_text(folder / SUMS, _LARGEST)
     except (OSError, UnicodeDecodeError) as error:
         found.append(f"{SUMS} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}")
     else:

@@ -10,12 +10,15 @@ import msgspec
 import tomli
 import tomli_w
 
+from resolver import disk
 from resolver.errors import InputError
 from resolver.lock.sound import require_sound
 from resolver.model.lock import FORMAT, Lock
 from resolver.profile import counts
 
 NAME = "lock.toml"
+
+_LARGEST = 64 * disk.MIB
 
 # What TOML lets stand as it is, though a terminal acts on it or shows nothing: C1, marks of direction, and so on
 _INVISIBLE = re.compile(
@@ -42,7 +45,7 @@ def read(folder: Path) -> Lock | None:
     path = folder / NAME
     hint = "restore it from version control, or lock with --upgrade, which does not look at it"
     try:
-        raw = tomli.loads(path.read_text(encoding="utf-8"))
+        raw = tomli.loads(disk.read_text(path, _LARGEST))
         version = raw.get("format")
         if version != FORMAT:
             raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=hint)

@@ -19,9 +19,11 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from resolver import disk
 from resolver.errors import InputError
 from resolver.profile import counts
 
+_LARGEST = 64 * disk.MIB
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _EXECUTABLE = (".sh", ".py")
@@ -95,7 +97,7 @@ def tidy(folder: Path) -> None:
 def current(files: Mapping[str, str], folder: Path) -> bool:
     """Whether `folder` holds these texts already, to the byte."""
     try:
-        return all((folder / name).read_bytes() == text.encode() for name, text in files.items())
+        return all(disk.read(folder / name, _LARGEST) == text.encode() for name, text in files.items())
     except OSError:
         return False
 
@@ -108,7 +110,7 @@ def has_report(folder: Path) -> bool:
 def reported_language(folder: Path) -> str:
     """The language of the report of a conflict that is there; empty where none is or can be read."""
     try:
-        return str(json.loads((folder / "conflict.json").read_text(encoding="utf-8"))["language"])
+        return str(json.loads(disk.read(folder / "conflict.json", _LARGEST))["language"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
 
@@ -116,7 +118,7 @@ def reported_language(folder: Path) -> str:
 def reported(folder: Path) -> tuple[str, str]:
     """The digest of the inputs whose conflict is told there, and the cut-off; empty where none is or can be read."""
     try:
-        told = json.loads((folder / "conflict.json").read_text(encoding="utf-8"))
+        told = json.loads(disk.read(folder / "conflict.json", _LARGEST))
         return str(told["inputs"]), str(told["exclude_newer"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", ""

@@ -218,6 +218,18 @@ def test_a_lock_that_a_merge_left_half_done_is_refused(workspace: Workspace, ind
     assert (folder / "lock.toml").read_text() == "format = 1\n<<<<<<< HEAD\n"
 
 
+def test_a_lock_that_is_no_file_is_not_waited_for(workspace: Workspace, index: LoopbackIndex) -> None:
+    folder = workspace.locks / "demo" / "there"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "lock.toml")
+    workspace.stack("demo")
+    run = workspace.lock()
+    assert (run.status, run.stderr) == (
+        2,
+        "error: the lock cannot be read\n  at locks/demo/there/lock.toml\n  it is no plain file\n",
+    )
+
+
 def test_upgrade_does_what_that_hint_says(workspace: Workspace, begin_with: Callable[[Setup], None]) -> None:
     begin_with(demo_1_0)
     (workspace.folder() / "lock.toml").write_text("format = 1\n<<<<<<< HEAD\n")

@@ -313,14 +313,15 @@ def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Worksp
     assert explain(clash, "--apply", "A").status == 0
     assert explain(clash, "--apply", "A").status == 0
     written = clash.matrices / "stacks" / "demo-a.toml"
-    written.write_text("# mine\n")
-    run = explain(clash, "--apply", "A")
-    assert (run.status, written.read_text()) == (2, "# mine\n")
-    assert run.stderr.endswith(
-        "error: `matrices/stacks/demo-a.toml` is there already and differs; nothing was written\n"
-        "  at matrices/stacks/demo-a.toml\n"
-        "hint: move it away first\n"
-    )
+    for mine in (b"# mine\n", "# 我的\n".encode("gb18030")):
+        written.write_bytes(mine)
+        run = explain(clash, "--apply", "A")
+        assert (run.status, written.read_bytes()) == (2, mine)
+        assert run.stderr.endswith(
+            "error: `matrices/stacks/demo-a.toml` is there already and differs; nothing was written\n"
+            "  at matrices/stacks/demo-a.toml\n"
+            "hint: move it away first\n"
+        )
 
 
 def test_apply_of_a_split_writes_nothing_where_one_of_its_stacks_differs(clash: Workspace) -> None:

@@ -1,0 +1,53 @@
+"""Files that others have changed into something else, or left behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from resolver import disk
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for text in ("one\r\ntwo\rthree\n", ""):
+        disk.write(path, text.encode())
+        assert disk.read(path, len(text)) == text.encode()
+        assert disk.read_text(path, 100) == path.read_text("utf-8")
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (os.mkfifo, "it is no plain file"),
+        (os.mkdir, "it is no plain file"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is no plain file"),
+        (lambda path: path.write_bytes(b"x" * (disk.MIB + 1)), "it is larger than 1 MiB"),
+        (lambda path: None, "No such file or directory"),
+    ],
+)
+def test_what_cannot_be_read_is_not_waited_for(tmp_path: Path, make: Callable[[Path], object], why: str) -> None:
+    make(tmp_path / "a")
+    with pytest.raises(OSError, match=why) as caught:
+        disk.read(tmp_path / "a", disk.MIB)
+    assert caught.value.strerror == why
+
+
+def test_a_link_in_the_place_where_a_file_grows_leads_nowhere(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("theirs")
+    (tmp_path / ".a.partial").symlink_to(other)
+    disk.write(tmp_path / "a", b"ours")
+    assert (other.read_text(), (tmp_path / "a").read_text()) == ("theirs", "ours")
+    assert not (tmp_path / "a").is_symlink()
+
+
+def test_where_it_cannot_be_put_in_place_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    with pytest.raises(OSError, match="Is a directory"):
+        disk.write(tmp_path / "a", b"ours")
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
