@@ -105,7 +105,10 @@ class Lack(Enum):
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A release that cannot be used, and why each of its files was set aside, the nearest to the target first."""
+    """A release that cannot be used, and why each of its files was set aside, the nearest to the target first.
+
+    Of a file that proved unusable when it was opened, that is the first; wheels that the target cannot use follow.
+    """
 
     version: str
     files: tuple[SetAside, ...]
@@ -118,9 +121,9 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     `count`. `newest` is the newest release on the indexes, empty where there is none.
     `where` names the indexes that were asked, or the file. `unreachable` are indexes
     that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
-    says so. `meant` is a known project of a similar name, where no index has this one. With Lack.FILE `machine` is what
-    the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the cut-off: a day that
-    counts to its end, or a moment.
+    says so. `meant` is a known project of a similar name, where no index has this one. Where wheels were set aside
+    `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
+    cut-off: a day that counts to its end, or a moment.
     """
 
     subject: str

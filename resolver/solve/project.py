@@ -112,6 +112,14 @@ class Project:
             case _:
                 return 0
 
+    def wheels_set_aside(self, position: int) -> tuple[SetAside, ...]:
+        """Why wheels of a release were set aside, where all that is left of it is its archive."""
+        release = self.release(position)
+        if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
+            return ()
+        rows = [self._screen(one.page.releases[one.version]).set_aside for one in self.ordered.offers(position)]
+        return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
+
     @counts("versions")
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
         """The release from the first index named that has a usable file of it."""

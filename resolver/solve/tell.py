@@ -178,6 +178,7 @@ class _Teller:
         name = text.name(ground.project.partition("[")[0])
         project = self._universe.project(name)
         refusals: list[Refusal] = []
+        beside = False  # wheels that were set aside
         count = 0
         where = ", ".join(self._universe.problem.indexes.binding(name, target.platform).indexes)
         match ground.lack:
@@ -192,11 +193,14 @@ class _Teller:
                     if one and isinstance(one.chosen, Release) and self._matters(ground, self._clauses.variable(one))
                 }
                 count = len(rows)
-                for parent, origin in [rows[position] for position in sorted(rows)][:_REFUSALS]:  # the newest first
+                for position in sorted(rows)[:_REFUSALS]:  # the newest first
+                    parent, origin = rows[position]
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
                     detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
                     row = SetAside(origin.filename, origin.reason, detail)
-                    refusals.append(Refusal(version=str(parent.version), files=(row,)))
+                    wheels = near(project.wheels_set_aside(position), target)
+                    beside |= bool(wheels)
+                    refusals.append(Refusal(version=str(parent.version), files=(row, *wheels)))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
@@ -214,7 +218,7 @@ class _Teller:
             refusals=tuple(refusals),
             unreachable=tuple(project.unreachable),
             meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
-            machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE else (),
+            machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
             cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
 

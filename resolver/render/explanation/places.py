@@ -35,7 +35,7 @@ def place_of(statement: Statement, language: Language) -> Place:
         case Needs(source=Source.BUILD, fact=None):
             return Place(words.BUILD_OF(language, filename=where.removeprefix(_BUILD)), "", fact)
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
-            names = [row.filename for refusal in refusals for row in refusal.files]
+            names = [refusal.files[0].filename for refusal in refusals]
             return Place(words.COMMA(language).join(names) or where, "", fact)
         case Lacks() if where and not _FILE.fullmatch(where):
             return Place(_looked_up(statement, language), "", fact)

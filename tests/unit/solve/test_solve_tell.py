@@ -231,3 +231,26 @@ def test_the_only_release_that_two_requirements_admit_has_no_file() -> None:
     catalog = DataCatalog({"a": {"1": [], "3": []}})
     catalog.add_wheel("a", "2", tags="cp312-none-any")
     assert any("a 2 has no file for the target" in line for line in told(problem("a<3", "a>1"), catalog))
+
+
+def test_beside_an_archive_that_cannot_be_used_are_the_wheels_that_are_for_others() -> None:
+    catalog = DataCatalog()
+    for version in ("1", "2"):
+        catalog.add_wheel("demo", version, tags="cp312-cp312-manylinux2014_aarch64")
+        catalog.add_archive("demo", version, requires=None)
+    archive, wheel = "demo-2.tar.gz", "demo-2-cp312-cp312-manylinux2014_aarch64.whl"
+    assert told(problem("demo==2"), catalog)[1:-1] == [
+        (
+            "demo 2 cannot be used: 1 file is a source archive without static metadata, "
+            f"1 file needs Python 3.12 (the target has Python 3.11) @ {archive}"
+        ),
+        f"  {archive} is a source archive without static metadata",
+        f"  {wheel} needs Python 3.12 (the target has Python 3.11)",
+    ]
+    assert told(problem("demo"), catalog)[1:3] == [
+        "demo 2 and 1 cannot be used @ demo-2.tar.gz, demo-1.tar.gz",
+        (
+            "  2: 1 file is a source archive without static metadata, "
+            f"1 file needs Python 3.12 (the target has Python 3.11) ({archive}, {wheel})"
+        ),
+    ]
