@@ -11,6 +11,7 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.index import Indexes
 from resolver.model.lock import LockedPin
 from resolver.model.problem import Problem
+from resolver.model.release import QUARANTINED
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 
@@ -41,6 +42,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
         if pin.release.yanked:
             reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
             yield phrases.YANKED(package=f"{pin.name} {pin.version}", reason=reason)
+        yield from _quarantined(pin, catalog)
         for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
             if name != pin.release.index:
                 passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
@@ -81,6 +83,15 @@ def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
     for need in needs:
         if isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_FACT(package=fact.package, need=need, where=fact.where)
+
+
+def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[str]:
+    """PEP 792: what is quarantined "should be treated as unsafe"; a mirror may have its files still."""
+    pages = catalog.lookup(pin.name).pages if pin.release.source is None else ()
+    for page in pages:
+        if page.index == pin.release.index and page.standing.status == QUARANTINED:
+            reason = f": {page.standing.reason}" if page.standing.reason else ""
+            yield phrases.QUARANTINED(package=f"{pin.name} {pin.version}", index=page.index, reason=reason)
 
 
 def _elsewhere(resolution: Resolution) -> Iterator[str]:

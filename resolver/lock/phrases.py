@@ -51,6 +51,10 @@ NO_EXTRA: Final = Phrase(
     "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容",
 )
 YANKED: Final = Phrase("{package} was yanked by its maintainers{reason}", "{package} 已被维护者撤回（yanked）{reason}")
+QUARANTINED: Final = Phrase(
+    "{package}: index `{index}` calls the project unsafe for use (quarantined){reason}",
+    "{package}：软件源 `{index}` 表示该项目不安全（quarantined，已隔离）{reason}",
+)
 ELSEWHERE: Final = Phrase(
     "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up {projects}",
     "软件栈自己的软件源列表取代了 matrices/indexes.toml，后者的查询位置是：{projects}",

@@ -80,6 +80,7 @@ class Standing(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 ACTIVE: Final = Standing()
+QUARANTINED: Final = "quarantined"
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.catalog.advisories import Vulnerability
+from resolver.model.release import QUARANTINED
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -87,6 +88,6 @@ def is_grave(change: Change) -> bool:
         case Gone():
             return change.needed
         case Marked():
-            return change.status == "quarantined"
+            return change.status == QUARANTINED
         case Restored():
             return False

@@ -159,3 +159,19 @@ def test_every_warning_of_the_committed_locks_is_there_in_chinese() -> None:
                 assert re.search("[\u4e00-\u9fff]", cautions.in_chinese(warning, problem)), warning
                 seen += 1
     assert seen >= 20
+
+
+def test_a_project_that_its_index_calls_unsafe_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
+    """PyPI lists no file of such a project; a mirror may still have them. What is merely archived is no danger."""
+    for name in ("demo", "below"):
+        index.add_wheel(name, "1.0")
+    index.stands("demo", "quarantined", "it steals tokens")
+    index.stands("below", "archived")
+    workspace.stack("demo", "below")
+    warning = "demo 1.0: index `pypi` calls the project unsafe for use (quarantined): it steals tokens"
+    assert f"1 warning:\n  - {warning}" in workspace.locked().stdout.replace("\n    ", " ")
+    assert warning in workspace.read("lock.toml")
+    told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout
+    assert "demo 1.0：软件源 `pypi` 表示该项目不安全（quarantined，已隔离）: it steals tokens" in told.replace(
+        "\n    ", ""
+    )
