@@ -807,8 +807,7 @@ class UnreadableError(Exception):
 def read_text(path: str) -> str | None:
     """The text of a small file; None where there is none."""
     try:
-        with open(path, "rb") as handle:
-            content = handle.read(_LONGEST_FILE)
+        content = read_bytes(path, _LONGEST_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:  # ValueError: a path with a null in it
@@ -817,6 +816,17 @@ def read_text(path: str) -> str | None:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
+
+
+def read_bytes(path: str, limit: int = -1) -> bytes:
+    """The first so many bytes of a file, all without a limit; raises OSError and UnreadableError.
+
+    What is no plain file is not opened: a pipe would be waited for.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise UnreadableError(path, "it is no plain file")
+    with open(path, "rb") as handle:
+        return handle.read(limit)
 
 
 def assignments(text: str) -> dict[str, str]:
@@ -880,6 +890,19 @@ def canonical_version(text: str) -> str:
     if match["local"]:
         version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
     return version
+
+
+def same_version(one: str, other: str) -> bool:
+    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
+    return one == other or _trimmed(one) == _trimmed(other)
+
+
+def _trimmed(text: str) -> str:
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return text
+    start, end = match.span("release")
+    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
 
 
 def _counted(text: str, mark: str) -> str:
@@ -952,8 +975,7 @@ def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
     if os.path.isdir(path):
         metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
     try:
-        with open(metadata, "rb") as handle:
-            head = re.split(rb"\r?\n\r?\n", handle.read())[0]
+        head = re.split(rb"\r?\n\r?\n", read_bytes(metadata))[0]
         fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
         if not fields.get(b"Name") or not fields.get(b"Version"):
             raise UnreadableError(metadata, "it has no Name or no Version")
@@ -1047,7 +1069,7 @@ def _is_ours(one: Installed) -> bool:
 
 def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
     values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
-    if there.version and there.version != pin.version:
+    if there.version and not same_version(there.version, pin.version):
         yield Finding("distribution-differs", {**values, "found": there.version})
         return
     code, where = _source(pin, there)
@@ -1856,8 +1878,8 @@ def _expected(asked: Asked, line: str) -> bool:
     match = _COMPLAINT.match(line)
     if match is None:
         return False
-    package, version, name = canonical_name(match[1]), canonical_version(match[2]), match[3] or match[4]
-    return (package, version, canonical_name(name)) in asked.lock.overrides
+    package, version, name = canonical_name(match[1]), canonical_version(match[2]), canonical_name(match[3] or match[4])
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)
 
 
 # --- report
@@ -1866,6 +1888,10 @@ def _expected(asked: Asked, line: str) -> bool:
 
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
+
+
+class UnwritableError(Exception):
+    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
 
 
 class Report:
@@ -1974,8 +2000,13 @@ class Report:
             self._write(printable(line))
 
     def _write(self, text: str) -> None:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise UnwritableError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
 
 
 def printable(text: str) -> str:
@@ -2004,6 +2035,8 @@ def _padded(text: str, width: int) -> str:
 
 _USAGE = 2
 _INTERRUPTED = 130
+_TERMINATED = 143
+_WORD = "python"
 
 
 def run(text: str, file: str, arguments: Sequence[str]) -> int:
@@ -2011,12 +2044,17 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
 
     0: as locked; 1: something differs; 2: the command is wrong.
     """
+    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stdout = os.fdopen(1, "w", closefd=False)
     given = _arguments(arguments)
     if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
-        return _become(given.python, file, arguments)
+        why = _no_python(given.python)
+        return _refuse(given.python, why) if why else _become(given.python, file, arguments)
     if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
         return _become(sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
     asked = Asked(
         LockedStack.parse(text),
@@ -2034,9 +2072,12 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
             if report.is_hopeless:
                 break
         return report.end()
-    except BrokenPipeError:  # `verify.py | head`: what is left to say has no reader
+    except UnwritableError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
+        if str(error):
+            sys.stderr.write(f"error: the report cannot be written: {error}\n")
+            return _USAGE
+        return 1  # `verify.py | head`: what is left to say has no reader
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
         return _INTERRUPTED
@@ -2084,7 +2125,26 @@ def _become(python: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
     except OSError as error:
-        sys.stderr.write(f"error: {path} cannot be run: {error.strerror}\nhint: pass --python PATH of an environment\n")
+        return _refuse(python, error.strerror or str(error))
+
+
+def _no_python(path: str) -> str:
+    """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
+    try:
+        told = subprocess.run(  # noqa: S603
+            [os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return "" if told.stdout.split() == [_WORD.encode()] else "it runs no Python"
+
+
+def _refuse(python: str, why: str) -> int:
+    sys.stderr.write(f"error: {os.path.abspath(python)} cannot be run: {why}\n")
+    sys.stderr.write("hint: pass --python PATH of an environment\n")
     return _USAGE
 
 

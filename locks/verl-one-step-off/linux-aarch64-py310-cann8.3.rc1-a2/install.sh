@@ -88,7 +88,13 @@ unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFO
     PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
-"$python" -I -m pip --version >/dev/null 2>&1 || fail "$python has no pip" "$python -m ensurepip"
+"$python" -I -c 'import pip' 2>/dev/null || fail "$python has no pip" "$python -m ensurepip"
+settings=$("$python" -I -m pip config list) || fail "pip of $python does not run" "see above; $python -m pip config debug names its files"
+elsewhere=$(sed -n 's/^\(\(global\|install\)\.\(target\|prefix\|root\|python\|user\|dry-run\)\)=.*/\1/p' <<<"$settings")
+if [ -n "$elsewhere" ]; then
+    fail "pip's own configuration has a setting by which nothing would be installed here: ${elsewhere//$'\n'/, }" \
+        "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files"
+fi
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
@@ -138,7 +144,8 @@ for path in sys.argv[1:]:
         pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
         if pin:
             try:
-                found = str(Version(metadata.version(pin[1])))
+                version = Version(metadata.version(pin[1]))
+                found = pin[2] if version == Version(pin[2]) else str(version)
                 # a version says nothing of the commit; `record` leaves a note of the source when it is done
                 notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
                 if pin[4]:
