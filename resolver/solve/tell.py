@@ -206,7 +206,10 @@ class _Teller:
                 count = len(positions)
                 for position in positions[:_REFUSALS]:
                     release = project.release(position)
-                    files = near(release, target) if isinstance(release, tuple) else ()
+                    if isinstance(release, tuple):
+                        files = near(release, target)
+                    else:
+                        files = _yanked(release) if ground.lack is Lack.YANKED else ()
                     refusals.append(Refusal(version=str(project.versions[position]), files=files))
         return Lacks(
             subject=ground.project,
@@ -261,6 +264,12 @@ def _shown(cutoff: dt.datetime | None) -> str:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
     return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
+
+
+def _yanked(release: Release) -> tuple[SetAside, ...]:
+    """Why a release was yanked, where its maintainers say so."""
+    file = release.file
+    return (SetAside(file.filename, Reason.YANKED, file.yanked),) if file.yanked else ()
 
 
 def near(files: Iterable[SetAside], target: Target) -> tuple[SetAside, ...]:

@@ -254,3 +254,13 @@ def test_beside_an_archive_that_cannot_be_used_are_the_wheels_that_are_for_other
             f"1 file needs Python 3.12 (the target has Python 3.11) ({archive}, {wheel})"
         ),
     ]
+
+
+def test_why_releases_were_yanked() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("demo", "1.0", yanked="")
+    catalog.add_wheel("demo", "1.1", yanked="broken on CANN 8")
+    assert told(problem("demo"), catalog)[1:] == [
+        "demo 1.1 and 1.0 were yanked, and neither the stack nor a fact pins one of them @ looked up on pypi",
+        "  demo-1.1-py3-none-any.whl was yanked (broken on CANN 8)",
+    ]
