@@ -18,7 +18,7 @@ from resolver.catalog.meter import Meter
 from resolver.catalog.pace import EndlessError
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
-from resolver.catalog.wire import CONNECTIONS, Response, Wire, WireError
+from resolver.catalog.wire import FILES, PAGES, AddressError, Response, Wire, WireError
 from resolver.errors import IndexFailure, InputError, Unreachable
 
 T = TypeVar("T")
@@ -28,6 +28,7 @@ _MOST_REDIRECTS: Final = 10
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _ASIDE: Final = 2  # a page of 5 MB takes 50 MB while it is parsed
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
+_DEAD: Final = 30.0  # seconds for which a host that never answered is not asked again
 _HEADERS: Final = {"User-Agent": "ascend-lock", "Accept-Encoding": "gzip, deflate"}
 
 
@@ -57,7 +58,18 @@ class _Host:
     def __init__(self) -> None:
         self.probe: asyncio.Future[None] | None = None
         self.answered = False
-        self.dead: Unreachable | None = None
+        self._dead: dict[Patience, tuple[float, Unreachable]] = {}
+
+    def give_up(self, patience: Patience, failure: Unreachable) -> None:
+        """Ask it no more for a while, as no answer ever came of that patience."""
+        self._dead[patience] = asyncio.get_running_loop().time() + _DEAD, failure
+
+    def require(self, patience: Patience) -> None:
+        """Raise Unreachable where who had as much patience, or more, gave it up, and nobody had an answer since."""
+        now = asyncio.get_running_loop().time()
+        for known, (until, failure) in self._dead.items():
+            if not self.answered and known.tries >= patience.tries and now < until:
+                raise failure
 
     def settle(self) -> None:
         """Let those pass who wait for the first request."""
@@ -80,7 +92,7 @@ class Client:
         self._aside = Threads(_ASIDE)
         self._long = Threads(_ASIDE)
         # Files are long, so they must not keep pages from being asked for.
-        self._few = {long: asyncio.Semaphore(CONNECTIONS // 2 if long else CONNECTIONS) for long in (False, True)}
+        self._few = {long: asyncio.Semaphore(FILES if long else PAGES) for long in (False, True)}
 
     async def close(self) -> None:
         """Close all connections."""
@@ -144,8 +156,7 @@ class Client:
         host = self._hosts.setdefault(self._allowed(url), _Host())
         while (probe := host.probe) is not None:
             await asyncio.shield(probe)
-        if host.dead is not None:
-            raise host.dead
+        host.require(patience)
         if not host.answered:
             host.probe = asyncio.get_running_loop().create_future()
         try:
@@ -180,7 +191,7 @@ class Client:
                 if number == patience.tries or hopeless:
                     failure = _unreachable(url, why, number, error.certificate)
                     if not host.answered:
-                        host.dead = failure
+                        host.give_up(patience, failure)
                     raise failure from None
             if number < patience.tries:
                 await asyncio.sleep(wait)
@@ -200,7 +211,7 @@ class Client:
                 asked = {**headers, **self._credentials(where)}
                 # All wait for a host's first answer, and need not wait for what is in it.
                 response = await self._wire.send(hop, asked, patience.connect, limit if host.answered else None)
-            except ValueError as error:
+            except AddressError as error:
                 raise _refused(hop, f"It cannot be read: {error}.", url) from None
             except EndlessError as error:
                 raise _endless(hop, error) from None

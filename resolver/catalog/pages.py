@@ -18,7 +18,7 @@ from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.shelf import Record, Shelf, mark_of, page_key
 from resolver.catalog.turns import Turns
-from resolver.catalog.wire import CONNECTIONS
+from resolver.catalog.wire import PAGES
 from resolver.catalog.worker import Once
 from resolver.errors import IndexFailure, Unreachable
 from resolver.model.index import PYPI, Binding
@@ -43,7 +43,7 @@ class Pages:
         self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
-        self._turns = Turns(CONNECTIONS)  # no more bodies than these are held in memory
+        self._turns = Turns(PAGES)  # no more bodies than these are held in memory
 
     async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project; raises IndexFailure and InputError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from resolver.catalog.address import beginning, is_loopback, without_credentials
@@ -13,6 +13,7 @@ from resolver.errors import InputError
 
 # Where a proxy listens whose address does not say: curl's own is 1080 for all of them.
 _PORTS: Final = {"http": 80, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080}
+_AS_IS: Final = "%!$&'()*+,;=:"  # of users and passwords
 
 
 class Proxies:
@@ -46,6 +47,9 @@ def _checked(address: str) -> str:
         parts = urlsplit(address)
         usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0 and address.isprintable()
         port = parts.port
+        user, mark, place = parts.netloc.rpartition("@")
+        if not place.isascii():
+            place = place.encode("idna").decode()
         why = f"`{without_credentials(address)}` is no address of a proxy"
     except ValueError as error:
         usable, why = False, without_credentials(str(error))
@@ -55,4 +59,5 @@ def _checked(address: str) -> str:
             where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
             why=why,
         )
-    return f"{parts.scheme}://{parts.netloc}{'' if port else f':{_PORTS[parts.scheme]}'}"
+    # curl undoes the escapes, and takes no other letters
+    return f"{parts.scheme}://{quote(user, safe=_AS_IS)}{mark}{place}{'' if port else f':{_PORTS[parts.scheme]}'}"

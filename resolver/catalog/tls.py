@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -42,7 +42,7 @@ def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
     store, folder = _system_store()
     files, folders = [store] if store else [], [folder] if folder else []
     known = {os.path.realpath(one) for one in (store, folder) if one}
-    for source, bundle in (("pip's cert", pip.cert), *((name, environ.get(name, "")) for name in _VARIABLES)):
+    for source, bundle in (("pip's cert", pip.cert), *_named(environ)):
         if not bundle or (real := os.path.realpath(bundle)) in known:
             continue
         known.add(real)
@@ -67,6 +67,14 @@ def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
     single = files[0] if len(files) == 1 else ""
     content = b"" if single else b"\n".join(Path(one).read_bytes() for one in files)
     return Trust(single, os.pathsep.join(folders), content, pip.client_cert, sys.platform in ("darwin", "win32"))
+
+
+def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What the environment names; SSL_CERT_DIR may be several folders, as OpenSSL has it."""
+    for name in _VARIABLES:
+        bundle = environ.get(name, "")
+        for one in bundle.split(os.pathsep) if name == "SSL_CERT_DIR" else (bundle,):
+            yield name, one
 
 
 def _system_store() -> tuple[str, str]:

@@ -25,9 +25,12 @@ from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.proxies import Proxies
 from resolver.catalog.tls import Trust, trust
 
-__all__ = ["CONNECTIONS", "Response", "Wire", "WireError"]
+__all__ = ["FILES", "PAGES", "Response", "Wire", "WireError"]
 
-CONNECTIONS: Final = 16  # of servers that answer one request at a time
+# Requests at once to a server that answers one at a time on each connection. Beyond the sum of both they would wait in
+# curl, whose time limit for connecting would run meanwhile.
+PAGES: Final = 16
+FILES: Final = 8  # whole ones, which take long
 _BUFFER: Final = 256 << 10
 _TICKS: Final = 8  # looks at what is waited for, in one time limit
 _COMPRESSED: Final = "gzip, deflate"
@@ -81,14 +84,14 @@ class Wire:
         self._names = Names()
         self._multi = pycurl.AsyncCurlMulti()
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
-        self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, CONNECTIONS)
+        self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, PAGES + FILES)
         self._running: set[Exchange] = set()
         self._idle: dict[tuple[str, str], list[pycurl.Curl]] = {}  # by proxy and encoding
         self._places: dict[str, str] = {}
         self._watch: asyncio.TimerHandle | None = None
 
     async def send(self, url: str, headers: Mapping[str, str], connect: float, limit: int | None = None) -> Response:
-        """Send a GET; raises WireError and EndlessError, and ValueError for what is no address.
+        """Send a GET; raises WireError and EndlessError, and AddressError.
 
         With a `limit` the body of a 200, or of a 206 where a range is asked for, is read with it, as `Response.read`
         has it.
@@ -101,7 +104,7 @@ class Wire:
         free = self._idle.setdefault((proxy, encoding), [])
         handle = free.pop() if free else self._handle(proxy, encoding)
         handle.setopt(pycurl.URL, asked)
-        handle.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in fields.items()])
+        handle.setopt(pycurl.HTTPHEADER, [f"{name}: {value}".encode("latin-1") for name, value in fields.items()])
         handle.setopt(pycurl.CONNECTTIMEOUT_MS, int(connect * 1000))
         if place:
             handle.setopt(pycurl.RESOLVE, [place])
@@ -186,23 +189,30 @@ def _show_trust(handle: pycurl.Curl, known: Trust, *, to_proxy: bool) -> None:
     for options in (_TRUST, _TRUST_OF_PROXIES) if to_proxy else (_TRUST,):
         for option, value in zip(options, values, strict=True):
             if value:
-                handle.setopt(option, value)
+                handle.setopt(option, os.fsencode(value) if isinstance(value, str) else value)
     if known.client:
-        handle.setopt(pycurl.SSLCERT, known.client)
-        handle.setopt(pycurl.SSLKEY, known.client)
+        handle.setopt(pycurl.SSLCERT, os.fsencode(known.client))
+        handle.setopt(pycurl.SSLKEY, os.fsencode(known.client))
+
+
+class AddressError(ValueError):
+    """An address in which curl might see another host than who allowed it."""
 
 
 def _escaped(url: str) -> str:
-    """An address as it is sent; raises ValueError where curl might see another host in it than who allowed it."""
+    """An address as it is sent; raises AddressError."""
     if not _PLAIN.fullmatch(url):
         scheme, mark, rest = url.partition("://")
         host, slash, path = rest.partition("/")
         try:
             host = host if host.isascii() else host.encode("idna").decode()
         except UnicodeError as error:
-            raise ValueError(str(error)) from None
+            raise AddressError(str(error)) from None
         url = scheme + mark + host + slash + quote(path, safe="!#$%&'()*+,-./:;=?@[]_~")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise AddressError(str(error)) from None
     if not _HOST.fullmatch(parts.hostname or "") or "@" in parts.netloc:
-        raise ValueError(f"`{without_credentials(parts.netloc)}` is no host")
+        raise AddressError(f"`{without_credentials(parts.netloc)}` is no host")
     return url

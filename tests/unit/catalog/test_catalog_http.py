@@ -23,7 +23,7 @@ from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.proxies import Proxies
-from resolver.catalog.wire import CONNECTIONS
+from resolver.catalog.wire import FILES, PAGES, Response
 from resolver.errors import IndexFailure, InputError
 
 T = TypeVar("T")
@@ -41,12 +41,17 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+
 class Server:
     """Answers each path from `answers`, and keeps the headers that it was asked with."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.answers: dict[str, Answer] = {}
         self.seen: list[tuple[str, Mapping[str, str]]] = []
+        self.waits: dict[str, float] = {}  # seconds before an answer
         self.connections = 0
         outer = self
 
@@ -58,6 +63,7 @@ class Server:
                 super().setup()
 
             def do_GET(self) -> None:
+                time.sleep(outer.waits.get(self.path, 0.0))
                 outer.seen.append((self.path, {key.lower(): value for key, value in self.headers.items()}))
                 status, headers, body = outer.answers.get(self.path.partition("?")[0], (404, {}, b""))
                 self.send_response(status)
@@ -69,7 +75,7 @@ class Server:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._server.block_on_close = False
         if tls is not None:
@@ -166,6 +172,14 @@ def test_a_body_beyond_the_limit(server: Server) -> None:
 # --- patience
 
 
+def test_what_is_not_ascii_is_sent_as_it_came(server: Server) -> None:
+    """The validators of an answer are sent back, whatever letters are in them."""
+    server.answers = {"/a": (200, {"ETag": '"caf\xe9"'}, b"here")}
+    etag = get(f"{server.url}/a").headers["etag"]
+    get(f"{server.url}/a", headers={"If-None-Match": etag})
+    assert server.seen[-1][1]["if-none-match"] == etag == '"caf\xe9"'
+
+
 def test_a_server_says_when_to_come_again(server: Server) -> None:
     server.answers = {"/a": (429, {"Retry-After": "0.3"}, b"")}
     begin = time.monotonic()
@@ -203,6 +217,35 @@ def test_a_dead_host_is_tried_by_one_request_only() -> None:
         answers = asyncio.run(run())
     assert {type(answer) for answer in answers} == {Unreachable}
     assert meter.traffic.requests == 4
+
+
+def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
+    """An index that one binding may pass over may be the one that another cannot do without."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/a"
+
+        def serve() -> None:
+            with suppress(OSError):
+                for number in range(9):
+                    with server.accept()[0] as connection:
+                        if number >= BRIEF.tries and connection.recv(1 << 16):
+                            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+        threading.Thread(target=serve, daemon=True).start()
+
+        async def run() -> list[object]:
+            client = Client(PipConfig(index_url=""), Meter(), patience=QUICK)
+            brief = BRIEF._replace(pause=0.01)
+            try:
+                asked = [client.get(url, headers={}, limit=9, patience=one) for one in (brief, brief, None, brief)]
+                return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
+            finally:
+                await client.close()
+
+        first, again, strict, last = asyncio.run(run())
+    assert isinstance(first, Unreachable)
+    assert again is first, "it is not asked again for the same"
+    assert [reply.body for reply in (strict, last) if isinstance(reply, Reply)] == [b"ok", b"ok"]
 
 
 # --- credentials
@@ -376,6 +419,8 @@ def test_a_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: p
         ("https://proxy.example", "https://proxy.example:443"),
         ("socks5://me:secret@proxy.example", "socks5://me:secret@proxy.example:1080"),
         ("HTTP://[::1]", "http://[::1]:80"),
+        ("http://我:密%40@proxy.example:1", "http://%E6%88%91:%E5%AF%86%40@proxy.example:1"),
+        ("http://代理.example:3128", "http://xn--mnq481g.example:3128"),
     ],
 )
 def test_where_a_proxy_listens(monkeypatch: pytest.MonkeyPatch, address: str, expected: str) -> None:
@@ -428,13 +473,21 @@ def server_context(certificate: tuple[Path, Path], *protocols: str) -> ssl.SSLCo
     return context
 
 
-@pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+@pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR"])
+@pytest.mark.parametrize("name", ["ca.pem", "证书.pem", os.fsdecode(b"caf\xe9.pem")])
 def test_certificates_that_pip_trusts(
-    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, setting: str
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str, name: str
 ) -> None:
-    pip = PipConfig(index_url="", cert=str(certificate[0]) if setting == "cert" else "")
-    if setting != "cert":
-        monkeypatch.setenv(setting, str(certificate[0]))
+    path = tmp_path / name
+    path.write_bytes(certificate[0].read_bytes())
+    pip = PipConfig(index_url="", cert=str(path) if setting == "cert" else "")
+    if setting == "SSL_CERT_DIR":
+        folder = path.with_suffix(".d")
+        folder.mkdir()
+        subprocess.run(["openssl", "rehash", str(tmp_path)], check=True, capture_output=True)
+        monkeypatch.setenv(setting, f"{folder}:{tmp_path}")
+    elif setting != "cert":
+        monkeypatch.setenv(setting, str(path))
     with serving(server_context(certificate)) as server:
         server.answers = {"/a": (200, {}, b"here")}
         assert get(f"{server.url}/a", pip).body == b"here"
@@ -483,7 +536,35 @@ def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:
 
         replies = asyncio.run(run())
     assert [reply.body for reply in replies] == [b"here"] * 200 + [b""] * 50
-    assert server.connections <= CONNECTIONS
+    assert server.connections <= PAGES
+
+
+def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
+    """Who has little time for a page must not wait for a connection that all have."""
+    few = Patience(tries=1, connect=0.5)
+    with serving() as server:
+        server.answers = {"/page": (200, {}, b"here"), "/file": (200, {}, b"here")}
+        server.waits = {"/page": 0.3, "/file": 2.0}
+
+        async def run() -> list[int]:
+            client = Client(PipConfig(index_url=""), Meter())
+
+            async def status(response: Response) -> int:
+                return response.status_code
+
+            try:
+                await client.get(f"{server.url}/a", headers={}, limit=9)
+                files = [
+                    asyncio.ensure_future(client.request(f"{server.url}/file", status, headers={}, long=True))
+                    for _ in range(2 * FILES)
+                ]
+                await asyncio.sleep(0.1)
+                pages = (client.get(f"{server.url}/page", headers={}, limit=9, patience=few) for _ in range(2 * PAGES))
+                return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(*files)
+            finally:
+                await client.close()
+
+        assert asyncio.run(run()) == [200] * (2 * PAGES + 2 * FILES)
 
 
 def test_what_is_broken_off_ends_at_once() -> None:
