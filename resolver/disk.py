@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -33,13 +35,44 @@ def read_text(path: Path, limit: int) -> str:
 def write(path: Path, content: bytes) -> None:
     """Put a file in place, whole or not at all; raises OSError.
 
-    It grows beside its place, under one name: what a killed run left there goes, and a link there is not followed.
+    It grows beside its place, under one name: what a killed run left there is written over, who writes at the same
+    time waits, and a link there is not followed.
     """
     fresh = path.with_name(f".{path.name}.partial")
+    while True:
+        with os.fdopen(_begun(fresh), "wb") as file:
+            with contextlib.suppress(OSError):  # not every file system can
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not _is_at(fresh, file.fileno()):
+                continue  # another run has put it in place meanwhile
+            try:
+                file.truncate(0)
+                file.write(content)
+                file.flush()
+                fresh.replace(path)
+            except BaseException:
+                fresh.unlink(missing_ok=True)
+                raise
+            return
+
+
+def _begun(fresh: Path) -> int:
+    """A file of ours, or of a run that writes at the same time; what else is there goes."""
+    while True:
+        try:
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link, and a pipe that nobody reads
+                raise
+        else:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                return handle
+            os.close(handle)
+        fresh.unlink(missing_ok=True)
+
+
+def _is_at(path: Path, handle: int) -> bool:
     try:
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), "wb") as file:
-            file.write(content)
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+        return os.path.samestat(os.lstat(path), os.fstat(handle))
+    except FileNotFoundError:
+        return False

@@ -79,7 +79,7 @@ class Beside:
             self._may_begin = False  # one is enough, and where it fails a second one would, too
             try:
                 self._process = await _Process.begin(self._hello, self._meter)
-            except OSError:  # no memory for it, or no such program
+            except (OSError, ValueError):  # no memory for it, no such program, or settings that are no text in UTF-8
                 return None
         if self._process is None or not self._process.is_ready:
             return None
@@ -107,7 +107,8 @@ class _Process(asyncio.Protocol):
 
     @classmethod
     async def begin(cls, hello: Hello, meter: Meter) -> _Process:
-        """Begin one; raises OSError."""
+        """Begin one; raises OSError and ValueError."""
+        greeting = frame(hello)
         how = ["-S", *(["-B"] if sys.dont_write_bytecode else []), "-c", _BEGIN, *sys.path]
         # A session of its own, as an interrupt is for this process alone to act on.
         process = subprocess.Popen(  # noqa: S603 -- this very interpreter
@@ -119,9 +120,13 @@ class _Process(asyncio.Protocol):
         )
         loop = asyncio.get_running_loop()
         found = cls(process, meter)
-        found._source, _ = await loop.connect_read_pipe(lambda: found, process.stdout)
-        found._sink, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
-        found._sink.write(frame(hello))
+        try:
+            found._source, _ = await loop.connect_read_pipe(lambda: found, process.stdout)
+            found._sink, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
+        except BaseException:  # nobody else knows of it yet
+            found.close()
+            raise
+        found._sink.write(greeting)
         return found
 
     async def ask(self, job: Job) -> Answer | Failure | None:

@@ -57,6 +57,10 @@ class Files:
         """The file with its sha256 and size; raises IndexFailure."""
         return await self._once.do(("sha256", file.url), lambda: self._sha256(file))
 
+    def cancel(self) -> None:
+        """Break off what is still read."""
+        self._once.cancel()
+
     async def _metadata(self, file: File, release: Release) -> Metadata:
         if (known := self._stored.metadata(file, release)) is not None:
             return known

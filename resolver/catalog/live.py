@@ -77,6 +77,7 @@ class LiveCatalog:
         self._seen: dict[NormalizedName, str] = {}
         self._covered = True
         self._network: Network | None = None
+        self._closed = False
         self._lock = threading.Lock()
 
     @property
@@ -155,19 +156,20 @@ class LiveCatalog:
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""
-        if not self._offline:
-            self._go_online().expect(list(wanted), follow)
+        if (network := self._ahead()) is not None:
+            network.expect(list(wanted), follow)
 
     def expect_metadata(self, files: Iterable[File]) -> None:
         """See `protocol.Catalog`."""
         if not self._offline:
             missing = [(file, self._release(file)) for file in files if not self._stored.has_metadata(file)]
-            if missing:
-                self._go_online().expect_metadata(missing)
+            if missing and (network := self._ahead()) is not None:
+                network.expect_metadata(missing)
 
     def close(self) -> None:
         """See `protocol.Catalog`."""
         with self._lock:
+            self._closed = True  # what still looks ahead begins nothing more
             network, self._network = self._network, None
         if network is not None:
             self._needed.keep(list(self._lookups))
@@ -203,16 +205,25 @@ class LiveCatalog:
             raise IndexFailure(f"{what} is not in the cache, and --offline asks no network.", hint=hint)
         return self._go_online()
 
+    def _ahead(self) -> Network | None:
+        """Where to look ahead: nowhere offline, and when nobody will ask any more."""
+        with self._lock:
+            return None if self._offline or self._closed else self._begun()
+
     def _go_online(self) -> Network:
         with self._lock:
-            if self._network is None:
-                from resolver.catalog.network import Network
+            return self._begun()
 
-                self._network = Network(
-                    self._shelf, self._pool.connection, self._stored, self._pool.meter, self._pool.warn, self._release
-                )
-                self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
-            return self._network
+    def _begun(self) -> Network:
+        """The network side, begun when it is first needed; the lock is held."""
+        if self._network is None:
+            from resolver.catalog.network import Network
+
+            self._network = Network(
+                self._shelf, self._pool.connection, self._stored, self._pool.meter, self._pool.warn, self._release
+            )
+            self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
+        return self._network
 
     def _release(self, file: File) -> Release:
         return release_of(file, self._lookups.__contains__)

@@ -115,11 +115,12 @@ class Network:
         self._worker.tell(begin)
 
     def close(self) -> None:
-        """Break the look-ahead off; the connection is not closed."""
+        """Break off the look-ahead, and what is still read for it; the connection is not closed."""
 
         async def stop() -> None:
             for task in tuple(self._tasks):
                 task.cancel()
+            self._files.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
         self._worker.wait(stop)

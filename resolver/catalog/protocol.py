@@ -45,7 +45,10 @@ class UnusableFile(Exception):
 
 
 class Follow(Protocol):
-    """How a look-ahead goes on by itself, given by the solver. The calls are pure and fast."""
+    """How a look-ahead goes on by itself, given by the solver. The calls are fast, and come from the catalog's thread.
+
+    They may tell the catalog of more to look ahead for, and ask it nothing.
+    """
 
     @property
     def target(self) -> Hashable:
@@ -101,14 +104,15 @@ class Catalog(Protocol):
         ...
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """A hint that these projects will be asked for soon. Never blocks, never fails.
+        """A hint that these projects will be asked for soon: waits for no answer, and tells of no failure.
 
+        What is wrong with the settings for the network is told here where it is begun by this (InputError).
         With `follow`, goes on in the background: page, likely file, its metadata, and so on.
         """
         ...
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        """A hint that the metadata of these wheels will be asked for soon. Never blocks, never fails."""
+        """The same for the metadata of these wheels."""
         ...
 
     def close(self) -> None:

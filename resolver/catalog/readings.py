@@ -142,11 +142,6 @@ def reading(file: File, archive: Archive, texts: Mapping[str, str]) -> Reading:
 def write(rows: Sequence[Reading], folder: Path, project: NormalizedName) -> Path:
     """Put a project's file in place, whole or not at all; raises OSError."""
     path = folder / f"{project}{_ENDING}"
-    temporary = path.with_name(f".{path.name}.partial")  # one name: what a killed run left is written over
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(_Readings(list(rows))), indent=1) + b"\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    disk.write(path, msgspec.json.format(msgspec.json.encode(_Readings(list(rows))), indent=1) + b"\n")
     return path

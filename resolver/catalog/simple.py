@@ -8,7 +8,7 @@ whole unusable is an IndexFailure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -69,19 +69,33 @@ class _Project(msgspec.Struct, rename="kebab"):
     )  # what is not of PEP 792 says nothing, and keeps no file from being read
 
 
+class _Row(msgspec.Struct, rename="kebab", gc=False):
+    """A file whose values may be of any type."""
+
+    filename: str
+    url: str
+    hashes: msgspec.Raw = msgspec.Raw()
+    requires_python: msgspec.Raw = msgspec.Raw()
+    yanked: msgspec.Raw = msgspec.Raw()
+    core_metadata: msgspec.Raw = msgspec.Raw()
+    dist_info_metadata: msgspec.Raw = msgspec.Raw()
+    size: msgspec.Raw = msgspec.Raw()
+    upload_time: msgspec.Raw = msgspec.Raw()
+
+
 class _Rows(msgspec.Struct, rename="kebab"):
     """The same with files of any shape."""
 
     meta: _Meta
     name: str
-    files: list[dict[str, Any]]
+    files: list[_Row]
     project_status: msgspec.Raw = msgspec.Raw()
 
 
 _HEX = b"0123456789abcdef"
 _MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 _LEAST = 18  # bytes of each of the three
-_LONGEST_STANDING = 1 << 16
+_LONGEST = 1 << 16  # bytes of a value that is of any type
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 _decode_rows = msgspec.json.Decoder(_Rows).decode
@@ -202,12 +216,13 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
 
 
 def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing]:
+    # What is not asked for of a page, however much of it there is, leaves none.
+    if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
+        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         try:
-            _check_objects(body, _LEAST, project, index, url)
             page = _decode_project(body)
         except msgspec.ValidationError:
-            _check_objects(body, 1, project, index, url)
             page = _plainly(_decode_rows(body))
         standing = _standing(page.project_status)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -237,15 +252,6 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
     return files, standing
 
 
-def _check_objects(body: bytes, least: int, project: NormalizedName, index: str, url: str) -> None:
-    """Raise the failure of a page with more objects than fit into memory; each of those that count has `least` bytes.
-
-    What is not asked for of a page, however much of it there is, leaves none.
-    """
-    if len(body) > least * _MOST_OBJECTS and body.count(b"{") + body.count(b"[") > _MOST_OBJECTS:
-        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
-
-
 def _plainly(page: _Rows) -> _Project:
     """A page some of whose rows have values of another type than PEP 691 and 700 ask for: pip passes over those, too.
 
@@ -253,22 +259,39 @@ def _plainly(page: _Rows) -> _Project:
     """
     files = []
     for row in page.files:
-        python, yanked, size = row.get("requires-python"), row.get("yanked"), row.get("size")
-        kept: dict[str, Any] = {key: row[key] for key in ("filename", "url") if key in row}
-        kept["hashes"] = _hashes(row.get("hashes")) or {}
-        kept["requires-python"] = None if python is None or python is False else str(python)
-        kept["yanked"] = yanked if isinstance(yanked, str) else bool(yanked)
-        kept["size"] = size if type(size) is int else None
-        kept["upload-time"] = moment if isinstance(moment := row.get("upload-time"), str) else None
-        for key in ("core-metadata", "dist-info-metadata"):
-            kept[key] = value if isinstance(value := row.get(key), bool) else _hashes(value)
-        files.append(msgspec.convert(kept, _File))
+        python, size, moment = map(_value, (row.requires_python, row.size, row.upload_time))
+        yanked = _value(row.yanked, too_long=True)
+        files.append(
+            _File(
+                row.filename,
+                row.url,
+                _hashes(_value(row.hashes)) or _Hashes(),
+                None if python is None or python is False else str(python),
+                yanked if isinstance(yanked, str) else bool(yanked),
+                _offered(_value(row.core_metadata)),
+                _offered(_value(row.dist_info_metadata)),
+                size if type(size) is int else None,
+                moment if isinstance(moment, str) else None,
+            )
+        )
     return _Project(page.meta, page.name, files, page.project_status)
 
 
-def _hashes(given: object) -> dict[str, str] | None:
+def _value(raw: msgspec.Raw, *, too_long: object = None) -> object:
+    """A value; None for none, and `too_long` for one of which no more than that is read."""
+    if len(raw) > _LONGEST:
+        return too_long
+    found: object = msgspec.json.decode(raw) if raw else None
+    return found
+
+
+def _hashes(given: object) -> _Hashes | None:
     digest = given.get("sha256") if isinstance(given, dict) else None
-    return {"sha256": digest} if isinstance(digest, str) else None
+    return _Hashes(digest) if isinstance(digest, str) else None
+
+
+def _offered(given: object) -> bool | _Hashes | None:
+    return given if isinstance(given, bool) else _hashes(given)
 
 
 def _sha256s(given: list[str]) -> list[str]:
@@ -281,7 +304,7 @@ def _sha256s(given: list[str]) -> list[str]:
 
 def _standing(given: msgspec.Raw) -> Standing:
     """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
-    told = msgspec.json.decode(given) if 0 < len(given) <= _LONGEST_STANDING else None
+    told = _value(given)
     found = told if isinstance(told, dict) else {}
     status, reason = found.get("status"), found.get("reason")
     if not isinstance(status, str) or not status:

@@ -101,6 +101,11 @@ class Once:
         # Shielded, as one of those who wait may be cancelled.
         return await asyncio.shield(task)
 
+    def cancel(self) -> None:
+        """Break off what is not done."""
+        for task in tuple(self._tasks.values()):
+            task.cancel()
+
     def _forget(self, key: Hashable, *, failed: bool) -> None:
         if failed and self._again:
             del self._tasks[key]

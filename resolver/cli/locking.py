@@ -204,7 +204,7 @@ def _lock(
 
         hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
         universe = Universe(job.problem, catalog, keep)
-        answer = decide(universe, hints=hints, tick=progress.solving)
+        answer = decide(universe, hints=hints, tick=progress.solving, wheels=True)
         if isinstance(answer, Refutation):
             return explain(answer)
         answer = replace(answer, passed_over=passed_over(universe, answer, passed))

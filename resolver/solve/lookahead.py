@@ -229,7 +229,7 @@ class _Alone:
 
 
 class _Ranges:
-    """What is asked of a project, by who asks. One thread may add while another reads."""
+    """What is asked of a project, by who asks. One thread may add while another reads, who may see what was before."""
 
     def __init__(self) -> None:
         self._ranges: list[SpecifierSet] = []

@@ -67,16 +67,23 @@ def solve(
 
 
 def decide(
-    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
+    universe: Universe,
+    *,
+    hints: Iterable[NormalizedName] = (),
+    tick: Tick | None = None,
+    wheels: bool = False,
 ) -> Resolution | Refutation:
-    """The same over a universe that is there already; a conflict comes with its proof."""
-    lookahead = Lookahead(universe, wheels=True)
+    """The same over a universe that is there already; a conflict comes with its proof.
+
+    With `wheels` all wheels of what is found will be asked for, as a lock tells of them: they come while this works.
+    """
+    lookahead = Lookahead(universe, wheels=wheels)
     lookahead.expect(universe.roots())
     lookahead.expect_projects(hints)
     found = _search(universe, lookahead, tick, ROUNDS)
     if found is not None:
-        # A lock tells of the other wheels, too: they come while this is checked.
-        universe.catalog.expect_metadata(other for pin in found.pins for other in pin.release.others)
+        if wheels:
+            universe.catalog.expect_metadata(other for pin in found.pins for other in pin.release.others)
         if _holds(universe, found):
             return found
     return prove(universe, tick)

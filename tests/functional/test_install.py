@@ -314,6 +314,15 @@ def test_a_configuration_of_pip_that_installs_elsewhere_is_told(
     assert installed(python) == {}
 
 
+def test_a_configuration_of_pip_that_changes_nothing_is_none_to_stop_for(
+    workspace: Workspace, two: list[Built], python: Path
+) -> None:
+    (workspace.root / "pip.conf").write_text("[install]\nuser = false\n[global]\ndry-run = 0\ntimeout = 60\n")
+    run = install(workspace, python, PIP_CONFIG_FILE=str(workspace.root / "pip.conf"))
+    assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"base": "1.0", "top": "1.0"}
+
+
 def test_a_configuration_of_pip_that_cannot_be_read_is_not_taken_for_no_pip(
     workspace: Workspace, two: list[Built], python: Path
 ) -> None:

@@ -146,7 +146,7 @@ PAGES = [
     ),
     Attack(
         "a page of 600,000 objects",
-        answer(DEMO, body(page_body(files=[{"filename": 1, "x": [{}] * 600_000}]))),
+        answer(DEMO, body(page_body(files=[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000))),
         3,
         unusable("It has more than 600000 objects."),
     ),

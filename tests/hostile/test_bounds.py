@@ -36,6 +36,13 @@ def page(rows: int) -> bytes:
             16, gzip.compress(bytes(MIB), 9) * 1024, {"Content-Encoding": "gzip"}, 400, id="a bomb in each page"
         ),
         pytest.param(4, page(190_000), {}, 400, id="190,000 files in each page"),
+        pytest.param(
+            6,
+            gzip.compress(page(1).replace(b'"url"', b'"size":"x","z":[' + b'"a",' * 8_000_000 + b'0],"url"'), 9),
+            {"Content-Encoding": "gzip"},
+            400,
+            id="a file with eight million values in each page",
+        ),
     ],
 )
 def test_memory_is_bounded(scene: Scene, projects: int, body: bytes, headers: dict[str, str], mebibytes: int) -> None:

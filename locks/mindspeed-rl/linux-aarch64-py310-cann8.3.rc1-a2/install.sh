@@ -90,7 +90,8 @@ unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFO
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 "$python" -I -c 'import pip' 2>/dev/null || fail "$python has no pip" "$python -m ensurepip"
 settings=$("$python" -I -m pip config list) || fail "pip of $python does not run" "see above; $python -m pip config debug names its files"
-elsewhere=$(sed -n 's/^\(\(global\|install\)\.\(target\|prefix\|root\|python\|user\|dry-run\)\)=.*/\1/p' <<<"$settings")
+elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
+s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
 if [ -n "$elsewhere" ]; then
     fail "pip's own configuration has a setting by which nothing would be installed here: ${elsewhere//$'\n'/, }" \
         "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files"

@@ -1710,7 +1710,7 @@ def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
                     done.changed.append(row.path)
         except (FileNotFoundError, NotADirectoryError):
             done.missing.append(row.path)
-        except (OSError, ValueError):  # ValueError: a hash that this Python does not know
+        except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
             done.unreadable.append(row.path)
     return done._replace(compared=compared)
 

@@ -282,6 +282,21 @@ def test_where_none_can_be_begun_all_is_done_here(index: LoopbackIndex, monkeypa
             assert run(_twice(index), worth=1) == expected
 
 
+def test_where_settings_are_no_text_all_is_done_here(index: LoopbackIndex) -> None:
+    async def work() -> tuple[PageAnswer, bool]:
+        meter = Meter()
+        client = Client(PIP, meter)
+        hello = Hello(msgspec.structs.replace(PIP, cert="caf\udce9.pem"), b"")
+        beside = Beside(Reader(client, client.aside), hello, meter, 0)
+        try:
+            return await beside.page(job(index)), alive(beside) == []
+        finally:
+            beside.close()
+            await client.close()
+
+    assert asyncio.run(work()) == (here(lambda beside: beside.page(job(index))), True)
+
+
 def _twice(index: LoopbackIndex) -> Callable[[Beside], Awaitable[PageAnswer]]:
     async def work(beside: Beside) -> PageAnswer:
         await beside.page(job(index))

@@ -803,6 +803,18 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
     assert asked(index) == []
 
 
+def test_who_was_closed_looks_ahead_no_more(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("a", "1.0")
+    catalog = opened()
+    (file,) = files(catalog.lookup(NormalizedName("a")))
+    catalog.close()
+    asked(index)
+    catalog.expect([(NormalizedName("b"), SpecifierSet())], Newest())
+    catalog.expect_metadata([file])
+    assert catalog._network is None
+    assert asked(index) == []
+
+
 class Fitting(Newest):
     """Follows bounds, too: the newest release that fits."""
 

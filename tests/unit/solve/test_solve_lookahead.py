@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations
 
+import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
@@ -19,6 +20,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Provider
 from resolver.solve.retreat import Retreat
 from resolver.solve.search import Search
+from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, problem
@@ -167,6 +169,14 @@ def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
     tools = catalog.follows[-1]
     tools.pick(BASE, page, SpecifierSet())
     assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * 2
+
+
+@pytest.mark.parametrize("wheels", [False, True])
+def test_only_for_a_lock_all_wheels_are_asked_for(wheels: bool) -> None:
+    catalog = Told({"base": many(newest=2)})
+    catalog.add_wheel("base", "2", tags="py2.py3-none-any")
+    decide(Universe(problem("base"), catalog), wheels=wheels)
+    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * wheels
 
 
 def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand | None]:

@@ -247,6 +247,14 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(site: Site, name: str) -> N
     assert {code.split()[0] for code in site.codes()} & {"metadata-broken", "record-broken"}
 
 
+def test_a_digest_of_no_length_of_its_own_cannot_be_compared(site: Site) -> None:
+    site.add("one", {"one.py": "1"})
+    record = site.root / "one-1.0.dist-info" / "RECORD"
+    rows = [row for row in record.read_text().splitlines() if not row.startswith("one.py")]
+    record.write_text("\n".join(["one.py,shake_128=abc,1", *rows]) + "\n")
+    assert site.codes() == ["file-unreadable one one.py"]
+
+
 def test_setup_py_develop_leaves_an_egg_info_in_the_source(site: Site) -> None:
     (site.root / "one.egg-info").mkdir()
     (site.root / "one.egg-info" / "PKG-INFO").write_text("Name: one\nVersion: 1.0\n")
