@@ -262,6 +262,9 @@ class Search:
             return []
         self._tries += tried
         self._provider.learn(package)
+        base = self._criteria.get(package.base) if package.extra else None
+        if causes and base is not None and criterion.demand.mask & ~base.demand.mask:
+            causes.append(base)  # what is asked of its project left releases of the extra out
         return causes
 
     def _put_ahead(self, package: Package, candidate: Candidate) -> bool:
@@ -351,7 +354,10 @@ class Search:
         return False
 
     def _bring_back(self) -> None:
-        """Take up what was there before the first optimistic jump; none comes any more."""
+        """Take up what was there before the first optimistic jump; none comes any more.
+
+        In a new state, which resolvelib does not begin: the next jump would drop the last decision untried.
+        """
         self._optimistic = False
         saved, self._saved = self._saved or [], None
         same = 0
@@ -361,6 +367,7 @@ class Search:
             self._leave()
         for state in saved[same:]:
             self._enter(state)
+        self._push()
 
     def _resolve(self, criteria: Sequence[_Criterion]) -> None:
         """After a conflict: go back to where it may be avoided. Raises DeadEnd."""

@@ -129,7 +129,8 @@ class Told(Resolution[Edge, Candidate, Package]):
     """resolvelib's algorithm, with the provider told what is going on, and the rules that the search has more.
 
     A decision is not taken back by what it led to. A candidate by which a clash that was learned is met is not taken,
-    and what was decided since it was met is left before the way back begins.
+    and what was decided since it was met is left before the way back begins. Where nothing is left of an extra, what is
+    asked of its project has a part in it. What optimistic jumps are taken back to is begun with a state of its own.
     """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
@@ -163,7 +164,17 @@ class Told(Resolution[Edge, Candidate, Package]):
             self._p.provider.learn(name)
             self.state.criteria.clear()
             self.state.criteria.update(after)
+        base = known.get(name.base) if causes and name.extra else None
+        if base is not None and self._asks(known[name]).mask & ~self._asks(base).mask:
+            causes.append(base)
         return causes
+
+    def _asks(self, criterion: Criterion[Edge, Candidate]) -> Demand:
+        return self._p.provider.demand(*criterion.iter_requirement())
+
+    def _rollback_states(self) -> None:
+        super()._rollback_states()
+        self._push_new_state()
 
     def _get_updated_criteria(self, candidate: Candidate) -> dict[Package, Criterion[Edge, Candidate]]:
         provider = self._p.provider
