@@ -18,6 +18,11 @@ ARGS    ?=
 MINUTES ?=
 N       ?= 100000
 
+# settings of pip that would change what is installed into .venv; install.sh does without them, too
+unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+	PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
+	PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
+
 .DEFAULT_GOAL := help
 .PHONY: help lock explain verify bundle check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
@@ -112,21 +117,24 @@ requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRA
 clean: ## remove .venv and what tools left behind
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build ./*.egg-info
 
-$(BIN)/python:
+# A mark for the whole of it: what was broken off in the middle is begun anew.
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "error: $(PYTHON) is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
 	@echo "setting up $(VENV) (once)" >&2 # stdout is for what a command tells, with --json for one object
+	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
+	@touch $@
 
 # What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. Bytecode is made at once:
 # where PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
-$(VENV)/.run: $(BIN)/python $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
+$(VENV)/.run: $(VENV)/.made $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m compileall -q resolver
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
+$(VENV)/.dev: $(VENV)/.made $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self-dev
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m compileall -q resolver

@@ -29,8 +29,8 @@ _CHARSETS = frozenset(
 )
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
-# What the page of a project without files says of itself: PEP 629, or the heading that most indexes write.
-_INDEX = re.compile(rb"pypi:repository-version|Links for ", re.IGNORECASE)
+# What the page of a project without files says of itself: PEP 629, or the heading that most indexes and servers write.
+_INDEX = re.compile(rb"pypi:repository-version|Links for |Index of /|Directory listing for ", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 
 # A tag's attributes; one that is never closed goes on to the end of the page. It matches wherever it begins, so no
@@ -79,8 +79,6 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
     anchors = document.css("a")
     if not anchors and not is_document and _DOCTYPE.match(body) is None:
         raise HtmlError("It is neither JSON nor HTML.")
-    if not anchors and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
-        raise HtmlError("It has no link and does not say that it is an index page; a proxy may have answered.")
     if b"pypi:repository-version" in body:
         _check_version(document.css("meta"))
     base = Base(url)
@@ -92,7 +90,10 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
             except ValueError:
                 raise HtmlError("Its `<base href>` is no address to go by.") from None
     standing = _standing(document.css("meta")) if b"pypi:project-status" in body else ACTIVE
-    return [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None], standing
+    files = [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None]
+    if not files and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
+        raise HtmlError("It links to no file and does not say that it is an index page; a proxy may have answered.")
+    return files, standing
 
 
 def _to_utf8(body: bytes, charset: str) -> bytes:

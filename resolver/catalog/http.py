@@ -189,7 +189,7 @@ class Client:
                 why = str(error)
                 hopeless = error.certificate or (patience == BRIEF and error.unknown_name)
                 if number == patience.tries or hopeless:
-                    failure = _unreachable(url, why, number, error.certificate)
+                    failure = _unreachable(url, why, number, error.certificate, self._wire.way(url))
                     if not host.answered:
                         host.give_up(patience, failure)
                     raise failure from None
@@ -300,8 +300,12 @@ def _endless(url: str, error: EndlessError) -> IndexFailure:
     )
 
 
-def _unreachable(url: str, why: str, tries: int, certificate: bool) -> Unreachable:
-    if certificate and "no alternative certificate" in why:
+def _unreachable(url: str, why: str, tries: int, certificate: bool, proxy: str = "") -> Unreachable:
+    if proxy and "response 407" in why:
+        hint = (
+            "the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, `@` in them as %40"
+        )
+    elif certificate and "no alternative certificate" in why:
         hint = "that server says it is another one: look at the address, or at what answers in its place"
     elif certificate:
         hint = "if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`"
@@ -311,7 +315,8 @@ def _unreachable(url: str, why: str, tries: int, certificate: bool) -> Unreachab
     return Unreachable(
         f"{host} cannot be reached.",
         where=_shown(url),
-        why=f"{why.removesuffix('.')} ({tries} {'try' if tries == 1 else 'tries'}).",
+        why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
+        f"{tries} {'try' if tries == 1 else 'tries'}).",
         hint=hint,
     )
 

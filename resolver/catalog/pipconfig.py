@@ -43,11 +43,15 @@ def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
         options |= {_key(key): value for key, value in section.items() if value}
     return PipConfig(
         index_url=options.get("index-url") or options.get("pypi-url") or _default_index(),
-        cert=options.get("cert", ""),
-        client_cert=options.get("client-cert", ""),
+        cert=_file(options.get("cert", "")),
+        client_cert=_file(options.get("client-cert", "")),
         proxy=options.get("proxy", ""),
         timeout=_timeout(options.get("timeout") or options.get("default-timeout") or ""),
     )
+
+
+def _file(name: str) -> str:
+    return os.path.expanduser(name)  # noqa: PTH111 -- Path would make a dot of nothing
 
 
 def config_files(environ: Mapping[str, str]) -> list[str]:

@@ -36,7 +36,7 @@ class Proxies:
         parts = urlsplit(url)
         host = parts.hostname or ""
         # What is asked over plain http must not leave this machine, not even to a proxy.
-        if is_loopback(host) or (not self._by_pip and proxy_bypass(host)):
+        if is_loopback(host) or (not self._by_pip and proxy_bypass(parts.netloc.rpartition("@")[2])):
             return ""
         return self._given.get(parts.scheme) or self._given.get("all", "")
 

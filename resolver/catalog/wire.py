@@ -124,6 +124,10 @@ class Wire:
             raise
         return Response(exchange, url, head)
 
+    def way(self, url: str) -> str:
+        """Through which proxy an address is asked, for people: no credentials; "" for none."""
+        return without_credentials(self._proxies.of(url))
+
     async def close(self) -> None:
         """Close all connections. What waits for one of them fails."""
         if self._watch is not None:

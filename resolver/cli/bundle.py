@@ -113,7 +113,10 @@ def _remove(names: Sequence[str], folder: Path) -> None:
 
 def _check(folder: Path, *, as_json: bool) -> int:
     """Say what of a bundle is not as its manifest says."""
-    manifest = bundle.read(folder)
+    try:
+        manifest = bundle.read(folder)
+    except InputError as error:  # part of what may be damaged
+        raise StaleLock(error.message, where=error.where, why=error.why, hint=error.hint) from None
     if manifest is None:
         hint = "ascend-lock bundle STACK DIR makes one"
         raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)

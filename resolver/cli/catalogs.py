@@ -20,13 +20,19 @@ from resolver.catalog.readings import Readings
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
 from resolver.matrix.load import readings_folder
+from resolver.model import text
+from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:
     from resolver.catalog.snapshot import Snapshot
+    from resolver.solve.universe import Universe
 
 _Answer = TypeVar("_Answer")
+
+_SEVERAL = 3  # projects that are not all misspelt
+_NAMED = 4
 
 
 def snapshot_path(stack: str, matrices: Path) -> Path:
@@ -41,6 +47,24 @@ def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progre
     from resolver.catalog.sources import settled
 
     return settled(problems, Repositories(default_folder(), offline=offline, warn=progress.warn))
+
+
+def require_an_index(universe: Universe) -> None:
+    """Raise IndexFailure where none of several projects that a stack asks for is anywhere: no name is the mistake."""
+    names = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
+    names -= universe.sources.keys()
+    if len(names) < _SEVERAL or any(universe.project(name).found for name in names):
+        return
+    problem = universe.problem
+    asked = {index for name in names for index in problem.indexes.binding(name, problem.target.platform).indexes}
+    named = " and ".join(f"`{index}`" for index in sorted(asked))
+    raise IndexFailure(
+        f"Index {named} has none of the {len(names)} projects that the stack asks for.",
+        where=problem.stack.where,
+        why=f"It answered that it has no page of {', '.join(sorted(names)[:_NAMED])}"
+        f"{' and the others' if len(names) > _NAMED else ''}.",
+        hint="look at the address of the index, which mostly ends in /simple: `pip config get global.index-url`",
+    )
 
 
 class Catalogs:

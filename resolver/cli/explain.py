@@ -17,7 +17,7 @@ from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
 from resolver.cli.called import as_called
-from resolver.cli.catalogs import Catalogs, with_sources
+from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
 from resolver.cli.explaining import Explaining, write_reports
 from resolver.cli.language import language_of
 from resolver.cli.page import Page
@@ -161,6 +161,7 @@ def _explain(
     universe = Universe(problem, catalog, preferred if wanted is not None else None)
     answer = decide(universe, hints=pinned, tick=progress.solving)
     if not isinstance(answer, Resolution):
+        require_an_index(universe)
         return explaining.explain(answer)
     if wanted is None:
         return None

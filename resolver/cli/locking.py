@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.catalog.cache import Cache
 from resolver.catalog.protocol import Catalog
-from resolver.cli.catalogs import Catalogs, with_sources
+from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -206,6 +206,7 @@ def _lock(
         universe = Universe(job.problem, catalog, keep)
         answer = decide(universe, hints=hints, tick=progress.solving, wheels=True)
         if isinstance(answer, Refutation):
+            require_an_index(universe)
             return explain(answer)
         answer = replace(answer, passed_over=passed_over(universe, answer, passed))
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)

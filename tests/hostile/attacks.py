@@ -157,10 +157,19 @@ PAGES = [
         unusable("It has more than 200000 links."),
     ),
     Attack(
+        "200 with a page to sign in, with links",
+        answer(
+            DEMO,
+            body(b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>", "text/html"),
+        ),
+        3,
+        unusable("It links to no file and does not say that it is an index page; a proxy may have answered."),
+    ),
+    Attack(
         "200 with a page of an error",
         answer(DEMO, body(b"<html><h1>Blocked</h1></html>", "text/html")),
         3,
-        unusable("It has no link and does not say that it is an index page; a proxy may have answered."),
+        unusable("It links to no file and does not say that it is an index page; a proxy may have answered."),
     ),
     Attack(
         "200 with JSON of an error",
@@ -334,7 +343,7 @@ PROXIES = [
         "a proxy that answers for all, with a page",
         answer("*", body(b"<html><form>Log in</form></html>", "text/html")),
         3,
-        unusable("It has no link and does not say that it is an index page; a proxy may have answered."),
+        unusable("It links to no file and does not say that it is an index page; a proxy may have answered."),
     ),
     Attack(
         "a proxy that lets nobody through",

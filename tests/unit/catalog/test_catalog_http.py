@@ -328,7 +328,29 @@ def test_everything_else_goes_through_the_proxy(server: Server, monkeypatch: pyt
     message = failure(Unreachable, lambda: get("https://index.example/simple/", pip))
     assert message.startswith(
         "index.example cannot be reached.\n  at https://index.example/simple/\n  CONNECT tunnel failed, response 501"
+        f" (through the proxy {server.url}, 4 tries)."
     )
+
+
+def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    with proxy.accept()[0] as connection:
+                        connection.recv(1 << 16)
+                        connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"127.0.0.1:{proxy.getsockname()[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}")
+        message = failure(Unreachable, lambda: get("https://index.example/simple/"))
+    assert f"response 407 (through the proxy http://{address}, 4 tries)." in message
+    assert message.endswith(
+        "hint: the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, `@` in them as %40"
+    )
+    assert "secret" not in message
 
 
 def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,9 +448,10 @@ def test_a_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: p
 def test_where_a_proxy_listens(monkeypatch: pytest.MonkeyPatch, address: str, expected: str) -> None:
     assert Proxies(PipConfig(index_url="", proxy=address)).of("https://index.example/") == expected
     monkeypatch.setenv("ALL_PROXY", address)
-    monkeypatch.setenv("NO_PROXY", "inner.example")
+    monkeypatch.setenv("NO_PROXY", "inner.example,other.example:8443")
     proxies = Proxies(PipConfig(index_url=""))
-    assert [proxies.of(f"https://{host}.example/") for host in ("index", "inner")] == [expected, ""]
+    hosts = ("index.example", "inner.example", "inner.example:8443", "other.example", "other.example:8443")
+    assert [proxies.of(f"https://{host}/") for host in hosts] == [expected, "", "", expected, ""]
 
 
 @pytest.mark.parametrize("address", ["gopher://a.example", "http://", "http://a.example:x", "http://a.example:0"])
