@@ -55,6 +55,8 @@ def _repaired(line: str) -> str:
     head = re.sub(r"(?<![=<>!~])=(?!=)", "==", head)
     head = re.sub(rf"^({_NAME})\s+v?(\d[\w.*+]*)$", r"\1==\2", head.strip())
     head = re.sub(r"(?<=\d\.)[xX]$", "*", head)
+    head = re.sub(r"~=\s*(\d+)(?![\w.])", r"~=\1.0", head)  # which asks for two numbers at least
+    head = re.sub(r"([<>]=?\s*\d+(?:\.\d+)*)\.\*", r"\1", head)  # only == and != know `.*`
     marker = re.sub(r"(?<![=<>!~])=(?!=)", "==", marker)
     marker = re.sub(r"([=<>!~]=?)\s*(\d[\w.]*)", r"\1 '\2'", marker)
     marker = re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", _variable, marker)

@@ -18,6 +18,7 @@ from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load, stack_names
 from resolver.matrix.misfit import misfit
+from resolver.matrix.repair import requirement_hint
 from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, message
 
 
@@ -832,3 +833,16 @@ def test_the_words_are_for_just_what_is_refused(path: tuple[str | int, ...], val
         assert found.path[: len(path) - 1] == path[:-1]
     else:
         assert misfit(content, schema.StackFile) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("click~=8", "click~=8.0"),
+        ("a[x]~=2,!=2.1", "a[x]~=2.0,!=2.1"),
+        ("click>=8.*", "click>=8"),
+        ("click >= 8.1.*, <9", "click >= 8.1, <9"),
+    ],
+)
+def test_versions_that_an_operator_does_not_take(line: str, meant: str) -> None:
+    assert requirement_hint(line) == f"did you mean `{meant}`?"
