@@ -195,7 +195,7 @@ class Client:
                     raise failure from None
             if number < patience.tries:
                 await asyncio.sleep(wait)
-        raise _unreachable(url, why, patience.tries, certificate=False)
+        raise _unreachable(url, why, patience.tries, certificate=False, proxy=self._wire.way(url))
 
     async def _send(
         self, url: str, headers: Mapping[str, str], patience: Patience, host: _Host, limit: int | None

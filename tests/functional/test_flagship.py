@@ -28,11 +28,13 @@ X86_64 = COMMITTED.with_name("linux-x86_64-py311-cann8.5.0-a2")
 # What is asked on 127.0.0.1 passes it by.
 NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9"}
 HUAWEI = (
-    "warning: Index `huawei` cannot be reached. [Errno 111] Connection refused (2 tries). "
+    "warning: Index `huawei` cannot be reached. "
+    "[Errno 111] Connection refused (through the proxy <server>, 2 tries). "
     "Its projects are looked up on the next index bound to them.\n"
 )
 PYTORCH = (
-    "warning: Index `pytorch-cpu` cannot be reached. [Errno 111] Connection refused (2 tries). "
+    "warning: Index `pytorch-cpu` cannot be reached. "
+    "[Errno 111] Connection refused (through the proxy <server>, 2 tries). "
     "What the stack tells of its files is taken instead.\n"
 )
 OF_THE_DAY = f"offline: using the snapshot of 2026-11-22 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"

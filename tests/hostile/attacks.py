@@ -39,8 +39,8 @@ def unusable(why: str) -> str:
 def unreachable(why: str, tries: int = 4) -> str:
     return (
         "error: Index `pypi` cannot be reached.\n"
-        f"  at https://index.example/simple/pypi/demo/\n  {why} ({tries} {'try' if tries == 1 else 'tries'}).\n"
-        + THE_NETWORK
+        "  at https://index.example/simple/pypi/demo/\n"
+        f"  {why} (through the proxy <server>, {tries} {'try' if tries == 1 else 'tries'}).\n" + THE_NETWORK
     )
 
 
@@ -317,7 +317,8 @@ REDIRECTS = [
         3,
         "error: Index `pypi` cannot be reached.\n"
         "  at https://index.example/simple/pypi/demo/\n"
-        "  SSL: no alternative certificate subject name matches target IPv4 address '10.0.0.1' (1 try).\n"
+        "  SSL: no alternative certificate subject name matches target IPv4 address '10.0.0.1' "
+        "(through the proxy <server>, 1 try).\n"
         "hint: that server says it is another one: look at the address, or at what answers in its place\n",
     ),
     Attack("a redirect to no address", redirect("https://[/"), 3, refused("https://[/", "It cannot be read.")),
@@ -336,7 +337,8 @@ PROXIES = [
         3,
         "error: Index `pypi` cannot be reached.\n"
         "  at https://index.example/simple/pypi/demo/\n"
-        "  SSL certificate OpenSSL verify result: unable to get local issuer certificate (20) (1 try).\n"
+        "  SSL certificate OpenSSL verify result: unable to get local issuer certificate (20) "
+        "(through the proxy <server>, 1 try).\n"
         "hint: if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`\n",
     ),
     Attack(
