@@ -526,7 +526,8 @@ class _Server(ThreadingHTTPServer):
         self._open.discard(request)
 
     def secure(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
-        """The same connection with TLS."""
+        """The same connection with TLS. Raises OSError where the client has gone: `ssl` would not close what it made."""
+        connection.getpeername()
         secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         self._open.add(secured)
         return secured
