@@ -526,7 +526,7 @@ class _Server(ThreadingHTTPServer):
         self._open.discard(request)
 
     def secure(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
-        """The same connection with TLS. Raises OSError where the client has gone: `ssl` would not close what it made."""
+        """The same connection with TLS. OSError where the client has gone: `ssl` would not close what it made."""
         connection.getpeername()
         secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         self._open.add(secured)
@@ -580,6 +580,7 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
         finally:
             if isinstance(self.connection, ssl.SSLSocket):
+                self.rfile.close()  # is still open where nothing could be written any more, and so would be the socket
                 self.server.let_go(self.connection)
 
     def _answer(self) -> None:
