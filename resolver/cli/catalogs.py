@@ -53,7 +53,10 @@ def require_an_index(universe: Universe) -> None:
     """Raise IndexFailure where none of several projects that a stack asks for is anywhere: no name is the mistake."""
     names = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
     names -= universe.sources.keys()
-    if len(names) < _SEVERAL or any(universe.project(name).found for name in names):
+    known = [universe.project(name) for name in sorted(names) if universe.known(name)]
+    if len(names) < _SEVERAL or any(one.found or one.unreachable for one in known):
+        return  # the others need not be looked up, nor be in the cache
+    if any(one.found or one.unreachable for one in map(universe.project, sorted(names))):
         return
     problem = universe.problem
     asked = {index for name in names for index in problem.indexes.binding(name, problem.target.platform).indexes}
