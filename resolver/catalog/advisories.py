@@ -126,7 +126,7 @@ async def _one(client: Client, root: Root, release: ReleaseName) -> Found | str:
         return error.why.rstrip(".") or error.message
     if reply.status != 200:
         return f"it answered {reply.status}"
-    return await client.aside(partial(_read, bytes(reply.body), release))
+    return await client.aside(partial(_read, reply.body, release))
 
 
 def _read(body: bytes, release: ReleaseName) -> Found | str:

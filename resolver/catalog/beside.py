@@ -7,6 +7,7 @@ of wheels want the interpreter, of which a process has one. What fails beside fo
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from resolver.catalog.jobs import Answer, ArchiveAnswer, ArchiveJob, Job, PageAn
 from resolver.catalog.meter import Meter
 from resolver.catalog.packed import ODD
 from resolver.catalog.reader import Reader
+from resolver.catalog.twin import Twin
 
 A = TypeVar("A", PageAnswer, ArchiveAnswer)
 
@@ -33,8 +35,8 @@ class _GoneError(Exception):
 class Beside:
     """Does jobs as `reader` does: by that at first, and in a process after `worth` bytes. Lives on an event loop.
 
-    Where many pages are asked for at once it does not wait for the bytes. The process is told `hello`, and `meter` what
-    it asked.
+    Where many pages are asked for at once it does not wait for the bytes, and a process that is there already gets the
+    first page that is not known. The process is told `hello`, and `meter` what it asked.
     """
 
     def __init__(self, reader: Reader, hello: Hello, meter: Meter, worth: int | None = None) -> None:
@@ -44,7 +46,15 @@ class Beside:
         self._left = WORTH if worth is None else worth
         self._new = 0  # pages that are asked for now, and not known
         self._process: _Process | None = None
+        self._is_idle = False
         self._may_begin = worth is not None or (os.cpu_count() or 1) > 1
+
+    async def join(self, twin: Twin) -> None:
+        """Have this process do what one that is begun would do."""
+        self._may_begin = False
+        with contextlib.suppress(ValueError):  # settings that are no text in UTF-8
+            self._process = await _Process.of(twin, frame(self._hello), self._meter)
+            self._process.is_ready = self._is_idle = True
 
     async def page(self, job: PageJob) -> PageAnswer:
         """See `Reader.page`."""
@@ -83,6 +93,9 @@ class Beside:
                 return None
         if self._process is None or not self._process.is_ready:
             return None
+        if self._is_idle and self._left > 0 and not self._new:  # a known page is mostly as it was
+            return None
+        self._is_idle = False
         try:
             answer = await self._process.ask(job)
         except _GoneError:
@@ -95,7 +108,7 @@ class Beside:
 class _Process(asyncio.Protocol):
     """One process, and what it still has to answer."""
 
-    def __init__(self, process: subprocess.Popen[bytes], meter: Meter) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | Twin, meter: Meter) -> None:
         self.is_ready = False
         self._process = process
         self._meter = meter
@@ -118,6 +131,11 @@ class _Process(asyncio.Protocol):
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        return await cls.of(process, greeting, meter)
+
+    @classmethod
+    async def of(cls, process: subprocess.Popen[bytes] | Twin, greeting: bytes, meter: Meter) -> _Process:
+        """One that is there, and was told nothing yet; it ends where this raises."""
         loop = asyncio.get_running_loop()
         found = cls(process, meter)
         try:

@@ -14,7 +14,9 @@ from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.reader import Reader
-from resolver.catalog.threads import few_arenas
+from resolver.catalog.serve import serve
+from resolver.catalog.threads import tune_allocator
+from resolver.catalog.twin import Twin
 from resolver.catalog.worker import Once, Worker
 
 # Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
@@ -31,19 +33,25 @@ class Connection:
     ahead: asyncio.Semaphore
 
     def __init__(self, pip: PipConfig, meter: Meter, cache: Path | None) -> None:
-        few_arenas()
+        tune_allocator()
+        twin = Twin.begin(serve)  # as long as there is no thread
         self.worker = Worker()
         try:
-            self.worker.wait(lambda: self._begin(pip, meter, cache))
+            self.worker.wait(lambda: self._begin(pip, meter, cache, twin))
         except BaseException:
             self.worker.close(_nothing)
+            if twin is not None:
+                twin.kill()
+                twin.wait()
             raise
 
-    async def _begin(self, pip: PipConfig, meter: Meter, cache: Path | None) -> None:
+    async def _begin(self, pip: PipConfig, meter: Meter, cache: Path | None, twin: Twin | None) -> None:
         self.client = Client(pip, meter)
         self.downloads = Downloads(self.client, meter)
         reader = Reader(self.client, self.client.aside)
         self.beside = Beside(reader, Hello(pip, os.fsencode(cache.absolute()) if cache is not None else b""), meter)
+        if twin is not None:
+            await self.beside.join(twin)
         self.forget_pages()
         self.ahead = asyncio.Semaphore(AHEAD)
 

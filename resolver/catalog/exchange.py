@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
+from io import BytesIO
 from typing import Final, NamedTuple
 
 import pycurl
@@ -19,7 +20,6 @@ import pycurl
 from resolver.catalog.address import without_credentials
 from resolver.catalog.pace import EndlessError, Pace, PaceError
 
-Content = bytes | bytearray  # of a body: large ones are not copied again
 Sink = Callable[[bytes], object]
 
 # Of a body that nobody wants so much is read for so long, that its connection can be used again.
@@ -71,7 +71,7 @@ class Exchange:
         self._wanted = wanted
         self._limit = limit
         self._sink: Sink | None = None
-        self._body: bytearray | None = None
+        self._body: BytesIO | None = None
         self._lines: list[bytes] = []
         self._received = self._came = 0
         self._paused = False
@@ -99,13 +99,14 @@ class Exchange:
             await asyncio.wait((self._end,), timeout=_DRAINING)
         return head
 
-    async def read(self, limit: int) -> Content | None:
+    async def read(self, limit: int) -> bytes | None:
         """The whole body, decompressed; None for one longer than `limit`. Raises WireError and EndlessError."""
-        if self._body is None:
-            self._gather(limit)
+        body = self._body
+        if body is None:
+            body = self._gather(limit)
             await self._rest()
-        body, self._body, self._sink = self._body, bytearray(), None
-        return None if self._received > limit else body
+        self._body, self._sink = BytesIO(), None
+        return None if self._received > limit else body.getvalue()  # which copies nothing
 
     async def into(self, take: Sink) -> None:
         """Hand over the body piece by piece, decompressed; raises WireError, and what `take` raises."""
@@ -149,10 +150,11 @@ class Exchange:
                 self.close()
         await self._end
 
-    def _gather(self, limit: int) -> None:
-        body = bytearray()
-        self._body, self._limit, self._sink = body, limit, body.extend
+    def _gather(self, limit: int) -> BytesIO:
+        body = BytesIO()
+        self._body, self._limit, self._sink = body, limit, body.write
         self.pace.held = True
+        return body
 
     # --- called by curl
 

@@ -94,7 +94,7 @@ class Files:
                 hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
             )
         try:
-            return read(bytes(reply.body), release, f"{path}.metadata")
+            return read(reply.body, release, f"{path}.metadata")
         except UnusableFile:
             if file.metadata:
                 raise

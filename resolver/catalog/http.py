@@ -13,7 +13,6 @@ from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 from resolver.catalog.address import Origin, Root, beginning, is_allowed, is_local, origin, without_credentials
-from resolver.catalog.exchange import Content
 from resolver.catalog.meter import Meter
 from resolver.catalog.pace import EndlessError
 from resolver.catalog.pipconfig import PipConfig
@@ -49,7 +48,7 @@ class Reply(NamedTuple):
     status: int
     url: str
     headers: Mapping[str, str]
-    body: Content
+    body: bytes
 
 
 class _Host:
@@ -122,7 +121,7 @@ class Client:
 
         return await self.request(url, whole, headers=headers, patience=patience, limit=limit)
 
-    async def body(self, response: Response, limit: int) -> Content:
+    async def body(self, response: Response, limit: int) -> bytes:
         """The body of an answer; raises IndexFailure where it is longer than `limit` bytes, or takes for ever."""
         try:
             body = await response.read(limit)

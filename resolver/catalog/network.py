@@ -54,6 +54,9 @@ class Network:
     @counts("pages")
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
+        if (known := self._once.known(project)) is not None:
+            found: Lookup = known
+            return found
 
         def look() -> Coroutine[Any, Any, Lookup]:
             self._pages.hurry(project)

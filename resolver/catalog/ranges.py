@@ -129,7 +129,7 @@ class Ranges:
             if last - start + 1 > _LONGEST:
                 raise _DistrustError
             try:
-                content = bytes(await self._client.body(response, last - start + 1))
+                content = await self._client.body(response, last - start + 1)
             except IndexFailure:  # longer than it says
                 raise _DistrustError from None
             wrong_size = file.size is not None and total != file.size

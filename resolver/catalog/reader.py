@@ -71,7 +71,7 @@ def _read_page(job: PageJob, reply: Reply) -> PageAnswer:
         reply.status, reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""), key
     )
     if key != job.known:
-        page = freeze(parse(bytes(reply.body), content_type, project=project, index=job.index, url=reply.url))
+        page = freeze(parse(reply.body, content_type, project=project, index=job.index, url=reply.url))
         answer.releases, answer.files = page.releases, page.files
     return answer
 

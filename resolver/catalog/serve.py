@@ -1,4 +1,4 @@
-"""The other side of `beside`: does the jobs that come on standard input until there is no more of it."""
+"""The other side of `beside`: does the jobs that come from a pipe until there is no more of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
@@ -17,22 +17,27 @@ from resolver.catalog.http import Client
 from resolver.catalog.jobs import Answer, Job, PageAnswer, PageJob
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.reader import Reader
-from resolver.catalog.threads import few_arenas
+from resolver.catalog.threads import tune_allocator
 
 T = TypeVar("T")
 
 
 def main() -> None:
-    """Serve. What still runs at the end is left alone."""
-    few_arenas()
-    asyncio.run(_serve())
+    """Serve as a process of its own. What still runs at the end is left alone."""
+    tune_allocator()
+    serve(sys.stdin.buffer, sys.stdout.buffer)
 
 
-async def _serve() -> None:
+def serve(jobs: BinaryIO, replies: BinaryIO) -> None:
+    """Do the jobs that come from one pipe, and tell the other what came of them."""
+    asyncio.run(_serve(jobs, replies))
+
+
+async def _serve(jobs: BinaryIO, replies: BinaryIO) -> None:
     loop = asyncio.get_running_loop()
     source = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(source), sys.stdin)
-    sink, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, sys.stdout)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(source), jobs)
+    sink, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, replies)
     hello = read_hello(await receive(source))
     meter = Meter()
     client = Client(hello.pip, meter)

@@ -220,7 +220,7 @@ def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> s
     return "\n".join((*(f"{name} {key}" for name, key in answers), *(f"{name} -" for name in unreachable)))
 
 
-def parsed_key(body: bytes | bytearray, content_type: str, project: NormalizedName, url: str) -> str:
+def parsed_key(body: bytes, content_type: str, project: NormalizedName, url: str) -> str:
     """The key of what is parsed from a body: equal only where parsing would give the same page."""
     digest = sha256(body)
     digest.update("\0".join(("", _PARSER, content_type, project, url)).encode())

@@ -12,8 +12,12 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-_M_ARENA_MAX: Final = -8  # malloc.h
+_M_TRIM_THRESHOLD: Final = -1  # malloc.h
+_M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
 _ARENAS: Final = 2
+_LARGE: Final = 32 << 20  # bytes, the most that it takes: pieces from here on are the system's own
+_KEPT: Final = 512 << 20  # bytes
 
 _Job = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 
@@ -66,13 +70,16 @@ class Threads:
             del job, loop, future, call, result, failure
 
 
-def few_arenas() -> None:
-    """Have threads share what memory was given back: glibc keeps it for each thread apart, a third of all it takes.
+def tune_allocator() -> None:
+    """Have memory that was given back used again: by all threads, and before the system is asked for more.
 
-    Other systems' allocators are left as they are.
+    glibc keeps it for each thread apart, a third of all that a run takes, and gives large pieces back to the system,
+    which makes every page of the next one empty anew. Other systems' allocators are left as they are.
     """
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
+        set_option = ctypes.CDLL(None).mallopt
+        for option in ((_M_ARENA_MAX, _ARENAS), (_M_MMAP_THRESHOLD, _LARGE), (_M_TRIM_THRESHOLD, _KEPT)):
+            set_option(*option)
 
 
 def _settle(future: asyncio.Future[Any], result: Any, failure: BaseException | None) -> None:

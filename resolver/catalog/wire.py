@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import pycurl
 
 from resolver.catalog.address import beginning, without_credentials
-from resolver.catalog.exchange import Content, Exchange, Head, WireError
+from resolver.catalog.exchange import Exchange, Head, WireError
 from resolver.catalog.names import Names
 from resolver.catalog.pace import Pace
 from resolver.catalog.pipconfig import PipConfig
@@ -58,7 +58,7 @@ class Response:
         self.reason_phrase = head.phrase
         self.headers = head.headers  # their names in lower case
 
-    async def read(self, limit: int) -> Content | None:
+    async def read(self, limit: int) -> bytes | None:
         """The whole body, decompressed; None where it is longer than `limit` bytes.
 
         Raises WireError, and EndlessError where it takes far longer than any.

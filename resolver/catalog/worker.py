@@ -101,6 +101,13 @@ class Once:
         # Shielded, as one of those who wait may be cancelled.
         return await asyncio.shield(task)
 
+    def known(self, key: Hashable) -> Any:
+        """What came of it, None where there is nothing yet. May be asked from any thread."""
+        task = self._tasks.get(key)
+        if task is None or not task.done() or task.cancelled() or task.exception() is not None:
+            return None
+        return task.result()
+
     def cancel(self) -> None:
         """Break off what is not done."""
         for task in tuple(self._tasks.values()):

@@ -61,7 +61,7 @@ class Lookahead:
                     wanted.update(self._follow(self._want(text.name(edge.package.name), (edge.package.extra,))))
                 wanted.update(self._ask(text.name(edge.package.name), edge.allows))
         if wanted:
-            self._expect_alone(self._retreat.narrow(wanted))
+            self._look_back(self._retreat.narrow(wanted))
             self._universe.catalog.expect(wanted.items(), self)
 
     def expect_projects(self, names: Iterable[NormalizedName]) -> None:
@@ -99,11 +99,12 @@ class Lookahead:
             for one in candidates
             if isinstance(one.chosen, Release) and one.chosen.source is None and not self._universe.is_given_up(one)
         ]
-        self._expect_alone(wanted)
-
-    def _expect_alone(self, wanted: Wanted) -> None:
         if wanted:
             self._universe.catalog.expect(wanted, _Alone(self))
+
+    def _look_back(self, wanted: Wanted) -> None:
+        if wanted:
+            self._universe.catalog.expect(wanted, _Back(self))
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file of the release that the search would take now."""
@@ -136,9 +137,13 @@ class Lookahead:
         if not self._universe.is_stated(project):
             self._tools.expect_lines(f"{project} apart", lines)
 
+    def has_arrived(self, project: NormalizedName) -> bool:
+        """Whether a release of a project was read that will do, as far as can be told now, where others would not."""
+        return self._retreat.has_arrived(project)
+
     def judge(self, project: NormalizedName, metadata: Metadata) -> None:
         """Tell the catalog of older releases where one that was read will not do."""
-        self._expect_alone(self._retreat.of(project, metadata))
+        self._look_back(self._retreat.of(project, metadata))
 
     def _ask(self, project: NormalizedName, specifier: SpecifierSet) -> Wanted:
         """Remember what is certain of a project; what the catalog is to be told of that."""
@@ -217,7 +222,10 @@ class _Alone:
     def __init__(self, lookahead: Lookahead) -> None:
         self._lookahead = lookahead
         self.target = lookahead.target
-        self.pick = lookahead.pick
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        """See `Lookahead`."""
+        return self._lookahead.pick(project, lookup, specifier)
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """Nothing."""
@@ -226,6 +234,14 @@ class _Alone:
 
     def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
         """Nothing."""
+
+
+class _Back(_Alone):
+    """The same for releases that are guessed to be needed because newer ones will not do."""
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        """The file of that release, unless a newer one was read by now that will do."""
+        return None if self._lookahead.has_arrived(project) else super().pick(project, lookup, specifier)
 
 
 class _Ranges:

@@ -71,6 +71,11 @@ class Retreat:
             before, self._narrowed = self._narrowed, set(projects)
             return self._again(before)
 
+    def has_arrived(self, project: NormalizedName) -> bool:
+        """Whether a project was looked back, and a release of it was read that will do."""
+        way = self._ways.get(project)
+        return way is not None and bool(way.in_vain and way.will_do)
+
     def _judge(self, project: NormalizedName, metadata: Metadata) -> Wanted:
         version = metadata.version
         needs: dict[NormalizedName, SpecifierSet] = {}
