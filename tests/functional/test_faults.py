@@ -188,10 +188,10 @@ def test_a_cache_whose_files_are_damaged_heals_itself(
     ending: str,
 ) -> None:
     require_the_same = releases(workspace, index)
-    (path,) = workspace.cache.glob(f"v2/*{ending}")
-    whole = path.read_bytes()
+    whole = {path: path.read_bytes() for path in workspace.cache.glob(f"v2/*{ending}")}
     for seed in range(3):
-        path.write_bytes(change(whole, random.Random(seed)))
+        for path, content in whole.items():
+            path.write_bytes(change(content, random.Random(seed)))
         workspace.locked()
         require_the_same()
     assert workspace.locked("--offline").stderr == ""
@@ -214,11 +214,11 @@ def test_a_cache_of_another_version_is_left_alone(workspace: Workspace, index: L
 
 def test_entries_in_the_places_of_others_are_never_taken_for_them(workspace: Workspace, index: LoopbackIndex) -> None:
     require_the_same = releases(workspace, index)
-    (path,) = workspace.cache.glob(f"v2/*{ROWS}")
-    content = path.read_bytes()
-    names = [content[at : at + 20] for at in range(0, len(content), 52)]
-    rest = [content[at + 20 : at + 52] for at in range(0, len(content), 52)]
-    path.write_bytes(b"".join(name + row for name, row in zip(names, [*rest[1:], rest[0]], strict=True)))
+    for path in workspace.cache.glob(f"v2/*{ROWS}"):
+        content = path.read_bytes()
+        names = [content[at : at + 20] for at in range(0, len(content), 52)]
+        rest = [content[at + 20 : at + 52] for at in range(0, len(content), 52)]
+        path.write_bytes(b"".join(name + row for name, row in zip(names, [*rest[1:], rest[0]], strict=True)))
     workspace.locked()
     require_the_same()
 

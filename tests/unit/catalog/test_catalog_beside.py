@@ -29,6 +29,7 @@ from resolver.catalog.reader import Reader
 from resolver.errors import IndexFailure, InputError, StaleLock, Unreachable, WrongRelease
 from tests.builders import build_archive
 from tests.loopback import LoopbackIndex, status
+from tests.processes import is_running
 
 T = TypeVar("T")
 
@@ -336,15 +337,6 @@ def test_it_ends_with_the_process_that_began_it() -> None:
     told = subprocess.run([sys.executable, "-c", ORPHAN], capture_output=True, text=True, check=False)
     pid = int(told.stdout)
     end = time.monotonic() + 10
-    while _runs(pid):
+    while is_running(pid):
         assert time.monotonic() < end, "it outlives who began it"
         time.sleep(0.01)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")  # where nobody reaps orphans, what has ended is still there
-    return not (state.exists() and state.read_text("ascii").rpartition(")")[2].split()[0] == "Z")

@@ -216,6 +216,28 @@ def test_behind_a_release_that_will_not_do_older_ones_are_told_of() -> None:
     assert [len(row) for row in catalog.told] == [4], "one that will do is newer"
 
 
+def test_who_looks_back_stops_where_a_release_was_read_that_will_do() -> None:
+    catalog = Told({"old": many("base>=6", newest=60), "base": many(newest=9)})
+    universe = Universe(problem("old", "base<5"), catalog)
+    universe.project(BASE)
+    ahead = Lookahead(universe)
+    ahead.asked = of_base(universe, "<5")
+    page = catalog.lookup(OLD)
+    list(ahead.then(OLD, Metadata("old", "60", ("base>=6",))))
+    (back,) = catalog.follows
+    ahead.expect_releases(list(universe.candidates(Package("old"), ANYTHING))[1:3])
+    of_search = catalog.follows[-1]
+
+    def picks(follow: Follow) -> bool:
+        return follow.pick(OLD, page, SpecifierSet("==57")) is not None
+
+    assert (picks(back), picks(of_search)) == (True, True)
+    list(back.then(OLD, Metadata("old", "59", ("base>=6",))))
+    assert (picks(back), picks(of_search)) == (True, True)
+    list(back.then(OLD, Metadata("old", "58", ("base>=4",))))
+    assert (picks(back), picks(of_search)) == (False, True), "what the search will try is asked for all the same"
+
+
 def test_a_release_that_was_read_is_judged_again_when_more_is_asked_of_another() -> None:
     catalog = Told({"old": many("base>=6", newest=9), "base": many(newest=9), "other": many("base<5", newest=1)})
     universe = Universe(problem("old", "base"), catalog)

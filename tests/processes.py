@@ -1,0 +1,16 @@
+"""Whether a process still runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def is_running(pid: int) -> bool:
+    """Whether it has not ended yet, be it ours or not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")  # where nobody reaps orphans, what has ended is still there
+    return not (state.exists() and state.read_text("ascii").rpartition(")")[2].split()[0] == "Z")
