@@ -21,17 +21,22 @@ class Page:
         self._language = language
         self._progress = progress
         self._begun = False
+        self._told = 0  # contradictions of the last page
 
     def why(self, problem: Problem, contradictions: tuple[Contradiction, ...]) -> None:
         """The first part: it is there long before the ways out are."""
         from resolver.render.explanation.text import why_text  # loaded where there is a conflict
 
+        self._told = len(contradictions)
         self.write(("\n" if self._begun else "") + why_text(problem, contradictions, self._language) + "\n")
 
     def ways(self, explanation: Explanation) -> None:
-        """The second part."""
-        from resolver.render.explanation.text import ways_text
+        """The second part, after the contradictions that were not known when the first one was there."""
+        from resolver.render.explanation.text import further_text, ways_text
 
+        further = explanation.contradictions[self._told :]
+        if further:
+            self.write(further_text(further, self._language) + "\n")
         self.write(as_called(ways_text(explanation, self._language)))
 
     def write(self, text: str) -> None:

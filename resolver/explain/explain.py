@@ -40,7 +40,8 @@ def explain(
 ) -> Explanation:
     """Explain a refuted problem that was made from `inputs` (with `cutoff` in place of their own).
 
-    `tell` is called with the contradictions as soon as they are known: the ways out take longer.
+    `tell` is called with the contradictions as soon as they are known: the ways out take longer, and may bring others
+    to light, which come last.
     What is not found before the clock's limit is left out, and the explanation says so.
     """
     clauses = refutation.engine.clauses
@@ -50,8 +51,9 @@ def explain(
     if tell is not None:
         tell(problem, contradictions)
     trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
-    matter = _matter(contradictions)
     found = find(clauses, found_cores, trials)
+    contradictions += tuple(found.further)
+    matter = _matter(contradictions)
     priced = [(changed.price, _fix(trials, changed, resolution, matter)) for changed, resolution in found.fixes]
     priced += [(SPLIT, fix) for fix in _splits(trials, found_cores, matter)]
     return Explanation(

@@ -16,21 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.choices import complete
+from resolver.explain.contradictions import contradiction
 from resolver.explain.corrections import Corrections
 from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
-from resolver.explain.prices import Prices, risky
+from resolver.explain.prices import Prices, drops, risky
 from resolver.explain.proposals import Proposals
+from resolver.explain.rest import Rest, clash_of_rest
 from resolver.explain.trial import Failure, Trials
 from resolver.model.candidate import Candidate
-from resolver.model.explanation import Attempt, Change, ChangeKind, Outcome
+from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack, Statement
 from resolver.solve.clauses import Clauses
@@ -52,18 +55,30 @@ _TRIES = 3  # releases that are locked for one set and one direction, until one 
 class Found(msgspec.Struct):
     """What a search for fixes came to. `seen` are all stacks that were solved on the way, with or without notes.
 
-    `unstated` tells that a core was about an archive without static metadata.
+    `unstated` tells that a core was about an archive without static metadata. `further` contradictions came to light.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: set[tuple[str, bool]] = msgspec.field(default_factory=set)
     unstated: bool = False
+    further: list[Contradiction] = msgspec.field(default_factory=list)
 
     @property
     def cheapest(self) -> float:
         """What the cheapest fix costs that goes against nothing; infinite where there is none."""
         return min((changed.price for changed, _ in self.fixes if not changed.risky), default=float("inf"))
+
+
+class _Tried(NamedTuple):
+    """What came of a set of changes: `core` where it does not help, of which one more must change.
+
+    That is certain where the `given` grounds change. `is_unknown` tells that something else was in the way.
+    """
+
+    core: Sequence[Ground] | None = None
+    given: Sequence[Ground] = ()
+    is_unknown: bool = False
 
 
 class Repairs:
@@ -90,6 +105,7 @@ class Repairs:
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._left, self._rounds = _SETS, _ROUNDS
+        self._seen_grounds: set[Ground] = set()  # of contradictions that are told
         for core in cores:
             if not self._demand(core):
                 self._left = 0
@@ -168,16 +184,17 @@ class Repairs:
                 corrections.refuse(wanted)
                 return None
             self._left -= 1
-            proof, failed = self._try(wanted)
+            answer = self._try(wanted)
         finally:
             clauses.relaxed = frozenset()
-        if proof is None or not self._demand(proof, _free(wanted)):
-            corrections.refuse(wanted, exactly=failed)
+        if answer.core is None or not self._demand(answer.core, answer.given):
+            corrections.refuse(wanted, exactly=answer.is_unknown)
         return None
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
         self._found.unstated |= any(map(is_unstated, core))
+        self._seen_grounds.update(core)
         # releases that a line could become, were there files for the target, are no part of a core
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
         changing = dict.fromkeys(self._prices.same(ground)[0] for ground in core)
@@ -198,20 +215,20 @@ class Repairs:
                 self._proposed += map(self._after, islice(several([core]), _PROPOSED))
         self._proposed.sort(key=lambda changed: changed.price)
 
-    def _try(self, wanted: Sequence[Ground]) -> tuple[list[Ground] | None, bool]:
-        """Lock what a set of changes may come to.
-
-        Where that proves that no release on offer helps, gives a core under which those offered clash.
-        The flag tells that it is not known whether the set helps: something else was in the way.
-        """
+    def _try(self, wanted: Sequence[Ground]) -> _Tried:
+        """Lock what a set of changes may come to."""
         clauses = self._clauses
         tried: list[Attempt] = []
         hit = failed = False
         for newest in (False,) if any(map(risky, wanted)) else (False, True):
             for choice in islice(self._choices(wanted, newest=newest), _TRIES):
                 changed = self._changes.apply(wanted, choice)
-                if self._is_seen(changed) or self._trials.clock.expired():
-                    hit = True
+                if self._trials.clock.expired():
+                    return _Tried()
+                if self._is_seen(changed):
+                    # locked before, and so a fix; or refuted for what the clauses do not know
+                    hit |= self._is_fix(changed)
+                    failed |= not hit
                     break
                 answer = self._lock(self._after(changed), tried)
                 if answer is None:
@@ -219,16 +236,27 @@ class Repairs:
                     break
                 if isinstance(answer, Refutation):
                     clauses.learn(answer.engine.clauses)
+                    rest = clash_of_rest(answer, self._trials.problem, clauses, wanted)
+                    if rest is not None:
+                        self._tell(rest, wanted)
+                        return _Tried(rest.core)
                 else:
                     failed = True
         if hit:
-            return None, False
-        offered = [clauses.any_of(self._offers.candidates(ground, newest=True)) for ground in _free(wanted)]
+            return _Tried()
+        free = _free(wanted)
+        offered = [clauses.any_of(self._offers.candidates(ground, newest=True)) for ground in free]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
-            return clauses.minimal(offered), False
+            return _Tried(clauses.minimal(offered), free)
         if self._before is None:
             self._found.attempts += tried[:1]
-        return None, failed
+        return _Tried(is_unknown=failed)
+
+    def _tell(self, rest: Rest, wanted: Sequence[Ground]) -> None:
+        """Note a contradiction that nobody saw before the stack was changed, as another one hid it."""
+        numbered = not any(map(drops, wanted))  # else its lines are not where they were
+        if self._before is None and numbered and rest.certain and self._seen_grounds.isdisjoint(rest.core):
+            self._found.further.append(contradiction(rest.clauses, rest.core_there))
 
     def _try_days(self, changed: Changed) -> None:
         """Where a stack locks without its cut-off: the first day as a cut-off with which it does, too.
@@ -266,6 +294,9 @@ class Repairs:
             self._found.unstated |= any(map(is_unstated, answer.core))
         tried.append(_attempt(changed, answer))
         return answer
+
+    def _is_fix(self, changed: Changed) -> bool:
+        return any(fix.text == self._after(changed).text for fix, _ in self._found.fixes)
 
     def _is_seen(self, changed: Changed) -> bool:
         return (changed.text, self._trials.notes is not None) in self._found.seen

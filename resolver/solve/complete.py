@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
+from typing import Final
 
 from resolver.errors import ResolverError, UndecidedError
 from resolver.model import text
@@ -30,7 +31,7 @@ from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
-_MOST_UNREAD = 400  # releases that are read only to see whether one of them asks for a pre-release
+MOST_UNREAD: Final = 400  # releases that are read only to see whether one of them asks for a pre-release
 _IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
 _RUN = 8  # releases of a package that fail before it is decided ahead of what they fail against
 _SEVERAL = 4  # opened releases in a row that are asked about one by one
@@ -72,7 +73,7 @@ class CompleteEngine:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
         while True:
             if not self.clauses.holds():
-                if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > _MOST_UNREAD:
+                if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
                 self.clauses.reading = True
                 continue

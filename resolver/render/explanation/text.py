@@ -55,6 +55,17 @@ def ways_text(explanation: Explanation, language: Language = "en", width: int = 
     return "\n".join(_ways(explanation, language, width)) + "\n"
 
 
+def further_text(contradictions: Sequence[Contradiction], language: Language = "en", width: int = WIDTH) -> str:
+    """What stands between them: contradictions that the search for ways out came to."""
+    return "\n".join(_further(contradictions, language, width)) + "\n"
+
+
+def _further(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
+    for contradiction in contradictions:
+        yield from paragraph(words.FURTHER(language, claim=claim(contradiction, language)), width, "")
+        yield from _contradiction(contradiction, language, width)
+
+
 def contradictions_lines(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
     """Each of several contradictions with its heading; of a single one the heading is the caller's."""
     total = len(contradictions)

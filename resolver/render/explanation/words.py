@@ -385,6 +385,7 @@ NO_ENVIRONMENT = Words("No environment satisfies {stack} for {target}.", "找不
 WHY = Words("Why: {claim}", "原因：{claim}")
 SEVERAL = Words("there are {count} conflicts, and each has to be solved", "共有 {count} 处冲突，须逐一解决")
 CONFLICT_OF = Words("Conflict {number} of {total}: {claim}", "冲突 {number}/{total}：{claim}")
+FURTHER = Words("Another conflict, which those above hid: {claim}", "另有一处被上面的冲突掩盖：{claim}")
 CLAIM_ONE = Words("this cannot hold", "这一条无法成立")
 CLAIM_TWO = Words("these 2 cannot hold together, each alone can", "这 2 条不能同时成立，去掉任意一条即可")
 CLAIM_MANY = Words(

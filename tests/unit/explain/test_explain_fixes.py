@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from io import StringIO
 
+from resolver.cli.page import Page
+from resolver.cli.progress import Progress
 from resolver.explain.explain import explain
 from resolver.explain.trial import Clock
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs
-from resolver.model.explanation import Fix
+from resolver.model.explanation import Explanation, Fix
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -72,6 +75,10 @@ PYTHON_3_12 = "cp312-cp312-manylinux_2_28_aarch64"
 
 
 def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> tuple[Fix, ...]:
+    return explained(catalog, *lines, facts=facts, cutoff=cutoff).fixes
+
+
+def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
     quoted = ",\n    ".join(f'"{line}"' for line in lines)
     inputs = Inputs(
         stack=read_text(STACK.format(lines=quoted, facts=facts), schema.StackFile, "demo.toml"),
@@ -82,7 +89,7 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetim
     (problem,) = compile_problems(inputs, exclude_newer=cutoff)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
-    return explain(answer, inputs, Clock(60), cutoff=cutoff).fixes
+    return explain(answer, inputs, Clock(60), cutoff=cutoff)
 
 
 def told(fix: Fix) -> list[str]:
@@ -91,6 +98,49 @@ def told(fix: Fix) -> list[str]:
         *(f"{change.before} -> {change.after}" for change in fix.changes),
         *(fact.text for where in fix.environments for fact in where.warnings),
     ]
+
+
+def page(explanation: Explanation) -> str:
+    """The terminal's, as it comes bit by bit."""
+    out = StringIO()
+    pages = Page(out, "en", Progress(enabled=False))
+    pages.why(explanation.problem, explanation.contradictions[:1])
+    pages.ways(explanation)
+    return out.getvalue()
+
+
+ALL_NEED_CANN = NEEDS_CANN.replace('"==2"', '">=1"')
+
+
+def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
+    """`base` is not there; and no release of `plugin` is for this CANN, which nobody looked at until then."""
+    catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
+    found = explained(catalog, "base==7", "plugin", facts=ALL_NEED_CANN)
+    (hidden,) = found.contradictions[1:]
+    assert [type(one).__name__ for one in hidden.statements] == ["Asks", "Has", "Needs"]
+    assert [told(fix) for fix in found.fixes] == [
+        ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
+        ["base==7 -> base==2", "plugin -> "],
+    ]
+    assert page(found).count("\nAnother conflict, which those above hid: these 3 cannot hold together") == 1
+
+
+def test_pre_releases_and_another_version_are_changed_together() -> None:
+    """Of `plugin` a pre-release is for this CANN; that none asks for it is not certain, and so it is not told."""
+    catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "1.1rc1": ["base"], "2": ["base<2"]}})
+    found = explained(catalog, "base==7", "plugin", facts=ALL_NEED_CANN.replace('">=1"', '"!=1.1rc1"'))
+    assert len(found.contradictions) == 1
+    assert [told(fix) for fix in found.fixes] == [
+        ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
+        ["base==7 -> base==2", ' -> prereleases-of.plugin = "allow"'],
+    ]
+
+
+def test_what_is_left_of_a_line_that_goes_is_its_rest() -> None:
+    """A line before the one that clashes by itself is dropped; those behind it are where they were."""
+    catalog = DataCatalog({"first": {"1": []}, "plugin": {"2": []}, "other": {"1": []}})
+    found = explained(catalog, "nowhere-to-be-seen", "first", "plugin", "other", facts=NEEDS_CANN)
+    assert [told(fix) for fix in found.fixes][:1] == [["nowhere-to-be-seen -> ", "8.5.0 -> 8.3.RC1"]]
 
 
 def test_another_cann_and_another_python_at_once() -> None:

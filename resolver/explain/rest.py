@@ -1,0 +1,75 @@
+"""What clashes in a changed stack whatever it is changed to: the rest of it, which is that of the stack before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from resolver.explain.prices import drops
+from resolver.model.origin import BuildLine, StackLine
+from resolver.model.problem import Problem
+from resolver.solve.clauses import Clauses
+from resolver.solve.complete import MOST_UNREAD
+from resolver.solve.ground import Ground, Lacking, Line, Module, Said, Taken
+from resolver.solve.solver import Refutation
+
+_Origins = Mapping[StackLine | BuildLine, StackLine | BuildLine]
+
+
+class Rest(NamedTuple):
+    """What clashes: a core of the stack before, and as the changed stack's `clauses` have it.
+
+    It is not `certain` where one of few releases that nobody read might give leave to what the policy keeps out.
+    """
+
+    core: Sequence[Ground]
+    clauses: Clauses
+    core_there: Sequence[Ground]
+    certain: bool
+
+
+def clash_of_rest(answer: Refutation, problem: Problem, clauses: Clauses, wanted: Collection[Ground]) -> Rest | None:
+    """A core of `problem`, whose clauses these are, in which nothing is `wanted` to change; None where there is none.
+
+    `answer` refutes the stack with those changes. A set of changes that is to help changes something in this core, too.
+    """
+    changed = answer.engine.clauses
+    own = _origins(problem, changed.universe.problem, wanted)
+    if own is None:
+        return None
+    lines = {ground.origin for ground in wanted if isinstance(ground, Line)}
+    free = [ground for ground in changed.known if _told(ground, own) in wanted]
+    before, changed.relaxed, changed.reading = (changed.relaxed, changed.reading), frozenset(free), False
+    try:
+        core = [] if changed.satisfiable() else list(changed.minimal())
+        changed.reading = True
+        certain = not changed.satisfiable(among=core) or changed.unread > MOST_UNREAD
+    finally:
+        changed.relaxed, changed.reading = before
+    # a line's own version may ask for what the policy keeps out else
+    names = {name.partition("[")[0] for name in _names(problem, lines)}
+    if any(isinstance(ground, Lacking) and ground.project.partition("[")[0] in names for ground in core):
+        return None
+    told = [_told(ground, own) for ground in core]
+    return Rest(told, changed, core, certain) if told and all(_is_known(ground, clauses) for ground in told) else None
+
+
+def _origins(before: Problem, after: Problem, wanted: Iterable[Ground]) -> _Origins | None:
+    """For each line of the changed stack the line that it was before; None where that cannot be told."""
+    gone = {ground.origin for ground in wanted if isinstance(ground, Line) and drops(ground)}
+    left = [ask.origin for ask in before.stack.asks if ask.origin not in gone]
+    now = [ask.origin for ask in after.stack.asks]
+    return dict(zip(now, left, strict=True)) if len(now) == len(left) else None
+
+
+def _names(problem: Problem, lines: Collection[object]) -> Sequence[str]:
+    return [getattr(ask.need, "name", "") for ask in problem.stack.asks if ask.origin in lines]
+
+
+def _told(ground: Ground, own: _Origins) -> Ground:
+    return Line(own.get(ground.origin, ground.origin), ground.aspect) if isinstance(ground, Line) else ground
+
+
+def _is_known(ground: Ground, clauses: Clauses) -> bool:
+    """Whether the stack before has it: a fact that was proposed with the changes is none of its own."""
+    return ground in clauses.known if isinstance(ground, (Said, Taken, Module)) else True
