@@ -7,8 +7,6 @@ of wheels want the interpreter, of which a process has one. What fails beside fo
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import subprocess
 import sys
 from typing import Final, TypeVar
@@ -18,7 +16,7 @@ from resolver.catalog.jobs import Answer, ArchiveAnswer, ArchiveJob, Job, PageAn
 from resolver.catalog.meter import Meter
 from resolver.catalog.packed import ODD
 from resolver.catalog.reader import Reader
-from resolver.catalog.twin import Twin
+from resolver.catalog.twin import Twin, processors
 
 A = TypeVar("A", PageAnswer, ArchiveAnswer)
 
@@ -47,14 +45,17 @@ class Beside:
         self._new = 0  # pages that are asked for now, and not known
         self._process: _Process | None = None
         self._is_idle = False
-        self._may_begin = worth is not None or (os.cpu_count() or 1) > 1
+        self._may_begin = worth is not None or processors() > 1
 
     async def join(self, twin: Twin) -> None:
         """Have this process do what one that is begun would do."""
         self._may_begin = False
-        with contextlib.suppress(ValueError):  # settings that are no text in UTF-8
+        try:
             self._process = await _Process.of(twin, frame(self._hello), self._meter)
-            self._process.is_ready = self._is_idle = True
+        except (OSError, ValueError):  # no descriptor for it, or settings that are no text in UTF-8
+            twin.close()
+            return
+        self._process.is_ready = self._is_idle = True
 
     async def page(self, job: PageJob) -> PageAnswer:
         """See `Reader.page`."""

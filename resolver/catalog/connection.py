@@ -35,14 +35,16 @@ class Connection:
     def __init__(self, pip: PipConfig, meter: Meter, cache: Path | None) -> None:
         tune_allocator()
         twin = Twin.begin(serve)  # as long as there is no thread
-        self.worker = Worker()
         try:
-            self.worker.wait(lambda: self._begin(pip, meter, cache, twin))
+            self.worker = Worker()
+            try:
+                self.worker.wait(lambda: self._begin(pip, meter, cache, twin))
+            except BaseException:
+                self.worker.close(_nothing)
+                raise
         except BaseException:
-            self.worker.close(_nothing)
             if twin is not None:
-                twin.kill()
-                twin.wait()
+                twin.close()
             raise
 
     async def _begin(self, pip: PipConfig, meter: Meter, cache: Path | None, twin: Twin | None) -> None:
@@ -63,9 +65,11 @@ class Connection:
         """Break everything off, close connections, remove downloaded files."""
 
         async def farewell() -> None:
-            await self.client.close()
-            self.beside.close()
-            self.downloads.close()
+            try:
+                await self.client.close()
+                self.beside.close()
+            finally:
+                self.downloads.close()
 
         self.worker.close(farewell)
 

@@ -6,12 +6,14 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-_LAST_TURNS = 5
+_LAST_TURNS: Final = 5
+_PATIENCE: Final = 10.0  # seconds in which everything is broken off: a thousandth of it is enough
 
 
 class Worker:
@@ -73,12 +75,16 @@ class Worker:
             await self._loop.shutdown_asyncgens()
             await self._loop.shutdown_default_executor()
 
+        hangs = False
         try:
-            asyncio.run_coroutine_threadsafe(finish(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(finish(), self._loop).result(_PATIENCE)
+        except FutureTimeoutError:
+            hangs = True  # for what an interrupt left held; it ends with the process
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+            if not hangs:
+                self._thread.join()
+                self._loop.close()
 
 
 class Once:

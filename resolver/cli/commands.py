@@ -21,11 +21,9 @@ import click
 from resolver import __version__
 from resolver.cli.called import as_called
 from resolver.cli.failures import failure
-from resolver.cli.interrupt import listen
+from resolver.cli.interrupt import MESSAGE, STATUS, listen
 from resolver.errors import InputError, ResolverError
 from resolver.profile import begin, counts
-
-_INTERRUPTED = 130
 
 
 class _Group(click.Group):
@@ -77,8 +75,8 @@ def main() -> None:
     try:
         code = status()
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; no lock was left half-written\n")
-        code = _INTERRUPTED
+        sys.stderr.write(MESSAGE)
+        code = STATUS
     code = max(code, _flushed())
     os._exit(code)  # threads of a look-ahead need not be waited for
 
@@ -98,7 +96,7 @@ def _flushed() -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        return _INTERRUPTED
+        return STATUS
     except OSError as error:
         told, code = failure(error)
         with suppress(OSError):
@@ -117,7 +115,7 @@ def status() -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except (BrokenPipeError, SystemExit):  # click ends the process where a pipe was closed
-        return _INTERRUPTED
+        return STATUS
     except Exception as error:
         told, code = failure(error)
         _say(told)

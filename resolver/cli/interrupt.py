@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+STATUS: Final = 130  # 128 and the number of SIGINT, as shells have it
+MESSAGE: Final = "interrupted; no lock was left half-written\n"
 
 _DEAF: Final = 1.0  # seconds after an interrupt in which another one changes nothing: what ends the run takes a tenth
 
@@ -12,7 +20,12 @@ _last = -_DEAF
 
 
 def listen() -> None:
-    """Raise KeyboardInterrupt on SIGINT and SIGTERM; SIGINT stays ignored where it was, as under nohup."""
+    """Raise KeyboardInterrupt on SIGINT and SIGTERM; SIGINT stays ignored where it was, as under nohup.
+
+    Where nothing can be raised, as in what Python calls when an object goes, the run ends there and then: the interrupt
+    would be lost, and with it a lock of the import system that is held in such a call.
+    """
+    sys.unraisablehook = _end
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
@@ -25,3 +38,13 @@ def _interrupt(_signal: int, _frame: object) -> None:
     if now - _last >= _DEAF:
         _last = now
         raise KeyboardInterrupt
+
+
+def _end(lost: UnraisableHookArgs) -> None:
+    if not isinstance(lost.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    try:
+        os.write(2, MESSAGE.encode())
+    finally:
+        os._exit(STATUS)

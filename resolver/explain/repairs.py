@@ -32,6 +32,7 @@ from resolver.explain.prices import Prices, drops, risky
 from resolver.explain.proposals import Proposals
 from resolver.explain.rest import Rest, clash_of_rest
 from resolver.explain.trial import Failure, Trials
+from resolver.explain.wishes import wish_of
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.resolution import Resolution
@@ -49,6 +50,7 @@ _DAYS = 12  # that are tried for one cut-off
 _PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
 _LOOKS = 400  # candidates that are looked at for one set and one direction
 _NEEDED = 8  # facts about archives of which each is left out, to see whether it is needed
+_FURTHER = 3  # contradictions that came to light
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
 
@@ -105,7 +107,7 @@ class Repairs:
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._left, self._rounds = _SETS, _ROUNDS
-        self._seen_grounds: set[Ground] = set()  # of contradictions that are told
+        self._reasons: set[Ground] = set()  # of contradictions that are known, without the wishes
         for core in cores:
             if not self._demand(core):
                 self._left = 0
@@ -194,7 +196,7 @@ class Repairs:
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
         self._found.unstated |= any(map(is_unstated, core))
-        self._seen_grounds.update(core)
+        self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # releases that a line could become, were there files for the target, are no part of a core
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
         changing = dict.fromkeys(self._prices.same(ground)[0] for ground in core)
@@ -254,8 +256,11 @@ class Repairs:
 
     def _tell(self, rest: Rest, wanted: Sequence[Ground]) -> None:
         """Note a contradiction that nobody saw before the stack was changed, as another one hid it."""
+        if self._before is not None or not rest.certain or len(self._found.further) == _FURTHER:
+            return
         numbered = not any(map(drops, wanted))  # else its lines are not where they were
-        if self._before is None and numbered and rest.certain and self._seen_grounds.isdisjoint(rest.core):
+        reasons = [ground for ground in rest.core if wish_of(ground) is None]
+        if numbered and self._reasons.isdisjoint(reasons):
             self._found.further.append(contradiction(rest.clauses, rest.core_there))
 
     def _try_days(self, changed: Changed) -> None:

@@ -239,6 +239,10 @@ class _Alone:
 class _Back(_Alone):
     """The same for releases that are guessed to be needed because newer ones will not do."""
 
+    def __init__(self, lookahead: Lookahead) -> None:
+        super().__init__(lookahead)
+        self.target = lookahead.target, "back"  # what was passed over here, the search may still be told of
+
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file of that release, unless a newer one was read by now that will do."""
         return None if self._lookahead.has_arrived(project) else super().pick(project, lookup, specifier)

@@ -21,8 +21,11 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process 
 ECHO = """
 import os, signal, sys, time
 from resolver.catalog.twin import Twin
+held = os.dup2(os.open("/dev/null", os.O_RDONLY), 99)
 def echo(source, sink):
     while line := source.readline():
+        if line == b"held\\n":
+            line = b" ".join(b"%d" % int(one) for one in os.listdir("/proc/self/fd")) + b"\\n"
         if line == b"who\\n":
             line = b"%d %d %d\\n" % (os.getpid(), os.getsid(0), os.stat(1).st_rdev)
         sink.write(line)
@@ -54,6 +57,25 @@ def test_it_works_in_a_session_of_its_own_and_prints_nothing() -> None:
     pid, session, output, known, ours, status = told.split()
     assert pid == session == known != ours
     assert (int(output), status) == (Path(os.devnull).stat().st_rdev, "None")
+
+
+@LINUX
+def test_it_holds_nothing_that_the_other_one_does() -> None:
+    """A lock of a file would be held for as long as it lives."""
+    told = script("print(held, os.listdir('/proc/self/fd').count(str(held)), ask(b'held').decode())")
+    held, here, *there = told.split()
+    assert here == "1"
+    assert held not in there
+    assert len(there) == 6, "three streams, two pipes, and the folder that is listed"
+
+
+@LINUX
+def test_its_end_may_be_noted_by_the_system_alone() -> None:
+    """SIGCHLD is ignored where whoever began the process had it so."""
+    before = "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    assert script("twin.kill(); twin.wait(); twin.kill(); print(twin.poll())", before=before) == "0\n"
+    assert script("twin.stdin.close(); time.sleep(0.2); print(twin.poll())", before=before) == "0\n"
+    assert script("twin.close(); print(twin.poll(), twin.stdin.closed)", before=before) == "0 True\n"
 
 
 @LINUX
@@ -115,8 +137,11 @@ def test_where_there_are_threads_there_is_none(monkeypatch: pytest.MonkeyPatch) 
 def test_where_nothing_is_gained_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("a copy"))
     monkeypatch.setattr(threading, "active_count", lambda: 1)
-    for name, value in (("cpu_count", lambda: 1), ("cpu_count", lambda: None)):
-        monkeypatch.setattr(os, name, value)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1}, raising=False)
+    assert Twin.begin(lambda _source, _sink: None) is None
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for count in (1, None):
+        monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
         assert Twin.begin(lambda _source, _sink: None) is None
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(sys, "platform", "darwin")
@@ -132,6 +157,32 @@ def test_where_none_can_be_made_nothing_is_left(monkeypatch: pytest.MonkeyPatch)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ()), len(list(Path("/dev/fd").iterdir()))
     assert Twin.begin(lambda _source, _sink: None) is None
     assert (signal.pthread_sigmask(signal.SIG_BLOCK, ()), len(list(Path("/dev/fd").iterdir()))) == before
+
+
+NO_TEXT = """
+import asyncio, warnings
+from resolver.catalog.twin import Twin
+from resolver.catalog.serve import serve
+warnings.simplefilter("error")
+twin = Twin.begin(serve)
+from resolver.catalog.beside import Beside
+from resolver.catalog.frames import Hello
+from resolver.catalog.meter import Meter
+from resolver.catalog.pipconfig import PipConfig
+
+async def work():
+    beside = Beside(None, Hello(PipConfig(index_url="", cert="caf\\udce9.pem"), b""), Meter())
+    await beside.join(twin)
+    print(twin.poll(), twin.stdin.closed, beside._process)
+
+asyncio.run(work())
+"""
+
+
+@LINUX
+def test_where_settings_are_no_text_it_ends_at_once() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_TEXT], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stderr, done.stdout) == ("", "0 True None\n")
 
 
 JOINED = """
