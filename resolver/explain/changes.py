@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 import msgspec
@@ -205,10 +205,15 @@ class Changes:
         )
         return change, stack.with_table("relax", row)
 
+    def _asked(self, stack: StackText) -> Iterator[Requirement]:
+        """The lines that count for the target."""
+        markers = self._problem.target.markers
+        return (line for line in stack.requirements() if line.marker is None or line.marker.evaluate(markers))
+
     def _override(self, stack: StackText, ground: Said) -> tuple[Change, StackText]:
         """A `replaces` fact that takes a requirement out of upstream's metadata, for the releases now asked for."""
         need = text.requirement(ground.text)
-        asked = [line.specifier for line in stack.requirements() if line.name == ground.package.name]
+        asked = [line.specifier for line in self._asked(stack) if line.name == ground.package.name]
         asking: dict[Version, set[str]] = {}
         for other in self._prices.same(ground):
             for parent, _ in self._clauses.edges[other]:

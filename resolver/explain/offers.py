@@ -82,10 +82,12 @@ class Offers:
         return known
 
     def _has_faults(self, candidate: Candidate) -> bool:
-        """Whether a warning speaks of a release that nothing about the target makes needless."""
+        """Whether a warning says of a release that it fails, or may on this target: a note does not count."""
         system = self._problem.target.system
         for fact in self._about.get(candidate.package.name, ()):
-            if isinstance(fact, Warns) and not fact.extra and fact.speaks_of(candidate.version):
+            if not isinstance(fact, Warns) or fact.extra or not (fact.grave or fact.unless):
+                continue
+            if fact.speaks_of(candidate.version):
                 stated = [need for need in fact.unless if isinstance(need, ComponentRequirement)]
                 if not any(need.component not in system or need.allows(system[need.component]) for need in stated):
                     return True

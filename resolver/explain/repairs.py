@@ -50,6 +50,7 @@ _DAYS = 12  # that are tried for one cut-off
 _PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
 _LOOKS = 400  # candidates that are looked at for one set and one direction
 _NEEDED = 8  # facts about archives of which each is left out, to see whether it is needed
+_READABLE = 24  # statements of one of them: who reads the first conflict first is not helped by a longer one
 _FURTHER = 3  # contradictions that came to light
 _TRIES = 3  # releases that are locked for one set and one direction, until one holds
 
@@ -256,12 +257,17 @@ class Repairs:
 
     def _tell(self, rest: Rest, wanted: Sequence[Ground]) -> None:
         """Note a contradiction that nobody saw before the stack was changed, as another one hid it."""
-        if self._before is not None or not rest.certain or len(self._found.further) == _FURTHER:
-            return
-        numbered = not any(map(drops, wanted))  # else its lines are not where they were
         reasons = [ground for ground in rest.core if wish_of(ground) is None]
-        if numbered and self._reasons.isdisjoint(reasons):
-            self._found.further.append(contradiction(rest.clauses, rest.core_there))
+        if self._before is not None or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
+            return
+        clauses, core = self._clauses, rest.core
+        if not all(ground in clauses.known for ground in core) or clauses.satisfiable(among=core):
+            clauses, core = rest.clauses, rest.core_there
+            if not rest.certain or any(map(drops, wanted)):  # its lines are not where they were
+                return
+        told = contradiction(clauses, core)
+        if len(told.statements) <= _READABLE:
+            self._found.further.append(told)
 
     def _try_days(self, changed: Changed) -> None:
         """Where a stack locks without its cut-off: the first day as a cut-off with which it does, too.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
 from resolver.model.language import Language
@@ -143,8 +144,8 @@ def _line(change: Change, language: Language) -> str:
 
 
 def _extras(line: str) -> set[str]:
-    """The extras of a line of the stack that is about a project; none of another."""
+    """The extras of a line of the stack that is about a project, normalised (PEP 685); none of another."""
     try:
-        return Requirement(line).extras
+        return {canonicalize_name(extra) for extra in Requirement(line).extras}
     except InvalidRequirement:
         return set()
