@@ -12,28 +12,44 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
+from resolver.catalog.filename import archive_version
 from resolver.catalog.noted import Noted, noted_in
 from resolver.catalog.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.errors import ResolverError
 from resolver.model import text
+from resolver.model.fact import Builds, Fact
 from resolver.model.fact import Metadata as MetadataFact
 from resolver.model.release import Archive, File, Metadata
 from resolver.model.resolution import Pin, Resolution
 
 
 class NotingCatalog:
-    """A catalog in which notes count as static metadata, where there is no other; `inner` answers."""
+    """A catalog in which notes count as static metadata, where there is no other; `inner` answers.
 
-    def __init__(self, inner: Catalog) -> None:
+    Archives of which `facts` say what they need, or how they are built, are not looked into: that is what counts.
+    """
+
+    def __init__(self, inner: Catalog, facts: Iterable[Fact] = ()) -> None:
         self.inner = inner
         self._noted: dict[File, Noted | None] = {}
+        self._stated: dict[NormalizedName, list[Fact]] = {}
+        for fact in facts:
+            if isinstance(fact, (MetadataFact, Builds)):
+                self._stated.setdefault(NormalizedName(fact.package), []).append(fact)
 
     def noted(self, file: File) -> Noted | None:
         """What an archive without static metadata notes, if it is something that a fact can say."""
         if file not in self._noted:
-            static = self.inner.archive(file).metadata is not None
+            static = self._is_stated(file) or self.inner.archive(file).metadata is not None
             self._noted[file] = None if static else _sayable(file, self.inner)
         return self._noted[file]
+
+    def _is_stated(self, file: File) -> bool:
+        for project, facts in self._stated.items():
+            version = text.version(archive_version(file.filename, project) or "")
+            if version is not None and any(fact.speaks_of(version) for fact in facts):
+                return True
+        return False
 
     def archive(self, file: File) -> Archive:
         """See `protocol.Catalog`."""

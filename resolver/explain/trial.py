@@ -140,7 +140,7 @@ class Trials:
 
     def noting(self) -> Trials:
         """The same with what archives note of themselves taken for true (see `noting`)."""
-        universe = self._universe.variant(self.problem, NotingCatalog(self.catalog))
+        universe = self._universe.variant(self.problem, NotingCatalog(self.catalog, self.problem.facts))
         return Trials(self.inputs, self.problem, universe, self.clock, self._cutoff, self.wish)
 
     @property
