@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -51,15 +52,25 @@ class Offers:
             and not wish.contains(one.version, prereleases=True)
         ]
         stable = [one for one in releases if not one.version.is_prerelease]
+        further: list[Candidate] = []
         if newest or not names_prerelease(wish):
+            further = [] if newest else [one for one in releases if self._is_candidate_of(wish, one)]
             releases = stable or releases
         if newest:
             releases.sort(key=_position)  # not what the lock before had
         else:
             at = _wished(wish, self._clauses.universe.project(need.name))
             releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
+        releases += (one for one in further if one not in releases)
         # last comes what there is something to say against, and what the tables of its project leave out
         yield from sorted(releases, key=self.is_unsure)
+
+    def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
+        """Whether a release is a pre-release of a pinned one, of which facts say which CANN it is for, as of that."""
+        if not candidate.version.is_prerelease or self.is_unsure(candidate):
+            return False
+        final = Version(candidate.version.base_version)
+        return any(one.operator == "==" and one.contains(final) for one in wish) and self._is_listed(candidate)
 
     def lacking(self, ground: Ground) -> Ground | None:
         """That a line's project has releases without a file for the target, if so."""
@@ -95,12 +106,16 @@ class Offers:
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""
-        stated = [
-            fact
-            for fact in self._about.get(candidate.package.name, ())
-            if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs)
-        ]
-        return bool(stated) and not any(fact.speaks_of(candidate.version) for fact in stated)
+        return any(self._tables(candidate)) and not self._is_listed(candidate)
+
+    def _is_listed(self, candidate: Candidate) -> bool:
+        """Whether facts say which CANN a release needs."""
+        return any(fact.speaks_of(candidate.version) for fact in self._tables(candidate))
+
+    def _tables(self, candidate: Candidate) -> Iterator[Requires]:
+        for fact in self._about.get(candidate.package.name, ()):
+            if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs):
+                yield fact
 
     def _need(self, origin: StackLine | BuildLine) -> Requirement:
         need = self._needs[origin]
