@@ -52,6 +52,7 @@ class DataCatalog:
         readable: bool = True,
         yanked: str | None = None,
         uploaded: str = "",
+        extras: Iterable[str] = (),
     ) -> File:
         """Add a wheel. `tags` may begin with a build tag; METADATA says `metadata_python`, else what the page says."""
         distribution = canonicalize_name(name).replace("-", "_")
@@ -60,7 +61,7 @@ class DataCatalog:
         )
         if readable:
             python = requires_python if metadata_python is None else metadata_python
-            self._metadata[file.filename] = Metadata(name, version, tuple(requires), python)
+            self._metadata[file.filename] = Metadata(name, version, tuple(requires), python, tuple(extras))
         return file
 
     def add_archive(

@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.explain.edit import StackText
 from resolver.explain.offers import Offers
-from resolver.explain.prices import LATER, RENAME, UNSURE, Prices, drops
+from resolver.explain.prices import EXTRA, LATER, RENAME, UNSURE, Prices, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate
@@ -89,6 +89,7 @@ class Changes:
             changes.append(change)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
         price += UNSURE * sum(map(self._offers.is_unsure, choice.values()))
+        price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         return Changed(tuple(changes), stack.text, price, risky)
 
@@ -139,6 +140,7 @@ class Changes:
         need = ask.need
         assert isinstance(need, Requirement)  # noqa: S101  a line about a component is dropped or stays
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
+        without |= {extra for ground in grounds for extra in self._lost(ground, choice)}
         extras = [extra for extra in need.extras if canonicalize_name(extra) not in without]
         specifier, steps, kind = str(need.specifier), 0, ChangeKind.EXTRA
         for ground in grounds:
@@ -152,6 +154,17 @@ class Changes:
         return Change(
             kind=kind, subject=need.name, before=ask.origin.text, after=after, where=ask.origin.where, steps=steps
         )
+
+    def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
+        """The extras of a line that the release which it comes to does not have."""
+        if not isinstance(ground, Line) or ground.aspect != "version":
+            return []
+        need = self._problem.stack.asks[self._places[ground.origin][0]].need
+        extras = need.extras if isinstance(need, Requirement) else ()
+        universe, chosen = self._clauses.universe, choice[ground]
+        if not universe.opened(chosen):
+            return []  # it stays unknown; to lock it for real tells
+        return [extra for extra in map(canonicalize_name, extras) if not universe.provides(chosen, extra)]
 
     def component(self, stack: StackText, name: str, after: str) -> tuple[Change, StackText]:
         """Another value of a component that the target states."""

@@ -23,7 +23,7 @@ SPLIT = 700  # two environments: dearer than two other versions with all that ma
 LATER = -10  # for a later cut-off in place of none
 OVERRIDE = 900
 _VERSION = 100
-_EXTRA = 130
+EXTRA = 130  # of a line, that it goes without or that its release does not have
 _CUTOFF = 170
 _PRERELEASES = 180
 _DROP = 600  # when looking: sooner than what goes against vendors, or those would end the search
@@ -73,7 +73,7 @@ class Prices:
             # a line about a component: the component itself may change
             return later + _VERSION if isinstance(self._asks[place].need, Requirement) else None
         if aspect:
-            return later + _EXTRA
+            return later + EXTRA
         return later + _DROP if len(self._asks) > 1 else None
 
     def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:

@@ -263,3 +263,74 @@ def test_a_cut_off_of_the_command_line_is_not_changed_in_the_stack() -> None:
     catalog = DataCatalog()
     catalog.add_wheel("plugin", "1", uploaded="2026-03-01T00:00:00Z")
     assert ways_out(catalog, "plugin==1", cutoff=datetime(2026, 2, 1, tzinfo=timezone.utc)) == ()
+
+
+# --- which releases a line comes to
+
+MATRIX = """\
+[[fact.requires]]
+package = "plugin"
+versions = "{versions}"
+needs = ["cann in {cann}"]
+reason = "a table says so"
+strength = "{strength}"
+source = "a test"
+checked = 2026-01-01
+"""
+NOTE = """\
+[[fact.warns]]
+package = "base"
+versions = "==2"
+text = "Its recipes are not in the wheel."
+reason = "somebody looked"
+strength = "observed"
+source = "a test"
+checked = 2026-01-01
+{more}
+"""
+
+
+def matrix(versions: str, cann: str, strength: str = "vendor") -> str:
+    return MATRIX.format(versions=versions, cann=cann, strength=strength)
+
+
+def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target_is_a_way_out() -> None:
+    catalog = DataCatalog({"plugin": {one: ["base"] for one in ("1", "2rc1", "2rc2", "2", "3rc1")}, "base": {"1": []}})
+    facts = matrix("==2,<3rc0", "8.3.RC1") + matrix("==2rc1", "8.5.0") + matrix("==1", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", facts=facts + matrix("==3rc1", "8.5.0"))
+    assert told(fixes[0]) == ["plugin==2 -> plugin==2rc1"]
+    assert all("3rc1" not in line for fix in fixes for line in told(fix)), (
+        "it is none of the release that was asked for"
+    )
+    unlisted = ways_out(catalog, "plugin==2", facts=matrix("==2,<3rc0", "8.3.RC1") + matrix("==1", "8.3.RC1"))
+    assert all("rc" not in line.partition(" -> ")[2].lower().replace("8.3.rc1", "") for line in told(unlisted[0]))
+
+
+def test_a_note_about_a_release_is_no_fault_of_it() -> None:
+    """Nothing is known of `base 1`, which makes it no better."""
+    catalog = DataCatalog({"base": {"1": [], "2": [], "3": ["deep>=9"]}, "deep": {"1": []}})
+    first, *_ = ways_out(catalog, "base==3", "deep==1", facts=NOTE.format(more=""))
+    assert told(first)[:1] == ["base==3 -> base==2"]
+    for fault in ("grave = true", 'unless = ["soc in A2"]'):
+        first, *_ = ways_out(catalog, "base==3", "deep==1", facts=NOTE.format(more=fault))
+        assert told(first)[:1] == ["base==3 -> base==1"]
+
+
+def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> None:
+    deep = "deep ; extra == 'gpu'"
+    for second, after in ((("gpu",), "base[GPU]==2"), ((), "base==2")):
+        catalog = DataCatalog({"deep": {"1": []}, "other": {"1": []}})
+        catalog.add_wheel("base", "2", [deep], extras=second)
+        catalog.add_wheel("base", "3", ["other>=9", deep], extras=["gpu"])
+        fixes = ways_out(catalog, "base[GPU]==3", "other==1")
+        assert ["base[GPU]==3 -> " + after] in map(told, fixes)
+        assert len(next(fix for fix in fixes if fix.changes[0].after == after).environments[0].warnings) == 0
+
+
+def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() -> None:
+    catalog = DataCatalog({"plugin": {one: [f"base=={one}"] for one in "123"}, "base": {one: [] for one in "1234"}})
+    here, there = "plugin==2 ; platform_machine == 'aarch64'", "plugin==3 ; platform_machine == 'x86_64'"
+    fixes = ways_out(catalog, here, there, "base==4")
+    (override,) = (fix for fix in fixes if fix.risky)
+    assert 'versions = "==2"' in override.changes[0].after
+    assert override.changes[0].before == "base==2"
