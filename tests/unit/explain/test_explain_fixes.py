@@ -318,7 +318,7 @@ def test_a_note_about_a_release_is_no_fault_of_it() -> None:
 
 def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> None:
     deep = "deep ; extra == 'gpu'"
-    for second, after in ((("gpu",), "base[GPU]==2"), ((), "base==2")):
+    for second, after in ((("gpu",), "base[gpu]==2"), ((), "base==2")):
         catalog = DataCatalog({"deep": {"1": []}, "other": {"1": []}})
         catalog.add_wheel("base", "2", [deep], extras=second)
         catalog.add_wheel("base", "3", ["other>=9", deep], extras=["gpu"])
