@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.explain.edit import StackText
 from resolver.explain.offers import Offers
-from resolver.explain.prices import EXTRA, LATER, RENAME, UNSURE, Prices, drops
+from resolver.explain.prices import EXTRA, LATER, RENAME, Prices, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate
@@ -88,7 +88,7 @@ class Changes:
                     continue
             changes.append(change)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
-        price += UNSURE * sum(map(self._offers.is_unsure, choice.values()))
+        price += sum(map(self._offers.doubt, choice.values()))
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         return Changed(tuple(changes), stack.text, price, risky)

@@ -52,10 +52,11 @@ def explain(
         tell(problem, contradictions)
     trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
     found = find(clauses, found_cores, trials)
-    contradictions += tuple(found.further)
+    contradictions += tuple(told for _, told in found.further)
+    all_cores = [*found_cores, *(core for core, _ in found.further)]
     matter = _matter(contradictions)
     priced = [(changed.price, _fix(trials, changed, resolution, matter)) for changed, resolution in found.fixes]
-    priced += [(SPLIT, fix) for fix in _splits(trials, found_cores, matter)]
+    priced += [(SPLIT, fix) for fix in _splits(trials, all_cores, matter)]
     return Explanation(
         problem=problem,
         contradictions=contradictions,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from resolver.explain.prices import UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
@@ -15,6 +16,7 @@ from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack
 from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
@@ -30,7 +32,7 @@ class Offers:
         self._problem = problem
         self._needs = {ask.origin: ask.need for ask in problem.stack.asks}
         self._about: dict[str, list[Fact]] = {}
-        self._unsure: dict[Candidate, bool] = {}
+        self._doubts: dict[Candidate, int] = {}
         for fact in problem.facts:
             self._about.setdefault(fact.package, []).append(fact)
 
@@ -63,7 +65,7 @@ class Offers:
             releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
         releases += (one for one in further if one not in releases)
         # last comes what there is something to say against, and what the tables of its project leave out
-        yield from sorted(releases, key=self.is_unsure)
+        yield from sorted(releases, key=self.doubt)
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
         """Whether a release is a pre-release of a pinned one, of which facts say which CANN it is for, as of that."""
@@ -86,11 +88,28 @@ class Offers:
 
     def is_unsure(self, candidate: Candidate) -> bool:
         """Whether there is something to say against a release, or the tables of its project leave it out."""
-        known = self._unsure.get(candidate)
+        return self.doubt(candidate) > 0
+
+    def doubt(self, candidate: Candidate) -> int:
+        """What it costs to take it all the same."""
+        known = self._doubts.get(candidate)
         if known is None:
-            release = isinstance(candidate.chosen, Release)
-            known = self._unsure[candidate] = release and (self._has_faults(candidate) or self._is_unlisted(candidate))
+            known = self._doubts[candidate] = self._doubt(candidate)
         return known
+
+    def _doubt(self, candidate: Candidate) -> int:
+        if not isinstance(candidate.chosen, Release):
+            return 0
+        if self._is_unlisted(candidate):
+            return UNLISTED
+        return UNSURE if self._has_faults(candidate) else 0
+
+    def unlisted(self, found: Resolution) -> Iterator[str]:
+        """The projects of the wish whose release in a solution the tables of the project leave out."""
+        asked = dict.fromkeys(need.name for need in self._needs.values() if isinstance(need, Requirement))
+        for pin in filter(None, map(found.pin, asked)):
+            if self._leave_out(pin.name, pin.version):
+                yield pin.name
 
     def _has_faults(self, candidate: Candidate) -> bool:
         """Whether a warning says of a release that it fails, or may on this target: a note does not count."""
@@ -106,14 +125,18 @@ class Offers:
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""
-        return any(self._tables(candidate)) and not self._is_listed(candidate)
+        return self._leave_out(candidate.package.name, candidate.version)
 
     def _is_listed(self, candidate: Candidate) -> bool:
         """Whether facts say which CANN a release needs."""
-        return any(fact.speaks_of(candidate.version) for fact in self._tables(candidate))
+        return any(fact.speaks_of(candidate.version) for fact in self._tables(candidate.package.name))
 
-    def _tables(self, candidate: Candidate) -> Iterator[Requires]:
-        for fact in self._about.get(candidate.package.name, ()):
+    def _leave_out(self, project: str, version: Version) -> bool:
+        tables = list(self._tables(project))
+        return bool(tables) and not any(fact.speaks_of(version) for fact in tables)
+
+    def _tables(self, project: str) -> Iterator[Requires]:
+        for fact in self._about.get(project, ()):
             if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs):
                 yield fact
 

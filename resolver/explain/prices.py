@@ -15,7 +15,8 @@ from resolver.model.statement import Lack, Source
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
-UNSURE = 100  # for a release with known faults, or that the tables of its project leave out
+UNSURE = 100  # for a release of which a warning says that it fails, or may on this target
+UNLISTED = 250  # for one that the tables of its project leave out: what it fails on nobody wrote down
 RENAME = 50  # of a project that no index has to one of a similar name
 NOTE = 10  # a fact that repeats what an archive itself notes: nothing of the wish is lost, however many they are
 ADD = 120  # a fact that is there, but that the stack leaves out

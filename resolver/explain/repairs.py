@@ -28,7 +28,7 @@ from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
-from resolver.explain.prices import Prices, drops, risky
+from resolver.explain.prices import UNLISTED, Prices, drops, risky
 from resolver.explain.proposals import Proposals
 from resolver.explain.rest import Rest, clash_of_rest
 from resolver.explain.trial import Failure, Trials
@@ -65,7 +65,7 @@ class Found(msgspec.Struct):
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: set[tuple[str, bool]] = msgspec.field(default_factory=set)
     unstated: bool = False
-    further: list[Contradiction] = msgspec.field(default_factory=list)
+    further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
 
     @property
     def cheapest(self) -> float:
@@ -267,7 +267,7 @@ class Repairs:
                 return
         told = contradiction(clauses, core)
         if len(told.statements) <= _READABLE:
-            self._found.further.append(told)
+            self._found.further.append((rest.core, told))
 
     def _try_days(self, changed: Changed) -> None:
         """Where a stack locks without its cut-off: the first day as a cut-off with which it does, too.
@@ -297,7 +297,7 @@ class Repairs:
             changed, answer = self._stated(changed, answer)
         if isinstance(answer, Resolution):
             if not self._is_needless(changed):
-                self._found.fixes.append((changed, answer))
+                self._found.fixes.append((self._priced_as(changed, answer), answer))
                 if changed.lifted is not None:
                     self._try_days(changed)
             return None
@@ -305,6 +305,12 @@ class Repairs:
             self._found.unstated |= any(map(is_unstated, answer.core))
         tried.append(_attempt(changed, answer))
         return answer
+
+    def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
+        """The same with what is to be said against releases that a change brings without a line that names them."""
+        named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
+        unlisted = [name for name in self._offers.unlisted(found) if name not in named]
+        return msgspec.structs.replace(changed, price=changed.price + UNLISTED * len(unlisted))
 
     def _is_fix(self, changed: Changed) -> bool:
         return any(fix.text == self._after(changed).text for fix, _ in self._found.fixes)

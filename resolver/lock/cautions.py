@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
 from resolver.catalog.protocol import Catalog
 from resolver.lock import phrases
@@ -38,7 +39,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     passed: dict[str, list[str]] = {}
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
-            yield phrases.NO_EXTRA(package=f"{pin.name} {pin.version}", extra=extra)
+            yield _no_extra(pin, extra, catalog)
         if pin.release.yanked:
             reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
             yield phrases.YANKED(package=f"{pin.name} {pin.version}", reason=reason)
@@ -83,6 +84,15 @@ def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
     for need in needs:
         if isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_FACT(package=fact.package, need=need, where=fact.where)
+
+
+def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:
+    """That a release does not have an extra, and which of its own may be meant."""
+    own = catalog.metadata(pin.release.file).provides_extra if pin.release.file.is_wheel else ()
+    close = get_close_matches(extra, own, n=1)
+    if close:
+        return phrases.NO_EXTRA_BUT(package=f"{pin.name} {pin.version}", extra=extra, other=close[0])
+    return phrases.NO_EXTRA(package=f"{pin.name} {pin.version}", extra=extra)
 
 
 def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[str]:

@@ -50,6 +50,10 @@ NO_EXTRA: Final = Phrase(
     "{package} has no extra `{extra}`, which is asked for; nothing was added for it",
     "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容",
 )
+NO_EXTRA_BUT: Final = Phrase(
+    "{package} has no extra `{extra}`, which is asked for; nothing was added for it. It has one named `{other}`",
+    "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容。它有一个名为 `{other}` 的 extra",
+)
 YANKED: Final = Phrase("{package} was yanked by its maintainers{reason}", "{package} 已被维护者撤回（yanked）{reason}")
 QUARANTINED: Final = Phrase(
     "{package}: index `{index}` calls the project unsafe for use (quarantined){reason}",
@@ -93,6 +97,7 @@ PHRASES: Final = (
     RELAXED,
     UNCHECKED_FACT,
     UNCHECKED_LINE,
+    NO_EXTRA_BUT,  # before what it begins with
     NO_EXTRA,
     YANKED,
     QUARANTINED,

@@ -174,3 +174,15 @@ def test_a_project_that_its_index_calls_unsafe_is_warned_of(workspace: Workspace
     told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout
     chinese = "demo 1.0：软件源 `pypi` 表示该项目不安全（quarantined，已隔离）: it steals tokens"
     assert chinese.replace(" ", "") in told.replace("\n", "").replace(" ", "")
+
+
+def test_an_extra_that_is_not_there_is_warned_of_with_the_one_that_is_meant(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("demo", "1.0", extras={"audio": [], "video": []})
+    workspace.stack("demo[audoi,gpu]")
+    told = " ".join(workspace.locked().stdout.split())
+    missing = "demo 1.0 has no extra `{}`, which is asked for; nothing was added for it"
+    assert f"2 warnings: - {missing.format('audoi')}. It has one named `audio` - {missing.format('gpu')} " in told
+    told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout.replace("\n", "")
+    assert "它有一个名为 `audio` 的 extra".replace(" ", "") in told.replace(" ", "")

@@ -334,3 +334,37 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
     (override,) = (fix for fix in fixes if fix.risky)
     assert 'versions = "==2"' in override.changes[0].after
     assert override.changes[0].before == "base==2"
+
+
+def test_a_release_of_which_nothing_is_known_comes_after_one_that_is_warned_of() -> None:
+    catalog = DataCatalog({"plugin": {one: ["base>=9"] if one == "2" else [] for one in "123"}, "base": {"1": []}})
+    facts = matrix("==2", "8.5.0") + matrix("==1", "8.5.0")
+    warned = NOTE.format(more='unless = ["soc in A2"]').replace('"base"', '"plugin"').replace('"==2"', '"==1"')
+    lines = [told(fix)[:1] for fix in ways_out(catalog, "plugin==2", "base==1", facts=facts + warned) if not fix.risky]
+    assert lines[0] == ["plugin==2 -> plugin==1"]
+
+
+def test_a_release_of_which_nothing_is_known_comes_late_where_a_policy_brings_it_too() -> None:
+    catalog = DataCatalog({"plugin": {"1rc1": [], "2": ["base>=9"]}, "base": {one: [] for one in "123456789"}})
+    fixes = ways_out(catalog, "plugin", "base==1", facts=matrix("==2", "8.5.0"))
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["base==1 -> base==9"],
+        [' -> prereleases-of.plugin = "allow"'],
+    ]
+
+
+def test_environments_are_split_by_what_was_hidden_too() -> None:
+    """`one` and `two` clash; so do `one` and `three`, which only shows when the first conflict is out of the way."""
+    catalog = DataCatalog(
+        {
+            "one": {"1": ["base==1", "deep==1"]},
+            "two": {"1": ["base==2"]},
+            "three": {"1": ["far"]},
+            "far": {"1": ["deep==2"]},
+            "base": {"1": [], "2": []},
+            "deep": {"1": [], "2": []},
+        }
+    )
+    fixes = ways_out(catalog, "one", "two", "three")
+    split = next(fix for fix in fixes if len(fix.environments) > 1)
+    assert [where.requires for where in split.environments] == [("two", "three"), ("one",)]
