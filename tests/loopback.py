@@ -506,6 +506,17 @@ def _ranged(response: Response, wanted: str) -> Response:
     return replace(response, status=206, body=response.body[start:stop], headers=headers)
 
 
+class _Secured(ssl.SSLSocket):
+    """Remembers the last one that a thread made."""
+
+    made = threading.local()
+
+    def __new__(cls, *arguments: Any, **named: Any) -> _Secured:
+        secured = super().__new__(cls, *arguments, **named)
+        cls.made.last = secured
+        return secured
+
+
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128
     daemon_threads = False  # so that server_close waits for them, and no test sees another's threads
@@ -526,9 +537,14 @@ class _Server(ThreadingHTTPServer):
         self._open.discard(request)
 
     def secure(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
-        """The same connection with TLS. OSError where the client has gone: `ssl` would not close what it made."""
-        connection.getpeername()
-        secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        """The same connection with TLS. OSError where the client has gone: `ssl` does not close what it made then."""
+        context.sslsocket_class = _Secured
+        try:
+            secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        except OSError:
+            if (made := getattr(_Secured.made, "last", None)) is not None:
+                made.close()
+            raise
         self._open.add(secured)
         return secured
 

@@ -106,7 +106,7 @@ def test_it_ends_with_the_process_that_it_is_a_copy_of() -> None:
 @LINUX
 def test_an_interrupt_from_the_terminal_is_not_for_it() -> None:
     told = script(
-        "ask(b'x'); print('begun', flush=True)\ntry: time.sleep(20)\nexcept KeyboardInterrupt: print(ask(b'on'))",
+        "ask(b'x')\ntry: print('begun', flush=True); time.sleep(20)\nexcept KeyboardInterrupt: print(ask(b'on'))",
         interrupt=True,
     )
     assert told == "begun\nb'on\\n'\n"
