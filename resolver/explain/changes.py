@@ -15,9 +15,11 @@ from resolver.explain.offers import Offers
 from resolver.explain.prices import EXTRA, LATER, RENAME, Prices, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
-from resolver.model.candidate import Candidate
+from resolver.model.candidate import Candidate, Release
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact
+from resolver.model.origin import SameRelease
+from resolver.model.package import Package
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack
@@ -156,15 +158,20 @@ class Changes:
         )
 
     def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
-        """The extras of a line that the release which it comes to does not have."""
+        """The extras of a line that the release which it comes to does not have, nor needs anything for."""
         if not isinstance(ground, Line) or ground.aspect != "version":
             return []
         need = self._problem.stack.asks[self._places[ground.origin][0]].need
         extras = need.extras if isinstance(need, Requirement) else ()
-        universe, chosen = self._clauses.universe, choice[ground]
-        if not universe.opened(chosen):
-            return []  # it stays unknown; to lock it for real tells
-        return [extra for extra in map(canonicalize_name, extras) if not universe.provides(chosen, extra)]
+        return [extra for extra in map(canonicalize_name, extras) if self._is_lost(choice[ground], extra)]
+
+    def _is_lost(self, candidate: Candidate, extra: str) -> bool:
+        universe = self._clauses.universe
+        if not universe.opened(candidate) or universe.provides(candidate, extra):
+            return False  # what is unknown stays: to lock it for real tells
+        assert isinstance(candidate.chosen, Release)  # noqa: S101  a line comes to a release
+        own = universe.candidate(Package(candidate.package.name, extra), candidate.chosen.position)
+        return own is None or all(isinstance(edge.origin, SameRelease) for edge in universe.edges(own))
 
     def component(self, stack: StackText, name: str, after: str) -> tuple[Change, StackText]:
         """Another value of a component that the target states."""

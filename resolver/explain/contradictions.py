@@ -53,9 +53,7 @@ def _cores(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool
         for _ in range(_SAME_WISHES):
             if clauses.satisfiable(among=[*hard, *left]):
                 break
-            core = _tight(
-                smallest(clauses, clauses.minimal(among=[*hard, *left]), hard=hard, soft=left, expired=expired), clauses
-            )
+            core = readable(clauses, hard, left, expired)
             subject = closing_subject(clauses, core)
             if subject not in subjects:  # else the same by another way
                 subjects.add(subject)
@@ -66,8 +64,12 @@ def _cores(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool
             left = [ground for ground in left if ground not in used]
 
 
-def _tight(core: Sequence[Ground], clauses: Clauses) -> tuple[Ground, ...]:
-    """A core without aspects of lines that it does not need."""
+def readable(
+    clauses: Clauses, wished: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
+) -> tuple[Ground, ...]:
+    """A core of wishes, whole as they are told, that clash for these reasons: the fewest, and no needless aspect."""
+    found = clauses.minimal(among=[*wished, *reasons])
+    core = smallest(clauses, found, hard=wished, soft=reasons, expired=expired)
     return tuple(clauses.minimal(among=core))
 
 

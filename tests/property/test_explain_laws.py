@@ -113,6 +113,22 @@ def test_the_statements_of_a_contradiction_cannot_hold_together(world: World) ->
 
 
 @_laws
+@given(st.one_of(worlds(), _policies))
+def test_so_it_is_with_those_that_the_search_for_ways_out_comes_to(world: World) -> None:
+    """And none of them is told twice, or has a statement that it does not need."""
+    case = conflict(world)
+    known = len(case.contradictions)
+    assert case.explanation.contradictions[:known] == case.contradictions
+    for one in case.explanation.contradictions[known:]:
+        assert not case.told(one.statements).satisfiable(), lines(one)
+        for at in range(len(one.statements)):
+            rest = [*one.statements[:at], *one.statements[at + 1 :]]
+            assert case.told(rest).satisfiable(), lines(one)
+    told = [frozenset(map(repr, one.statements)) for one in case.explanation.contradictions]
+    assert len(set(told)) == len(told)
+
+
+@_laws
 @given(_policies)
 @example(policy_world(533))  # one release that is yanked, and a pre-release
 def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:

@@ -318,9 +318,14 @@ def test_a_note_about_a_release_is_no_fault_of_it() -> None:
 
 def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> None:
     deep = "deep ; extra == 'gpu'"
-    for second, after in ((("gpu",), "base[gpu]==2"), ((), "base==2")):
+    for needs, extras, after in (
+        ([deep], ["gpu"], "base[gpu]==2"),
+        ([deep], [], "base[gpu]==2"),  # METADATA that does not list it, and has a line for it
+        ([], ["gpu"], "base[gpu]==2"),
+        ([], [], "base==2"),
+    ):
         catalog = DataCatalog({"deep": {"1": []}, "other": {"1": []}})
-        catalog.add_wheel("base", "2", [deep], extras=second)
+        catalog.add_wheel("base", "2", needs, extras=extras)
         catalog.add_wheel("base", "3", ["other>=9", deep], extras=["gpu"])
         fixes = ways_out(catalog, "base[GPU]==3", "other==1")
         assert ["base[GPU]==3 -> " + after] in map(told, fixes)
