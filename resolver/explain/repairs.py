@@ -22,15 +22,14 @@ import msgspec
 
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.choices import complete
-from resolver.explain.contradictions import contradiction, readable
 from resolver.explain.corrections import Corrections
 from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
-from resolver.explain.prices import UNLISTED, Prices, drops, risky
+from resolver.explain.prices import UNLISTED, Prices, risky
 from resolver.explain.proposals import Proposals
-from resolver.explain.rest import Rest, clash_of_rest
+from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Failure, Trials
 from resolver.explain.wishes import wish_of
 from resolver.model.candidate import Candidate
@@ -260,28 +259,9 @@ class Repairs:
         reasons = [ground for ground in rest.core if wish_of(ground) is None]
         if self._before is not None or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
-        before, self._clauses.relaxed = self._clauses.relaxed, frozenset()
-        try:
-            told = self._told_of(rest, wanted)
-        finally:
-            self._clauses.relaxed = before
+        told = told_of(rest, self._clauses, wanted, self._trials.clock.expired)
         if told is not None and len(told.statements) <= _READABLE:
             self._found.further.append((rest.core, told))
-
-    def _told_of(self, rest: Rest, wanted: Sequence[Ground]) -> Contradiction | None:
-        """The contradiction, by these clauses or, what they do not know, by those of the changed stack."""
-        clauses = self._clauses
-        lines = {ground.origin for ground in rest.core if isinstance(ground, Line)}
-        wishes = {wish for ground in rest.core if (wish := wish_of(ground)) is not None}
-        # a line is told whole: what its version rules out is no reason then
-        wished = [ground for ground in clauses.known if wish_of(ground) in wishes]
-        reasons = [ground for ground in rest.core if wish_of(ground) is None]
-        if all(ground in clauses.known for ground in reasons) and not clauses.satisfiable(among=[*wished, *reasons]):
-            return contradiction(clauses, readable(clauses, wished, reasons, self._trials.clock.expired))
-        there = {ground.origin for ground in rest.core_there if isinstance(ground, Line)}
-        if not rest.certain or there != lines or any(map(drops, wanted)):  # its lines are others, or elsewhere
-            return None
-        return contradiction(rest.clauses, rest.core_there)
 
     def _try_days(self, changed: Changed) -> None:
         """Where a stack locks without its cut-off: the first day as a cut-off with which it does, too.

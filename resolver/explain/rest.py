@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
+from resolver.explain.contradictions import contradiction, readable
 from resolver.explain.prices import drops
+from resolver.explain.wishes import wish_of
+from resolver.model.explanation import Contradiction
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.problem import Problem
 from resolver.solve.clauses import Clauses
@@ -39,19 +43,48 @@ def clash_of_rest(answer: Refutation, problem: Problem, clauses: Clauses, wanted
         return None
     lines = {ground.origin for ground in wanted if isinstance(ground, Line)}
     free = [ground for ground in changed.known if _told(ground, own) in wanted]
-    before, changed.relaxed, changed.reading = (changed.relaxed, changed.reading), frozenset(free), False
-    try:
-        core = [] if changed.satisfiable() else list(changed.minimal())
-        changed.reading = True
+    with _asked(changed, free, reading=False):
+        core = [] if changed.satisfiable() else changed.minimal()
+    with _asked(changed, free, reading=True):
         certain = not changed.satisfiable(among=core) or changed.unread > MOST_UNREAD
-    finally:
-        changed.relaxed, changed.reading = before
     # a line's own version may ask for what the policy keeps out else
     names = {name.partition("[")[0] for name in _names(problem, lines)}
     if any(isinstance(ground, Lacking) and ground.project.partition("[")[0] in names for ground in core):
         return None
     told = [_told(ground, own) for ground in core]
     return Rest(told, changed, core, certain) if told and all(_is_known(ground, clauses) for ground in told) else None
+
+
+def told_of(
+    rest: Rest, clauses: Clauses, wanted: Collection[Ground], expired: Callable[[], bool]
+) -> Contradiction | None:
+    """What clashes, as people read it: by the `clauses` of the stack before or, what they do not know, by the others.
+
+    None where the changed stack's lines would have to be told.
+    """
+    wishes = {wish for ground in rest.core if (wish := wish_of(ground)) is not None}
+    reasons = [ground for ground in rest.core if wish_of(ground) is None]
+    # a line is told whole: what its version rules out is no reason then
+    wished = [ground for ground in clauses.known if wish_of(ground) in wishes]
+    with _asked(clauses, (), reading=clauses.reading):
+        known = all(ground in clauses.known for ground in reasons)
+        if known and not clauses.satisfiable(among=[*wished, *reasons]):
+            return contradiction(clauses, readable(clauses, wished, reasons, expired))
+    here, there = ({one.origin for one in core if isinstance(one, Line)} for core in (rest.core, rest.core_there))
+    if not rest.certain or here != there or any(map(drops, wanted)):  # its lines are others, or elsewhere
+        return None
+    return contradiction(rest.clauses, rest.core_there)
+
+
+@contextmanager
+def _asked(clauses: Clauses, relaxed: Iterable[Ground], *, reading: bool) -> Iterator[None]:
+    """Ask clauses with other grounds relaxed, and what nobody read for what it may ask for or not."""
+    before = clauses.relaxed, clauses.reading
+    clauses.relaxed, clauses.reading = frozenset(relaxed), reading
+    try:
+        yield
+    finally:
+        clauses.relaxed, clauses.reading = before
 
 
 def _origins(before: Problem, after: Problem, wanted: Iterable[Ground]) -> _Origins | None:
