@@ -162,8 +162,10 @@ class _Teller:
             for other in self._core[self._core.index(ground) + 1 :]
         }
         matter: set[int] = set()
+        # what such a release needs is not told: that it is out is enough
+        others = [one for one in self._core if one != ground and not _is_said_of(one, project.name)]
         for _, at, variable in rows:
-            rest = [other for other in self._core if other != ground and variable not in later.get(other, ())]
+            rest = [other for other in others if variable not in later.get(other, ())]
             if self._clauses.satisfiable([variable], rest):
                 matter.add(at)
         return project, sorted(matter)
@@ -224,6 +226,10 @@ class _Teller:
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
             cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
+
+
+def _is_said_of(ground: Ground, project: str) -> bool:
+    return isinstance(ground, Said) and text.name(ground.package.name) == project
 
 
 def meant(clauses: Clauses, name: str) -> str:

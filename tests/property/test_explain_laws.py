@@ -114,6 +114,7 @@ def test_the_statements_of_a_contradiction_cannot_hold_together(world: World) ->
 
 @_laws
 @given(st.one_of(worlds(), _policies))
+@example(policy_world(721))
 def test_so_it_is_with_those_that_the_search_for_ways_out_comes_to(world: World) -> None:
     """And none of them is told twice, or has a statement that it does not need."""
     case = conflict(world)
@@ -131,6 +132,7 @@ def test_so_it_is_with_those_that_the_search_for_ways_out_comes_to(world: World)
 @_laws
 @given(_policies)
 @example(policy_world(533))  # one release that is yanked, and a pre-release
+@example(policy_world(2251))  # one that is yanked, and needs what others need that are not
 def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:
     case = conflict(world)
     for one in case.contradictions:
