@@ -52,7 +52,8 @@ def explain(
         tell(problem, contradictions)
     trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
     found = find(clauses, found_cores, trials)
-    contradictions += tuple(told for _, told in found.further)
+    known = [set(one.statements) for one in contradictions]
+    contradictions += tuple(told for _, told in found.further if set(told.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
     matter = _matter(contradictions)
     priced = [(changed.price, _fix(trials, changed, resolution, matter)) for changed, resolution in found.fixes]

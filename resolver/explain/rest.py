@@ -62,18 +62,25 @@ def told_of(
 
     None where the changed stack's lines would have to be told.
     """
-    wishes = {wish for ground in rest.core if (wish := wish_of(ground)) is not None}
-    reasons = [ground for ground in rest.core if wish_of(ground) is None]
-    # a line is told whole: what its version rules out is no reason then
-    wished = [ground for ground in clauses.known if wish_of(ground) in wishes]
     with _asked(clauses, (), reading=clauses.reading):
-        known = all(ground in clauses.known for ground in reasons)
-        if known and not clauses.satisfiable(among=[*wished, *reasons]):
-            return contradiction(clauses, readable(clauses, wished, reasons, expired))
+        told = _contradiction(rest.core, clauses, expired)
+    if told is not None:
+        return told
     here, there = ({one.origin for one in core if isinstance(one, Line)} for core in (rest.core, rest.core_there))
     if not rest.certain or here != there or any(map(drops, wanted)):  # its lines are others, or elsewhere
         return None
-    return contradiction(rest.clauses, rest.core_there)
+    return _contradiction(rest.core_there, rest.clauses, expired)
+
+
+def _contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
+    """A core as people read it: its lines are told whole, and what their versions rule out is no reason then."""
+    wishes = {wish for ground in core if (wish := wish_of(ground)) is not None}
+    wished = [ground for ground in clauses.known if wish_of(ground) in wishes]
+    reasons = [ground for ground in core if wish_of(ground) is None]
+    known = all(ground in clauses.known for ground in reasons)
+    if not known or clauses.satisfiable(among=[*wished, *reasons]):
+        return None
+    return contradiction(clauses, readable(clauses, wished, reasons, expired))
 
 
 @contextmanager
