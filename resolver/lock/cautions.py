@@ -36,6 +36,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     for ask in resolution.problem.stack.asks:
         if isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_LINE(line=ask.origin.text)
+    yield from _misspelt(resolution)
     passed: dict[str, list[str]] = {}
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
@@ -84,6 +85,15 @@ def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
     for need in needs:
         if isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_FACT(package=fact.package, need=need, where=fact.where)
+
+
+def _misspelt(resolution: Resolution) -> Iterator[str]:
+    """What a policy is about that nobody needs, where something of a similar name is: a policy does nothing else."""
+    pins = [pin.name for pin in resolution.pins]
+    for name in resolution.problem.policy.prereleases_of:
+        close = get_close_matches(name, pins, n=1, cutoff=0.8)
+        if name not in pins and close:
+            yield phrases.NO_SUCH_PIN(name=name, other=close[0])
 
 
 def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:

@@ -54,6 +54,10 @@ NO_EXTRA_BUT: Final = Phrase(
     "{package} has no extra `{extra}`, which is asked for; nothing was added for it. It has one named `{other}`",
     "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容。它有一个名为 `{other}` 的 extra",
 )
+NO_SUCH_PIN: Final = Phrase(
+    "the policy prereleases-of names `{name}`, which is not in the lock; `{other}` is",
+    "策略 prereleases-of 提到 `{name}`，但锁文件中没有它；有 `{other}`",
+)
 YANKED: Final = Phrase("{package} was yanked by its maintainers{reason}", "{package} 已被维护者撤回（yanked）{reason}")
 QUARANTINED: Final = Phrase(
     "{package}: index `{index}` calls the project unsafe for use (quarantined){reason}",
@@ -99,6 +103,7 @@ PHRASES: Final = (
     UNCHECKED_LINE,
     NO_EXTRA_BUT,  # before what it begins with
     NO_EXTRA,
+    NO_SUCH_PIN,
     YANKED,
     QUARANTINED,
     ELSEWHERE,

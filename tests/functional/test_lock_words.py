@@ -186,3 +186,15 @@ def test_an_extra_that_is_not_there_is_warned_of_with_the_one_that_is_meant(
     assert f"2 warnings: - {missing.format('audoi')}. It has one named `audio` - {missing.format('gpu')} " in told
     told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout.replace("\n", "")
     assert "它有一个名为 `audio` 的 extra".replace(" ", "") in told.replace(" ", "")
+
+
+def test_a_policy_about_a_misspelt_project_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
+    for name in ("huggingface-hub", "demo"):
+        index.add_wheel(name, "1.0")
+        index.add_wheel(name, "2.0rc1")
+    workspace.stack(
+        "huggingface-hub", "demo", more='[policy.prereleases-of]\nhugginface-hub = "allow"\nelse = "allow"\n'
+    )
+    told = " ".join(workspace.locked().stdout.split())
+    assert "1 warning: - the policy prereleases-of names `hugginface-hub`, which is not in the lock; " in told
+    assert "`huggingface-hub` is Next:" in told
