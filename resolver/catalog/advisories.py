@@ -110,7 +110,7 @@ def distinct(found: Sequence[Vulnerability]) -> Found:
 
 def _ask(pool: Pool, root: Root, releases: Sequence[ReleaseName]) -> dict[ReleaseName, Found | str]:
     """What is told of each; a text says why nothing is."""
-    connection = pool.connection
+    connection = pool.connection()
 
     async def ask() -> list[Found | str]:
         connection.client.remember(root)

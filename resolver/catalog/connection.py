@@ -32,9 +32,9 @@ class Connection:
     pages: Once
     ahead: asyncio.Semaphore
 
-    def __init__(self, pip: PipConfig, meter: Meter, cache: Path | None) -> None:
+    def __init__(self, pip: PipConfig, meter: Meter, cache: Path | None, *, is_known: bool = False) -> None:
         tune_allocator()
-        twin = Twin.begin(serve)  # as long as there is no thread
+        twin = None if is_known else Twin.begin(serve)  # as long as there is no thread
         try:
             self.worker = Worker()
             try:

@@ -219,8 +219,9 @@ class LiveCatalog:
         if self._network is None:
             from resolver.catalog.network import Network
 
+            connection = self._pool.connection(is_known=bool(self._needed.names))
             self._network = Network(
-                self._shelf, self._pool.connection, self._stored, self._pool.meter, self._pool.warn, self._release
+                self._shelf, connection, self._stored, self._pool.meter, self._pool.warn, self._release
             )
             self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
         return self._network

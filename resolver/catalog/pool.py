@@ -57,14 +57,16 @@ class Pool:
             self._pip = read_pip_config(os.environ)
         return self._pip
 
-    @property
-    def connection(self) -> Connection:
-        """The connection, begun when first needed: an offline or fully cached run imports no HTTP client."""
+    def connection(self, *, is_known: bool = False) -> Connection:
+        """The connection, begun when first needed: an offline or fully cached run imports no HTTP client.
+
+        Where what will be asked for `is_known`, as it was before, no process for new pages is made beforehand.
+        """
         with self._lock:
             if self._connection is None:
                 from resolver.catalog.connection import Connection
 
-                self._connection = Connection(self.pip, self.meter, self.cache.folder)
+                self._connection = Connection(self.pip, self.meter, self.cache.folder, is_known=is_known)
             return self._connection
 
     def distrust(self) -> None:
@@ -79,7 +81,7 @@ class Pool:
         """Download files into a folder under their own names, each checked by its hash; see `transfer`."""
         from resolver.catalog.transfer import Transfer
 
-        connection = self.connection
+        connection = self.connection()
 
         async def save() -> None:
             await Transfer(connection.client, self.meter, folder, tell).save(files)

@@ -241,3 +241,37 @@ def test_it_reads_pages_from_the_first_one_on_that_is_not_known() -> None:
             [sys.executable, "-c", JOINED, index.url], capture_output=True, text=True, check=False, timeout=60
         )
     assert (done.stderr, done.stdout) == ("", "1 1 1 2\n"), "what is known is asked for here, until it is at work"
+
+
+KNOWN = """
+import os, sys
+from resolver.catalog.cache import Cache
+from resolver.catalog.live import LiveCatalog
+from resolver.catalog.pipconfig import PipConfig
+from resolver.model.index import Indexes
+from pathlib import Path
+from packaging.utils import NormalizedName
+fork, copies = os.fork, []
+os.fork = lambda: copies.append(1) or fork()
+for purpose in ("a lock", "a lock", "another", ""):
+    cache = Cache(Path(sys.argv[2]), print)
+    pip = PipConfig(index_url=sys.argv[1], timeout=5)
+    with LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", cache, pip=pip, purpose=purpose) as catalog:
+        assert catalog.lookup(NormalizedName("demo")).pages
+    print(len(copies), end=" ")
+"""
+
+
+@LINUX
+def test_for_what_was_asked_before_there_is_none(tmp_path: Path) -> None:
+    """To make one takes a second run longer than to read the few pages that changed."""
+    with LoopbackIndex() as index:
+        index.add_wheel("demo", "1.0")
+        done = subprocess.run(
+            [sys.executable, "-c", KNOWN, index.url, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert (done.stderr, done.stdout) == ("", "1 1 2 3 ")
