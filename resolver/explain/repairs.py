@@ -55,14 +55,15 @@ _TRIES = 3  # releases that are locked for one set and one direction, until one 
 
 
 class Found(msgspec.Struct):
-    """What a search for fixes came to. `seen` are all stacks that were solved on the way, with or without notes.
+    """What a search for fixes came to.
 
-    `unstated` tells that a core was about an archive without static metadata. `further` contradictions came to light.
+    `seen` tells of all stacks that were tried on the way, with notes or without, whether they lock. `unstated` tells
+    that a core was about an archive without static metadata. `further` contradictions came to light.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
-    seen: set[tuple[str, bool]] = msgspec.field(default_factory=set)
+    seen: dict[tuple[str, bool], bool] = msgspec.field(default_factory=dict)
     unstated: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
 
@@ -141,7 +142,7 @@ class Repairs:
 
     def propose(self, changed: Changed, tried: list[Attempt]) -> Repairs | None:
         """Lock a change of what can be used at all. Where it is refuted, gives what can be changed with it."""
-        if self._is_seen(changed):
+        if self._seen(changed) is not None:
             return None
         answer = self._lock(changed, tried)
         if not isinstance(answer, Refutation):
@@ -227,10 +228,9 @@ class Repairs:
                 changed = self._changes.apply(wanted, choice)
                 if self._trials.clock.expired():
                     return _Tried()
-                if self._is_seen(changed):
-                    # locked before, and so a fix; or refuted for what the clauses do not know
-                    hit |= self._is_fix(changed)
-                    failed |= not hit
+                if (locks := self._seen(changed)) is not None:
+                    hit |= locks
+                    failed |= not locks  # for what the clauses do not know
                     break
                 answer = self._lock(self._after(changed), tried)
                 if answer is None:
@@ -285,10 +285,11 @@ class Repairs:
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
         """Lock a changed stack: a fix, or one more attempt, and why it is none."""
-        self._found.seen.add((changed.text, self._trials.notes is not None))
+        key = changed.text, self._trials.notes is not None
         answer = self._trials.lock(changed.text)
         if isinstance(answer, Resolution):
             changed, answer = self._stated(changed, answer)
+        self._found.seen[key] = isinstance(answer, Resolution)
         if isinstance(answer, Resolution):
             if not self._is_needless(changed):
                 self._found.fixes.append((self._priced_as(changed, answer), answer))
@@ -306,11 +307,9 @@ class Repairs:
         unlisted = [name for name in self._offers.unlisted(found) if name not in named]
         return msgspec.structs.replace(changed, price=changed.price + UNLISTED * len(unlisted))
 
-    def _is_fix(self, changed: Changed) -> bool:
-        return any(fix.text == self._after(changed).text for fix, _ in self._found.fixes)
-
-    def _is_seen(self, changed: Changed) -> bool:
-        return (changed.text, self._trials.notes is not None) in self._found.seen
+    def _seen(self, changed: Changed) -> bool | None:
+        """Whether a stack that was tried before locks; None for one that was not."""
+        return self._found.seen.get((changed.text, self._trials.notes is not None))
 
     def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Failure]:
         """A changed stack with the facts that what was found rests on, as few as will do, and what it is locked to."""

@@ -50,28 +50,33 @@ summary = "Python"
 known = ["3.10", "3.11", "3.12"]
 source = "a test"
 """
-NEEDS_CANN = """\
-[[fact.requires]]
-package = "plugin"
-versions = "==2"
-needs = ["cann in 8.3.RC1"]
+FACT = """\
+[[fact.{kind}]]
+package = "{package}"
+versions = "{versions}"
+{what}
 reason = "a table says so"
-strength = "enforced"
-source = "a test"
-checked = 2026-01-01
-"""
-NEEDS_A2 = """\
-[[fact.warns]]
-package = "kernels"
-versions = "==1"
-text = "These kernels are built for A2."
-unless = ["soc in A2"]
-reason = "a table says so"
-strength = "observed"
+strength = "{strength}"
 source = "a test"
 checked = 2026-01-01
 """
 PYTHON_3_12 = "cp312-cp312-manylinux_2_28_aarch64"
+
+
+def matrix(versions: str, cann: str, strength: str = "vendor") -> str:
+    """A table says which CANN releases of `plugin` need."""
+    needs = f'needs = ["cann in {cann}"]'
+    return FACT.format(kind="requires", package="plugin", versions=versions, what=needs, strength=strength)
+
+
+def warning(package: str, versions: str, text: str, more: str = "") -> str:
+    """Something is said of releases."""
+    what = f'text = "{text}"\n{more}'
+    return FACT.format(kind="warns", package=package, versions=versions, what=what, strength="observed")
+
+
+NEEDS_CANN = matrix("==2", "8.3.RC1", "enforced")
+NEEDS_A2 = warning("kernels", "==1", "These kernels are built for A2.", 'unless = ["soc in A2"]')
 
 
 def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> tuple[Fix, ...]:
@@ -109,13 +114,10 @@ def page(explanation: Explanation) -> str:
     return out.getvalue()
 
 
-ALL_NEED_CANN = NEEDS_CANN.replace('"==2"', '">=1"')
-
-
 def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
     """`base` is not there; and no release of `plugin` is for this CANN, which nobody looked at until then."""
     catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
-    found = explained(catalog, "base==7", "plugin", facts=ALL_NEED_CANN)
+    found = explained(catalog, "base==7", "plugin", facts=matrix(">=1", "8.3.RC1", "enforced"))
     (hidden,) = found.contradictions[1:]
     assert [type(one).__name__ for one in hidden.statements] == ["Asks", "Has", "Needs"]
     assert [told(fix) for fix in found.fixes] == [
@@ -128,7 +130,7 @@ def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
 def test_pre_releases_and_another_version_are_changed_together() -> None:
     """Of `plugin` a pre-release is for this CANN; that none asks for it is not certain, and so it is not told."""
     catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "1.1rc1": ["base"], "2": ["base<2"]}})
-    found = explained(catalog, "base==7", "plugin", facts=ALL_NEED_CANN.replace('">=1"', '"!=1.1rc1"'))
+    found = explained(catalog, "base==7", "plugin", facts=matrix("!=1.1rc1", "8.3.RC1", "enforced"))
     assert len(found.contradictions) == 1
     assert [told(fix) for fix in found.fixes] == [
         ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
@@ -267,32 +269,6 @@ def test_a_cut_off_of_the_command_line_is_not_changed_in_the_stack() -> None:
 
 # --- which releases a line comes to
 
-MATRIX = """\
-[[fact.requires]]
-package = "plugin"
-versions = "{versions}"
-needs = ["cann in {cann}"]
-reason = "a table says so"
-strength = "{strength}"
-source = "a test"
-checked = 2026-01-01
-"""
-NOTE = """\
-[[fact.warns]]
-package = "base"
-versions = "==2"
-text = "Its recipes are not in the wheel."
-reason = "somebody looked"
-strength = "observed"
-source = "a test"
-checked = 2026-01-01
-{more}
-"""
-
-
-def matrix(versions: str, cann: str, strength: str = "vendor") -> str:
-    return MATRIX.format(versions=versions, cann=cann, strength=strength)
-
 
 def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target_is_a_way_out() -> None:
     catalog = DataCatalog({"plugin": {one: ["base"] for one in ("1", "2rc1", "2rc2", "2", "3rc1")}, "base": {"1": []}})
@@ -309,10 +285,11 @@ def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target
 def test_a_note_about_a_release_is_no_fault_of_it() -> None:
     """Nothing is known of `base 1`, which makes it no better."""
     catalog = DataCatalog({"base": {"1": [], "2": [], "3": ["deep>=9"]}, "deep": {"1": []}})
-    first, *_ = ways_out(catalog, "base==3", "deep==1", facts=NOTE.format(more=""))
+    note = "base", "==2", "Its recipes are not in the wheel."
+    first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note))
     assert told(first)[:1] == ["base==3 -> base==2"]
     for fault in ("grave = true", 'unless = ["soc in A2"]'):
-        first, *_ = ways_out(catalog, "base==3", "deep==1", facts=NOTE.format(more=fault))
+        first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note, fault))
         assert told(first)[:1] == ["base==3 -> base==1"]
 
 
@@ -344,7 +321,7 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
 def test_a_release_of_which_nothing_is_known_comes_after_one_that_is_warned_of() -> None:
     catalog = DataCatalog({"plugin": {one: ["base>=9"] if one == "2" else [] for one in "123"}, "base": {"1": []}})
     facts = matrix("==2", "8.5.0") + matrix("==1", "8.5.0")
-    warned = NOTE.format(more='unless = ["soc in A2"]').replace('"base"', '"plugin"').replace('"==2"', '"==1"')
+    warned = warning("plugin", "==1", "Its kernels are built for A2.", 'unless = ["soc in A2"]')
     lines = [told(fix)[:1] for fix in ways_out(catalog, "plugin==2", "base==1", facts=facts + warned) if not fix.risky]
     assert lines[0] == ["plugin==2 -> plugin==1"]
 
