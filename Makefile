@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 LOCK   := $(BIN)/ascend-lock
+COMPILE := $(BIN)/python -m compileall -q resolver && $(BIN)/python -m resolver.render.template
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
 UPSTREAM ?=
@@ -76,7 +77,7 @@ snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK
 
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
 test: $(VENV)/.dev ## run the tests (no network but loopback)
-	@$(BIN)/python -m compileall -q resolver
+	@$(COMPILE)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not live" $(ARGS)
 
 test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
@@ -131,11 +132,11 @@ $(VENV)/.made:
 $(VENV)/.run: $(VENV)/.made $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
-	@$(BIN)/python -m compileall -q resolver
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self-dev
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
-	@$(BIN)/python -m compileall -q resolver
+	@$(COMPILE)
 	@touch $@ $(VENV)/.run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -13,7 +14,14 @@ ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 _BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
 _LONGEST = 255
-_DASHES = 4  # in the name of a wheel without a build number
+# Of names that each end a line: wheels of one release without build numbers, an archive, or any other name.
+_PART = "[^-\\n]+"
+_TAGS = rf"{_PART}-{_PART}-{_PART}\.whl\n"
+_RUN = re.compile(
+    rf"(({_PART})-({_PART})-){_TAGS}(?:\1{_TAGS})*"
+    rf"|([^\n]+)-({_PART})(?:{'|'.join(map(re.escape, ARCHIVE_ENDINGS))})\n"
+    r"|[^\n]*\n"
+)
 _SEPARATORS = str.maketrans("_.", "--")
 _CONTROLS = bytes([*range(32), 127])  # what ASCII has that is not printable
 
@@ -44,12 +52,11 @@ def is_readable(filename: str) -> bool:
     )
 
 
-def are_readable(filenames: list[str]) -> bool:
-    """Whether each of them is, in a fraction of the time; an unreadable one among them may make this false for all."""
+def are_segments(filenames: list[str]) -> bool:
+    """Whether each of them is readable if all are printable; one that is not may make this false for all."""
     whole = "".join(filenames)
     return (
-        are_printable(whole)
-        and "/" not in whole
+        "/" not in whole
         and "\\" not in whole
         and max(map(len, filenames), default=1) <= _LONGEST
         and min(map(len, filenames), default=3) > 2  # neither empty, nor `.` or `..`
@@ -130,44 +137,26 @@ def starts_with_project(filename: str, project: NormalizedName) -> bool:
     return _prefix(project).match(filename) is not None
 
 
-def plain_versions(filenames: list[str], project: NormalizedName) -> list[str]:
-    """For each name its version as `wheel_release` and `archive_version` have it, "" where that takes a closer look.
+def plain_runs(filenames: list[str], project: NormalizedName) -> Iterator[tuple[str, int]]:
+    """Versions with how many names of them follow each other, as `wheel_release` and `archive_version` have them.
 
-    The names must be readable. A look at all of them at once takes a fraction of the time of a look at each.
+    The version is "" where a name takes a closer look. The names must be readable. A look at all of them at once takes
+    a fraction of the time of a look at each.
     """
-    whole = "".join(filenames)
-    if not filenames or not whole.isascii():
-        return [""] * len(filenames)
-    has_gaps = "--" in whole or "-.whl" in whole
+    whole = "\n".join([*filenames, ""])
+    if not whole.isascii():
+        yield "", len(filenames)
+        return
     ours: dict[str, bool] = {}
-    begin, version = " ", ""  # of the wheel before: those of a release mostly stand together
-    versions = []
-    for name in filenames:
-        if name.startswith(begin) and name.endswith(".whl") and name.count("-") == _DASHES and not has_gaps:
-            versions.append(version)
-        elif name.endswith(".whl"):
-            parts = name.split("-")
-            if len(parts) != _DASHES + 1 or "" in parts or parts[-1] == ".whl":
-                versions.append("")
-                continue
-            distribution = parts[0]
-            if distribution not in ours:
-                ours[distribution] = is_distribution(distribution) and canonicalize_name(distribution) == project
-            if not ours[distribution]:
-                versions.append("")
-                continue
-            version = parts[1]
-            begin = f"{distribution}-{version}-"
-            versions.append(version)
-        else:
-            versions.append(_plain_archive(name, project))
-    return versions
-
-
-def _plain_archive(name: str, project: NormalizedName) -> str:
-    stem = next((name[: -len(ending)] for ending in ARCHIVE_ENDINGS if name.endswith(ending)), "")
-    end = len(project)
-    return stem[end + 1 :] if stem[end : end + 1] == "-" and _spelled(stem[:end]) == project else ""
+    for run in _RUN.finditer(whole):
+        _, distribution, version, stem, archived = run.groups()
+        if distribution is None:
+            known = stem is not None and len(stem) == len(project) and _spelled(stem) == project
+            yield (archived if known else ""), 1
+            continue
+        if distribution not in ours:
+            ours[distribution] = is_distribution(distribution) and canonicalize_name(distribution) == project
+        yield (version if ours[distribution] else ""), whole.count("\n", run.start(), run.end())
 
 
 @lru_cache(64)

@@ -21,9 +21,9 @@ from resolver.catalog.filename import (
     ARCHIVE_ENDINGS,
     archive_version,
     are_printable,
-    are_readable,
+    are_segments,
     is_readable,
-    plain_versions,
+    plain_runs,
     starts_with_project,
     wheel_release,
 )
@@ -111,14 +111,15 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
         unusable(project, index, url, "The page is empty.")
     if media.startswith("application/vnd.pypi.simple.v") and not media.startswith("application/vnd.pypi.simple.v1+"):
         unusable(project, index, url, f"It is of the type `{media}`; version 1 is what can be read (PEP 629).")
+    plain = False
     if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-        files, standing = _read_json(body, project, index, url)
+        files, standing, plain = _read_json(body, project, index, url)
     else:
         try:
             files, standing = html.read(body, parameters, url)
         except html.HtmlError as error:
             unusable(project, index, url, str(error))
-    return replace(group(files, project=project, index=index, url=url), standing=standing)
+    return replace(group(files, project=project, index=index, url=url, plain=plain), standing=standing)
 
 
 def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
@@ -131,69 +132,69 @@ def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> No
     )
 
 
-def group(files: Iterable[File], *, project: NormalizedName, index: str, url: str) -> Page:
+def group(files: list[File], *, project: NormalizedName, index: str, url: str, plain: bool = False) -> Page:
     """Sort files by release and set aside what cannot be used.
 
     Two spellings of one version share the key that sorts first, so that the
     order of a page's links does not matter. A name that is there with several
     sha256 stays so: who chooses a file sees that nobody can tell the right one.
+    Names and addresses that are `plain` are known to be printable.
     """
     spelled: dict[str, list[File]] = {}
     aside: list[SetAside] = []
     seen: set[tuple[str, str]] = set()
-    foreign = 0
-    files = list(files)
-    for file, known in zip(files, _plain_versions(files, project), strict=True):
-        if known:
-            spelled.setdefault(known, []).append(file)
+    foreign = at = 0
+    for version, count in _runs(files, project, plain=plain):
+        run = files[at : at + count]
+        at += count
+        if version:
+            spelled.setdefault(version, []).extend(run)
             continue
-        filename = file.filename
-        if not (is_readable(filename) and file.url.isprintable()):
-            reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
-            aside.append(SetAside(ascii(filename[:255])[1:-1], reason))
-            continue
-        if filename.endswith(".whl"):
-            wheel = wheel_release(filename)
-            if wheel is None:
-                aside.append(SetAside(filename, Reason.NAME))
-                continue
-            distribution, version = wheel
-            if text.name(distribution) != project:
-                aside.append(SetAside(filename, Reason.FOREIGN, distribution))
-                foreign += 1
-                continue
-        else:
-            found = archive_version(filename, project)
-            if found is None:
-                belongs = starts_with_project(filename, project)
-                if belongs or not filename.endswith(ARCHIVE_ENDINGS):
-                    foreign += not belongs
-                    aside.append(SetAside(filename, Reason.FORMAT))
-                else:
-                    foreign += 1
-                    aside.append(SetAside(filename, Reason.FOREIGN))
-                continue
-            version = found
-        if (filename, file.sha256) in seen:
-            continue
-        seen.add((filename, file.sha256))
-        spelled.setdefault(version, []).append(file)
+        for file in run:
+            found = _version_of(file, project)
+            if isinstance(found, SetAside):
+                aside.append(found)
+                foreign += found.reason is Reason.FOREIGN or (
+                    found.reason is Reason.FORMAT and not starts_with_project(file.filename, project)
+                )
+            elif (file.filename, file.sha256) not in seen:
+                seen.add((file.filename, file.sha256))
+                spelled.setdefault(found, []).append(file)
     if foreign and foreign == len(aside) and not spelled:
         unusable(project, index, url, f"Every file on it belongs to another project, {aside[0].filename} for one.")
     releases, odd = _merge(spelled)
     return Page(project=project, index=index, releases=releases, set_aside=tuple(aside + odd))
 
 
-def _plain_versions(files: list[File], project: NormalizedName) -> list[str]:
-    """For each file its version where its name is a common one of the project, else "".
+def _runs(files: list[File], project: NormalizedName, *, plain: bool) -> Iterable[tuple[str, int]]:
+    """Versions with how many files of them follow each other; "" where a name is not a common one of the project.
 
     Nothing is known at once of a page with a name or address that cannot be read, or a name that is there twice.
     """
     filenames = [file.filename for file in files]
-    readable = are_readable(filenames) and are_printable("".join([file.url for file in files]))
-    if not readable or len(set(filenames)) != len(filenames):
-        return [""] * len(files)
-    return plain_versions(filenames, project)
+    printable = plain or are_printable("".join([*filenames, *[file.url for file in files]]))
+    if not printable or not are_segments(filenames) or len(set(filenames)) != len(filenames):
+        return [("", len(files))]
+    return plain_runs(filenames, project)
+
+
+def _version_of(file: File, project: NormalizedName) -> str | SetAside:
+    """The version in a file's name, or why the file is of no use."""
+    filename = file.filename
+    if not (is_readable(filename) and file.url.isprintable()):
+        reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
+        return SetAside(ascii(filename[:255])[1:-1], reason)
+    if filename.endswith(".whl"):
+        wheel = wheel_release(filename)
+        if wheel is None:
+            return SetAside(filename, Reason.NAME)
+        distribution, version = wheel
+        return version if text.name(distribution) == project else SetAside(filename, Reason.FOREIGN, distribution)
+    found = archive_version(filename, project)
+    if found is not None:
+        return found
+    is_archive = filename.endswith(ARCHIVE_ENDINGS) and not starts_with_project(filename, project)
+    return SetAside(filename, Reason.FOREIGN if is_archive else Reason.FORMAT)
 
 
 def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]], list[SetAside]]:
@@ -215,7 +216,8 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
     return releases, aside
 
 
-def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing]:
+def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing, bool]:
+    """The files and the standing of a page, and whether names and addresses are known to be printable."""
     # What is not asked for of a page, however much of it there is, leaves none.
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
@@ -233,7 +235,8 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
         unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
     if text.name(page.name) != project:
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
-    addresses = Base(url).resolve_all([one.url for one in page.files])
+    given = [one.url for one in page.files]
+    addresses = Base(url).resolve_all(given)
     digests = _sha256s([one.hashes.sha256 for one in page.files])
     metadata = _metadata_sha256s(page.files)
     files = [
@@ -249,7 +252,12 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
         )
         for one, address, digest, offered in zip(page.files, addresses, digests, metadata, strict=True)
     ]
-    return files, standing
+    return files, standing, addresses is given and _is_plain(body)
+
+
+def _is_plain(body: bytes) -> bool:
+    """Whether all texts of a JSON page are printable: JSON has control characters in escapes alone, but for DEL."""
+    return body.isascii() and b"\\" not in body and b"\x7f" not in body
 
 
 def _plainly(page: _Rows) -> _Project:

@@ -54,6 +54,10 @@ class Rows:
         content = self._content
         return [content[at : at + _NAME] for at in range(0, len(content), _ROW.size)]
 
+    def lengths(self) -> list[int]:
+        """The bytes of each one's content."""
+        return [length for _, _, _, length in _ROW.iter_unpack(self._content)]
+
 
 class Volume:
     """Contents and their rows. `path` is that of its files without their endings; they are open as long as it lives."""

@@ -8,7 +8,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate, count
+from itertools import accumulate, chain, count
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +48,12 @@ class Places:
         """The place of each content."""
         yield from self._own.values()
         yield from map(self._place, self._numbers.values())
+
+    def size(self) -> int:
+        """The bytes of all contents that are somewhere."""
+        lengths = list(chain.from_iterable(rows.lengths() for rows in self._rows))
+        own = sum(place.row.length for place in self._own.values())
+        return own + sum(map(lengths.__getitem__, self._numbers.values()))
 
     def put(self, name: bytes, place: Place) -> None:
         """Say where a content is now."""
@@ -108,7 +114,7 @@ class Volumes:
         """Make one volume of many, and leave out what later ones replaced."""
         volumes = self._open()
         places = Places(volumes)
-        live = sum(place.row.length for place in places.values())
+        live = places.size()
         dead = sum(volume.size for volume in volumes) - live
         mostly_dead = dead > max(live, _MOST_DEAD)
         if len(volumes) <= _MOST and not mostly_dead:

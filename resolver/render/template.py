@@ -1,13 +1,26 @@
-"""The templates of scripts, and how they are filled in."""
+"""The templates of scripts, and how they are filled in.
+
+`python -m resolver.render.template` leaves them compiled beside themselves, as Python leaves its modules: to compile
+that of install.sh takes longer than to check a lock. A run reads what is there, and writes nothing.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
+from contextlib import suppress
 from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 
 from resolver.render.text import one_line
+
+_FOLDER: Final = Path(__file__).parent / "templates" / "__pycache__"
 
 
 @lru_cache(1)
@@ -20,7 +33,48 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=_Compiled(),
     )
     made.filters["sh"] = lambda value: shlex.quote(str(value))
     made.filters["line"] = lambda value: one_line(str(value))
     return made
+
+
+class _Compiled(BytecodeCache):
+    """What was compiled of the same text with the options of this very file, by this Python and this Jinja."""
+
+    def __init__(self, *, writes: bool = False) -> None:
+        self._writes = writes
+
+    def get_source_checksum(self, source: str) -> str:
+        """See Jinja, which has no options in it."""
+        return sha256(Path(__file__).read_bytes() + source.encode()).hexdigest()
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what is there; what cannot be read counts as absent."""
+        with suppress(Exception), _place(bucket).open("rb") as file:
+            bucket.load_bytecode(file)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Leave it for others, if that is what this is for."""
+        if self._writes:
+            _FOLDER.mkdir(exist_ok=True)
+            new = _FOLDER / f"{bucket.key}.{os.getpid()}"
+            new.write_bytes(bucket.bytecode_to_string())
+            new.replace(_place(bucket))
+
+
+def _place(bucket: Bucket) -> Path:
+    return _FOLDER / f"{bucket.key}.{sys.implementation.cache_tag}"
+
+
+def _compile() -> None:
+    """Leave all of them compiled, unless the folder is not to be written."""
+    own = environment().overlay(bytecode_cache=_Compiled(writes=True))
+    with suppress(OSError):
+        for name in own.list_templates(filter_func=lambda name: name.endswith(".j2") and not name.endswith(".html.j2")):
+            own.get_template(name)
+
+
+if __name__ == "__main__":
+    _compile()

@@ -12,7 +12,7 @@ from resolver.catalog.filename import (
     archive_version,
     are_printable,
     is_readable,
-    plain_versions,
+    plain_runs,
     wheel_parts,
     wheel_release,
 )
@@ -126,7 +126,8 @@ def test_many_names_at_once_are_read_as_each_alone(filenames: list[str], project
     filenames += [f"{project.replace('-', '_')}-{row}" for row in filenames]
     filenames += [f"{row}-py3-none-any.whl" for row in filenames]
     readable = [filename for filename in filenames if is_readable(filename)]
-    for filename, version in zip(readable, plain_versions(readable, project), strict=True):
+    versions = [version for version, count in plain_runs(readable, project) for _ in range(count)]
+    for filename, version in zip(readable, versions, strict=True):
         wheel = wheel_release(filename) if filename.endswith(".whl") else None
         ours = wheel is not None and text.name(wheel[0]) == project
         alone = (

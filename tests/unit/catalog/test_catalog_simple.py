@@ -322,6 +322,16 @@ def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
     assert parse(page(row), JSON).set_aside == (SetAside("demo-1.zip", Reason.ADDRESS),)
 
 
+@pytest.mark.parametrize("odd", ["\\u0007", "\\n", "\\u007f", "\x7f", "\u202e", "\\u202E", "\x85"])
+@pytest.mark.parametrize("field", ["filename", "url"])
+def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str, field: str) -> None:
+    rows = [{"filename": f"demo-{n}.zip", "url": f"https://f.example/demo-{n}.zip", "hashes": {}} for n in (1, 2, 3)]
+    rows[1][field] = f"{rows[1][field][:-4]}HERE.zip"
+    parsed = parse(page(*rows).replace("HERE", odd), JSON)
+    assert list(parsed.releases) == ["1", "3"]
+    assert [one.reason for one in parsed.set_aside] == [Reason.NAME]
+
+
 @pytest.mark.parametrize(
     ("base", "url"),
     [
