@@ -44,16 +44,22 @@ class Clashes:
         if package.kind is not Kind.PROJECT:
             return None
         clash: dict[Package, int] = {}
-        out = 0
-        left_of = self._left(package)
         project = self._universe.project(text.name(package.name))
-        for position in project.positions(project.all & left_of.mask):
+        mine = project.all & self._left(package).mask
+        out = mine & project.unusable
+        opened = mine & self._universe.opened_of(package)
+        for position in project.positions(opened):
             candidate = self._universe.candidate(package, position)
-            why = {} if candidate is None else self._why(candidate)
+            why = None if candidate is None else self._why(candidate)
             if why is not None:
                 out |= 1 << position
                 for other, left in why.items():
                     clash[other] = clash.get(other, -1) & left
+        if package.base != package:  # an extra is of its project's release: known without its metadata
+            odd = mine & ~(out | opened | self._left(package.base).mask)
+            if odd:
+                out |= odd
+                clash[package.base] = clash.get(package.base, -1) & ~odd
         if not out:
             return None
         clash[package] = out
@@ -105,9 +111,7 @@ class Clashes:
     # --- reasons
 
     def _why(self, candidate: Candidate) -> Clash | None:
-        """What is left of others where a candidate has no place beside them; None where it may have one."""
-        if not self._universe.opened(candidate):
-            return self._out_of_step(candidate)
+        """What is left of others where an opened candidate has no place beside them; None where it may have one."""
         edges = self._universe.edges(candidate)
         if any(self._is_in_vain(edge) for edge in edges):
             return {}
@@ -120,15 +124,6 @@ class Clashes:
             return None
         rest = {one: left | ~asks.get(one, ANYTHING).mask for one, left in clash.items() if one != candidate.package}
         return {one: left for one, left in rest.items() if left != -1}
-
-    def _out_of_step(self, candidate: Candidate) -> Clash | None:
-        """An extra is of its project's release: known without its metadata."""
-        base = candidate.package.base
-        if base != candidate.package and isinstance(candidate.chosen, Release):
-            mask = 1 << candidate.chosen.position
-            if not mask & self._left(base).mask:
-                return {base: ~mask}
-        return None
 
     def _is_in_vain(self, edge: Edge) -> bool:
         """Whether there is nothing that meets an edge, whatever else is decided."""

@@ -61,6 +61,7 @@ class Edges:
         self.relevant = Relevance(target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
+        self._known_of: dict[Package, int] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}
         self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
         self._extras: dict[Release, frozenset[str]] = {}
@@ -72,11 +73,19 @@ class Edges:
         known = self._known.get(candidate)
         if known is None:
             known = self._known[candidate] = self._look(candidate)
+            if isinstance(candidate.chosen, Release):
+                self._known_of[candidate.package] = (
+                    self._known_of.get(candidate.package, 0) | 1 << candidate.chosen.position
+                )
         return known
 
     def are_known(self, candidate: Candidate) -> bool:
         """Whether a candidate's metadata was read."""
         return candidate in self._known
+
+    def known_of(self, package: Package) -> int:
+        """The releases of a project whose metadata was read, as a mask."""
+        return self._known_of.get(package, 0)
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""

@@ -59,7 +59,8 @@ class Preference:
         """Whether what a demand admits and may be taken has a release that is not among those in the mask `besides`."""
         mask = project.all & demand.mask
         finals = None
-        for position in project.positions(mask & ~besides):
+        unwanted = project.unusable if demand.wished else project.unwanted
+        for position in project.positions(mask & ~(besides | unwanted)):
             if not _takes(project, position, demand.wished):
                 continue
             if project.stable >> position & 1 or demand.prerelease:

@@ -271,6 +271,10 @@ class Universe:
         """Whether the candidate's edges are known already."""
         return self._edges.are_known(candidate)
 
+    def opened_of(self, package: Package) -> int:
+        """The releases of a project, as a mask, whose edges are known already."""
+        return self._edges.known_of(package)
+
     def is_given_up(self, candidate: Candidate) -> bool:
         """Whether the candidate's file will not be read: files of its project were of other releases."""
         return self._edges.is_given_up(candidate)
