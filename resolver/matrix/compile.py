@@ -359,7 +359,9 @@ def _compile_indexes(
                 why="`pypi` is the index that pip on this machine is configured with; every other index has an address",
                 hint="pip config set global.index-url …" if index.name == PYPI else "",
             )
-        indexes[index.name] = Index(name=index.name, url=index.url or "", mirrors=tuple(index.mirrors))
+        indexes[index.name] = Index(
+            name=index.name, url=index.url or "", mirrors=tuple(index.mirrors), complete=index.complete
+        )
         if index.packages:
             packages = _bound(document, index.packages, "index", number)
             bindings.append(Binding(packages=packages, indexes=(index.name,)))

@@ -186,12 +186,16 @@ class FactFile(_Table, kw_only=True):
 
 
 class IndexRow(_Table, kw_only=True):
-    """`packages` is short for a binding of these projects to this index alone."""
+    """`packages` is short for a binding of these projects to this index alone.
+
+    An index that is not `complete` holds chosen releases of its projects.
+    """
 
     name: Text
     url: Text | None = None
     mirrors: list[Text] = []
     packages: list[Text] = []
+    complete: bool = True
 
 
 class BindingRow(_Table, kw_only=True):

@@ -14,12 +14,14 @@ PYPI: Final = "pypi"
 class Index(msgspec.Struct, frozen=True, kw_only=True):
     """A simple repository (PEP 503). `pypi` has no address: it is what pip is configured with.
 
-    `mirrors` are tried in order where `url` does not answer; they serve the same content.
+    `mirrors` are tried in order where `url` does not answer; they serve the same content. Where it is not `complete`,
+    that it lacks a release says nothing of what there is: no fact about such a release is a mistake.
     """
 
     name: str
     url: str = ""
     mirrors: tuple[str, ...] = ()
+    complete: bool = True
 
 
 class Binding(msgspec.Struct, frozen=True, kw_only=True):

@@ -248,7 +248,11 @@ class Universe:
 
     def _check_facts(self, project: Project) -> None:
         """A fact that no release matches is a mistake, unless part of the indexes was out of reach."""
-        if not project.found or project.source or project.unreachable or self.problem.indexes.own:
+        indexes = self.problem.indexes
+        if not project.found or project.source or project.unreachable or indexes.own:
+            return
+        binding = indexes.binding(project.name, self.problem.target.platform)
+        if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):
             return
         for fact in self._about.project(project.name):
             if isinstance(fact, facts.Sources):
@@ -258,7 +262,8 @@ class Universe:
                     raise FactError(
                         f"the fact `{fact.id}` speaks of {project.name} {versions}, and there is no such release",
                         where=fact.where,
-                        hint="correct `versions`, or remove what is no longer on the index",
+                        hint="correct `versions`, or remove what is no longer on the index; one that holds chosen "
+                        "releases alone needs `complete = false` in its row of indexes.toml",
                     )
 
     # --- what a choice needs

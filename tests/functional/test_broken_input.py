@@ -130,7 +130,8 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             the_fact('[[excludes]]\nversions = ">2"\nreason = "r"\n'),
             "error: the fact `demo-excludes-1` speaks of demo >2, and there is no such release\n"
             "  at matrices/facts/demo.toml:6\n"
-            "hint: correct `versions`, or remove what is no longer on the index\n",
+            "hint: correct `versions`, or remove what is no longer on the index; one that holds chosen releases alone "
+            "needs `complete = false` in its row of indexes.toml\n",
             id="fact that no release matches",
         ),
         pytest.param(
