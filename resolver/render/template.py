@@ -1,7 +1,7 @@
 """The templates of scripts, and how they are filled in.
 
-`python -m resolver.render.template` leaves them compiled beside themselves, as Python leaves its modules: to compile
-that of install.sh takes longer than to check a lock. A run reads what is there, and writes nothing.
+They are left compiled beside themselves, as Python leaves its modules: to compile that of install.sh takes longer than
+to check a lock. `python -m resolver.render.template` leaves all of them so.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=_Compiled(),
+        bytecode_cache=_Compiled(writes=not sys.dont_write_bytecode),
     )
     made.filters["sh"] = lambda value: shlex.quote(str(value))
     made.filters["line"] = lambda value: one_line(str(value))
@@ -43,7 +43,7 @@ def environment() -> Environment:
 class _Compiled(BytecodeCache):
     """What was compiled of the same text with the options of this very file, by this Python and this Jinja."""
 
-    def __init__(self, *, writes: bool = False) -> None:
+    def __init__(self, *, writes: bool) -> None:
         self._writes = writes
 
     def get_source_checksum(self, source: str) -> str:
@@ -56,12 +56,13 @@ class _Compiled(BytecodeCache):
             bucket.load_bytecode(file)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Leave it for others, if that is what this is for."""
-        if self._writes:
-            _FOLDER.mkdir(exist_ok=True)
-            new = _FOLDER / f"{bucket.key}.{os.getpid()}"
-            new.write_bytes(bucket.bytecode_to_string())
-            new.replace(_place(bucket))
+        """Leave it for the next run, where the folder may be written."""
+        with suppress(OSError):
+            if self._writes:
+                _FOLDER.mkdir(exist_ok=True)
+                new = _FOLDER / f"{bucket.key}.{os.getpid()}"
+                new.write_bytes(bucket.bytecode_to_string())
+                new.replace(_place(bucket))
 
 
 def _place(bucket: Bucket) -> Path:
@@ -69,11 +70,10 @@ def _place(bucket: Bucket) -> Path:
 
 
 def _compile() -> None:
-    """Leave all of them compiled, unless the folder is not to be written."""
+    """Leave all of them compiled, whatever Python is told of its own bytecode."""
     own = environment().overlay(bytecode_cache=_Compiled(writes=True))
-    with suppress(OSError):
-        for name in own.list_templates(filter_func=lambda name: name.endswith(".j2") and not name.endswith(".html.j2")):
-            own.get_template(name)
+    for name in own.list_templates(filter_func=lambda name: name.endswith(".j2") and not name.endswith(".html.j2")):
+        own.get_template(name)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.problem import Problem
-from resolver.model.release import File
+from resolver.model.release import File, Page
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.profile import counts
@@ -78,6 +78,7 @@ class _Check:
         self._facts_of: dict[str, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts_of.setdefault(str(fact.package), []).append(fact)
+        self._ranks: dict[str, int] = {}  # of a wheel's tags, by the end of its name
         self._by_extra: dict[str, dict[str | None, list[str]]] = {}  # by project: its lines, by extra
         self._absent = set(self._kept_out())
 
@@ -266,9 +267,7 @@ class _Check:
             file
             for page in self._catalog.lookup(pin.name).pages
             if page.index == pin.release.index
-            for version_text in page.releases
-            if _version(version_text) == pin.version
-            for file in page.releases[version_text]
+            for file in _files(page, pin.version)
         ]
         if pin.release.index not in binding.indexes:
             yield f"{pin.name} comes from `{pin.release.index}`, which it is not bound to"
@@ -318,9 +317,15 @@ class _Check:
     def _rank(self, file: File) -> int:
         """The place of the best of a wheel's tags among those that the target accepts."""
         accepted = self._problem.target.tags
+        if not file.is_wheel or file.yanked is not None:
+            return len(accepted)
         # the last three parts of its name (PEP 427): those of thousands of wheels are a few dozen
-        tags = _tags_of(file.filename[:-4].rsplit("-", 3)[1:]) if file.is_wheel and file.yanked is None else ()
-        return min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
+        _, *last = file.filename[:-4].rsplit("-", 3)
+        joined = "-".join(last)
+        if joined not in self._ranks:
+            tags = _parsed_tags(joined) if len(last) == 3 else ()
+            self._ranks[joined] = min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
+        return self._ranks[joined]
 
     def _tags(self, pin: Pin, file: File) -> Iterator[str]:
         if not file.filename.endswith(".whl"):
@@ -380,9 +385,7 @@ class _Check:
             and ((not source_only and self._rank(file) < len(self._problem.target.tags)) if file.is_wheel else True)
             for page in self._catalog.lookup(pin.name).pages
             if page.index not in refused
-            for version_text in page.releases
-            if _version(version_text) == version
-            for file in page.releases[version_text]
+            for file in _files(page, version)
         )
 
     def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
@@ -412,9 +415,11 @@ class _Check:
 # Several locks are checked in one run when a conflict is explained, mostly of the same files.
 
 
-def _tags_of(parts: Sequence[str]) -> Collection[str]:
-    """The tags that a wheel's name ends with; none where its name is not one."""
-    return _parsed_tags("-".join(parts)) if len(parts) == 3 else ()
+def _files(page: Page, version: Version) -> Sequence[File]:
+    """The files of a release; a page has one spelling of each version."""
+    if (plain := str(version)) in page.releases:
+        return page.releases[plain]
+    return next((page.releases[spelled] for spelled in page.releases if _version(spelled) == version), ())
 
 
 @cache

@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     template.environment.cache_clear()
 
 
-def filled(source: str, *, writes: bool = False) -> str:
+def filled(source: str, *, writes: bool = True) -> str:
     """What a template of that text gives."""
     own: Environment = template.environment().overlay(
         loader=DictLoader({"a.j2": source}), bytecode_cache=template._Compiled(writes=writes), cache_size=0
@@ -35,21 +35,21 @@ def test_all_that_scripts_are_made_of_are_compiled(folder: Path) -> None:
 
 
 def test_a_compiled_one_gives_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    anew = filled("echo {{ name | sh }}\n", writes=True)
+    anew = filled("echo {{ name | sh }}\n")
     assert len(list(folder.iterdir())) == 1
     monkeypatch.setattr(Environment, "compile", lambda *_: pytest.fail("it was compiled anew"))
     assert filled("echo {{ name | sh }}\n") == anew == "echo 'it'\"'\"'s'\n"
 
 
 def test_one_of_another_text_is_none(folder: Path) -> None:
-    filled("old\n", writes=True)
+    filled("old\n")
     assert list(folder.iterdir())
     assert filled("new\n") == "new\n"
 
 
 @pytest.mark.parametrize("damage", [b"", b"j2", b"no bytecode", bytes(300)])
 def test_a_damaged_one_is_none(folder: Path, damage: bytes) -> None:
-    filled("text\n", writes=True)
+    filled("text\n")
     (compiled,) = folder.iterdir()
     whole = compiled.read_bytes()
     for content in (damage, whole[:40] + damage, whole[: len(whole) // 2], whole[:-1]):
@@ -57,6 +57,8 @@ def test_a_damaged_one_is_none(folder: Path, damage: bytes) -> None:
         assert filled("text\n") == "text\n"
 
 
-def test_a_run_leaves_none(folder: Path) -> None:
-    assert filled("text\n") == "text\n"
+def test_none_is_left_where_none_is_wanted_or_possible(folder: Path) -> None:
+    assert filled("text\n", writes=False) == "text\n"
     assert not folder.exists()
+    folder.write_text("a file")
+    assert filled("text\n") == "text\n"
