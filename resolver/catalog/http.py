@@ -108,9 +108,13 @@ class Client:
         return await self._long.run(call)
 
     def remember(self, root: Root) -> None:
-        """Send the credentials of an index to its own origin, and nowhere else."""
-        if root.user or root.password:
-            self._auth[origin(root.url)] = _basic(root.user, root.password)
+        """Send the credentials of an index to its own origin, and nowhere else.
+
+        Where an address names a user alone, netrc may know both, as pip has it; else a token stands there.
+        """
+        where = origin(root.url)
+        if root.password or (root.user and not self._of_netrc(where)):
+            self._auth[where] = _basic(root.user, root.password)
 
     async def get(self, url: str, *, headers: Mapping[str, str], limit: int, patience: Patience | None = None) -> Reply:
         """A whole answer whatever its status; raises Unreachable, or IndexFailure for more than `limit` bytes."""
@@ -238,10 +242,13 @@ class Client:
         return self._origins[begin]
 
     def _credentials(self, where: Origin) -> dict[str, str]:
-        given = self._auth.get(where)
-        if given is None and self._netrc is not None and (entry := self._netrc.authenticators(where.host)):
-            given = _basic(entry[0], entry[2] or "")
-        return {"Authorization": given} if given is not None else {}
+        given = self._auth.get(where) or self._of_netrc(where)
+        return {"Authorization": given} if given else {}
+
+    def _of_netrc(self, where: Origin) -> str:
+        """What netrc has for a host, "" for nothing."""
+        entry = self._netrc.authenticators(where.host) if self._netrc is not None else None
+        return _basic(entry[0], entry[2] or "") if entry else ""
 
 
 def _basic(user: str, password: str) -> str:

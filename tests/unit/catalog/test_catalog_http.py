@@ -276,7 +276,17 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setenv("NETRC", str(path))
     server.answers = {"/a": (200, {}, b"")}
     get(f"{server.url}/a")
-    assert server.seen[0][1]["authorization"] == basic("me", "pw")
+    for root in ("me@", "me:other@", "token@"):
+        get(f"{server.url}/a", root=server.url.replace("//", f"//{root}"))
+    path.unlink()
+    get(f"{server.url}/a", root=server.url.replace("//", "//token@"))
+    assert [one[1]["authorization"] for one in server.seen] == [
+        basic("me", "pw"),
+        basic("me", "pw"),
+        basic("me", "other"),
+        basic("me", "pw"),
+        basic("token", ""),
+    ]
 
 
 @pytest.mark.parametrize(
