@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 
@@ -30,6 +32,8 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.profile import counts
 
+_MOST_TAGS = 1000
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 # The same texts come again and again; what they mean is packaging's word all the same.
@@ -286,8 +290,8 @@ class _Check:
             with contextlib.suppress(UnusableFile):  # which was told with its requirements
                 yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
             taken = self._rank(pin.release.file)
-            best = min((self._rank(file) for file in offered if self._is_open(file)), default=taken)
-            if taken > best:
+            better = (file for file in _told_apart(offered) if self._rank(file) < taken)
+            if any(self._is_open(file) and _is_readable(file.filename) for file in better):
                 yield f"{pin.release.file.filename} is not the wheel that pip would take"
 
     def _python(self, file: File, requires_python: str) -> Iterator[str]:
@@ -301,13 +305,7 @@ class _Check:
         cutoff = self._problem.policy.exclude_newer
         if cutoff is None:
             return
-        # RFC 3339, as PEP 700 has it; the fraction of a second does not count for a cut-off in whole seconds
-        text_of = re.sub(r"[.]\d+", "", file.uploaded).upper().replace("Z", "+00:00")
-        try:
-            moment = dt.datetime.fromisoformat(text_of)
-        except ValueError:
-            moment = cutoff
-        if (moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)) >= cutoff:
+        if _moment(file.uploaded, cutoff) >= cutoff:
             yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
 
     def _is_open(self, file: File) -> bool:
@@ -382,10 +380,14 @@ class _Check:
         return any(
             self._is_open(file)
             and file.yanked is None
-            and ((not source_only and self._rank(file) < len(self._problem.target.tags)) if file.is_wheel else True)
+            and (
+                not source_only and self._rank(file) < len(self._problem.target.tags) and _is_readable(file.filename)
+                if file.is_wheel
+                else not self._problem.wheels_only
+            )
             for page in self._catalog.lookup(pin.name).pages
             if page.index not in refused
-            for file in _files(page, version)
+            for file in _told_apart(_files(page, version))
         )
 
     def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
@@ -415,6 +417,36 @@ class _Check:
 # Several locks are checked in one run when a conflict is explained, mostly of the same files.
 
 
+def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
+    """An upload time in the form of RFC 3339, as PEP 700 has it; `unknown` for what is none."""
+    match = _TIME.fullmatch(uploaded)
+    if match is None:
+        return unknown
+    whole, fraction, zone = match.groups()
+    zone = "+00:00" if zone in (None, "Z", "z") else zone
+    try:
+        moment = dt.datetime.fromisoformat(f"{whole.upper()}{zone}")
+    except ValueError:
+        return unknown
+    return moment + dt.timedelta(microseconds=int(f"{fraction or '':0<6}"[:6]))
+
+
+def _told_apart(files: Sequence[File]) -> Iterator[File]:
+    """The files whose names are there once: of others nobody can tell which is meant."""
+    times = Counter(file.filename for file in files)
+    return (file for file in files if times[file.filename] == 1)
+
+
+@cache
+def _is_readable(filename: str) -> bool:
+    """Whether pip could take a wheel of that name."""
+    try:
+        parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return False
+    return True
+
+
 def _files(page: Page, version: Version) -> Sequence[File]:
     """The files of a release; a page has one spelling of each version."""
     if (plain := str(version)) in page.releases:
@@ -424,7 +456,13 @@ def _files(page: Page, version: Version) -> Sequence[File]:
 
 @cache
 def _parsed_tags(joined: str) -> Collection[str]:
-    return tuple(map(str, parse_tag(joined)))
+    """The tags that a wheel's name ends with; none where they are no tags, or more than anybody builds wheels for."""
+    if math.prod(part.count(".") + 1 for part in joined.split("-")) > _MOST_TAGS:
+        return ()
+    try:
+        return tuple(map(str, parse_tag(joined)))
+    except ValueError:
+        return ()
 
 
 @cache

@@ -74,11 +74,6 @@ class Clashes:
         """Whether a clash is met now, so that what is asked has no resolution; or once a candidate is decided."""
         return self._is_met(clash, {} if candidate is None else self._asks(self._universe.edges(candidate)))
 
-    def takes_none(self, clash: Clash, candidate: Candidate) -> bool:
-        """Whether a candidate has no place where a clash is met but for its package."""
-        asks = self._asks(self._universe.edges(candidate))
-        return any(not asks[one].mask & left for one, left in clash.items() if one in asks)
-
     def by_itself(self, candidate: Candidate) -> Iterator[Clash]:
         """Clashes that are met once a candidate is decided, whatever it asks for."""
         return self._met(candidate, (candidate.package,), {})
@@ -123,7 +118,7 @@ class Clashes:
         if clash is None:
             return None
         rest = {one: left | ~asks.get(one, ANYTHING).mask for one, left in clash.items() if one != candidate.package}
-        return {one: left for one, left in rest.items() if left != -1}
+        return {one: left for one, left in rest.items() if one not in asks or self._is_more(one, left)}
 
     def _is_in_vain(self, edge: Edge) -> bool:
         """Whether there is nothing that meets an edge, whatever else is decided."""
@@ -137,6 +132,12 @@ class Clashes:
                 return False
             case Kind.NONE:
                 return True
+
+    def _is_more(self, package: Package, left: int) -> bool:
+        """Whether a project has a release that can be used outside of a mask."""
+        project = self._universe.project(text.name(package.name))
+        outside = project.positions(project.all & ~left & ~project.unusable)
+        return any(isinstance(project.release(one), Release) for one in outside)
 
     # --- masks
 

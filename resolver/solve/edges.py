@@ -62,7 +62,7 @@ class Edges:
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
         self._known_of: dict[Package, int] = {}
-        self._dynamic: dict[str, list[DynamicArchiveError]] = {}
+        self._dynamic: dict[str, dict[str, DynamicArchiveError]] = {}
         self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
         self._extras: dict[Release, frozenset[str]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
@@ -169,10 +169,11 @@ class Edges:
     def _needs(self, candidate: Candidate, release: Release) -> tuple[Edge, ...]:
         parent = str(candidate)
         stated = self._about(candidate, facts.Metadata)
-        dynamic = self._dynamic.setdefault(candidate.package.name, [])
+        dynamic = self._dynamic.setdefault(candidate.package.name, {})
         mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
-        if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.file.is_wheel):
-            self.refused[release.file.filename] = dynamic[0]
+        known = release.file.filename in dynamic or release in self._extras  # its project or another extra read it
+        if len(dynamic) >= _IN_VAIN and not (known or stated or release.builds or release.file.is_wheel):
+            self.refused[release.file.filename] = next(iter(dynamic.values()))
             # of one sort, so that a core names them together
             return (_nothing(release, parent, Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED),)
         if self.is_given_up(candidate):
@@ -186,7 +187,7 @@ class Edges:
         except DynamicArchiveError as error:
             # not fatal yet: another release may do; fatal where the whole lock fails for it
             self.refused[release.file.filename] = error
-            dynamic.append(error)
+            dynamic.setdefault(release.file.filename, error)
             return (_nothing(release, parent, DYNAMIC, DYNAMIC, Reason.DYNAMIC),)
         except WrongRelease as error:
             self.refused[release.file.filename] = error

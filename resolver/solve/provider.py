@@ -136,16 +136,14 @@ class Provider:
     def gives_way(self, package: Package, to: Package, clash: Clash) -> bool:
         """Whether a package is better decided after another one, of which `clash` leaves nothing with it.
 
-        Only where nothing but the order in which they were met puts it first, its oldest release leaves a place, and
-        the oldest of the other takes none of another kind. The other one is ahead of it from then on.
+        Only where nothing but the order in which they were met puts it first, and its oldest release leaves a place.
+        The other one is ahead of it from then on.
         """
         mine, other = (self.preference(one, self.asked(one) or ANYTHING) for one in (package, to))
         if mine[:-2] != other[:-2]:
             return False
-        oldest, last = self._oldest(package), self._oldest(to)
-        if oldest is None or last is None or self._clashes.is_met(clash, oldest):
-            return False
-        if not self._clashes.takes_none(clash, last):
+        oldest = self._oldest(package)
+        if oldest is None or self._clashes.is_met(clash, oldest):
             return False
         self._ahead.add(to)
         return True

@@ -82,3 +82,15 @@ def test_metadata_that_was_read_is_none_that_cannot_be_read() -> None:
         "  w-2-py3-none-any.whl needs another Python (Requires-Python <3.9)",
         "  w-1-py3-none-any.whl needs another Python (Requires-Python <3.9)",
     ]
+
+
+@pytest.mark.parametrize("asked", ["a", "a[x]", "a[x,y]", "a[x,y,z]"])
+def test_an_archive_that_is_asked_for_with_extras_is_one(asked: str) -> None:
+    """Three that tell nothing are enough to read no more of a project, whatever is asked of each."""
+    catalog = DataCatalog()
+    for version in ("4", "3"):
+        catalog.add_archive("a", version, None)
+    catalog.add_archive("a", "2", [])
+    assert pins(problem(asked), catalog) == {"a": "2"}
+    catalog.add_archive("a", "5", None)
+    assert "a-2.tar.gz was not opened" in " ".join(told(problem(asked), catalog))
