@@ -80,7 +80,7 @@ class Screen:
             specifiers = text.specifiers(requires_python)
             if specifiers is None:
                 known = f"Requires-Python `{requires_python}` cannot be read"
-            elif all(specifiers.contains(python, prereleases=True) for python in self._target.pythons):
+            elif all(specifiers.contains(python, prereleases=True) for python in self._target.pythons(requires_python)):
                 known = ""
             else:
                 known = f"Requires-Python {requires_python}"

@@ -24,7 +24,7 @@ from resolver.profile import counts
 if TYPE_CHECKING:
     from resolver.catalog.jobs import PageAnswer
 
-_PARSER: Final = "5"  # part of every key: another number, and all pages are parsed anew
+_PARSER: Final = "6"  # part of every key: another number, and all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):

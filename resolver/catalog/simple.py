@@ -246,7 +246,7 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
             digest,
             size if (size := one.size) is not None and 0 <= size <= _LARGEST else None,
             one.requires_python or "",
-            None if (yanked := one.yanked) is False else ("" if yanked is True else yanked[:LONGEST_REASON]),
+            None if not (yanked := one.yanked) else ("" if yanked is True else yanked[:LONGEST_REASON]),
             one.upload_time or "",
             offered,
         )

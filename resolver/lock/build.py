@@ -273,10 +273,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
-            file = pin.release.file
-            source = pin.release.source
-            lines = catalog.metadata(file).requires_dist if file.is_wheel else source.recipe.requires if source else ()
-            for line in lines:
+            for line in _own_lines(pin, fact, catalog):
                 name = _name_of(line)
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
@@ -293,6 +290,16 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
             dropped=row.requirement,
             fact=row.because,
         )
+
+
+def _own_lines(pin: Pin, fact: facts.Replaces, catalog: Catalog) -> Sequence[str]:
+    """What a pin's own metadata needs; what the fact drops where that shows when it is built."""
+    if pin.release.source is not None:
+        return pin.release.source.recipe.requires
+    if pin.release.file.is_wheel:
+        return catalog.metadata(pin.release.file).requires_dist
+    static = catalog.archive(pin.release.file).metadata
+    return static.requires_dist if static is not None else fact.drop
 
 
 def _name_of(line: str) -> str:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from resolver.catalog.protocol import Catalog
 from resolver.lock import phrases
 from resolver.model import fact as facts
+from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.index import Indexes
 from resolver.model.lock import LockedPin
@@ -44,6 +45,8 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
         if pin.release.yanked:
             reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
             yield phrases.YANKED(package=f"{pin.name} {pin.version}", reason=reason)
+        for line in _of_kernels(pin, catalog):
+            yield phrases.KERNEL(package=f"{pin.name} {pin.version}", line=line)
         yield from _quarantined(pin, catalog)
         for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
             if name != pin.release.index:
@@ -94,6 +97,17 @@ def _misspelt(resolution: Resolution) -> Iterator[str]:
         close = get_close_matches(name, pins, n=1, cutoff=0.8)
         if name not in pins and close:
             yield phrases.NO_SUCH_PIN(name=name, other=close[0])
+
+
+def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
+    """What a pin's own metadata needs on some kernels only (PEP 508: platform_release, platform_version)."""
+    file = pin.release.file
+    if pin.release.source is not None:
+        lines = pin.release.source.recipe.requires
+    else:
+        own = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
+        lines = own.requires_dist if own is not None else ()
+    return (line for line in lines if text.hangs_on_kernel(line.partition(";")[2]))
 
 
 def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:

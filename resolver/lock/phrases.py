@@ -59,6 +59,10 @@ NO_SUCH_PIN: Final = Phrase(
     "策略 prereleases-of 提到 `{name}`，但锁文件中没有它；有 `{other}`",
 )
 YANKED: Final = Phrase("{package} was yanked by its maintainers{reason}", "{package} 已被维护者撤回（yanked）{reason}")
+KERNEL: Final = Phrase(
+    "{package} needs `{line}`, which hangs on the machine's kernel; none is known here, so it was read as empty",
+    "{package} 需要 `{line}`，这取决于机器的内核；锁定时内核未知，因此按空值处理",
+)
 QUARANTINED: Final = Phrase(
     "{package}: index `{index}` calls the project unsafe for use (quarantined){reason}",
     "{package}：软件源 `{index}` 表示该项目不安全（quarantined，已隔离）{reason}",
@@ -105,6 +109,7 @@ PHRASES: Final = (
     NO_EXTRA,
     NO_SUCH_PIN,
     YANKED,
+    KERNEL,
     QUARANTINED,
     ELSEWHERE,
     UNREACHABLE,

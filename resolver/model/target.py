@@ -61,15 +61,19 @@ class Target:
         release = Version(self.python).release
         return Version(".".join(map(str, (*release, 0)[: max(3, len(release))])))
 
-    @cached_property
-    def pythons(self) -> tuple[Version, ...]:
-        """The versions that Requires-Python must admit, each of them.
+    def pythons(self, requires_python: str) -> tuple[Version, ...]:
+        """The versions that this Requires-Python must admit, each of them.
 
-        Without a patch number a machine may have any: `<=3.11` admits 3.11.0, and pip on 3.11.7 refuses it.
+        Without a patch number a machine may have any: `<=3.11` admits 3.11.0, and pip on 3.11.7 refuses it. Between the
+        first and the last one nothing changes, unless one of them is named.
         """
         if len(Version(self.python).release) > 2:
             return (self.python_full,)
-        return self.python_full, Version(f"{self.python}.{_LAST_PATCH}")
+        return self._patches if f"{self.python}." in requires_python else (self.python_full, self._patches[-1])
+
+    @cached_property
+    def _patches(self) -> tuple[Version, ...]:
+        return (self.python_full, *(Version(f"{self.python}.{patch}") for patch in range(1, _LAST_PATCH + 1)))
 
     @cached_property
     def markers(self) -> dict[str, str]:

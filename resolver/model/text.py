@@ -123,6 +123,11 @@ def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({extra for line in lines for extra in extras_named(line) or ()}))
 
 
+def hangs_on_kernel(marker: str) -> bool:
+    """Whether a marker asks for the kernel of a machine, which nobody knows while locking."""
+    return "platform_release" in marker or "platform_version" in marker
+
+
 @lru_cache(_MEMO)
 def marker_text(marker: Marker | None) -> str:
     """The text of a marker; empty where there is none."""

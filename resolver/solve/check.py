@@ -241,7 +241,7 @@ class _Check:
                 if line:
                     lines.append(line)
             own = archive.metadata.requires_dist if archive.metadata else ()
-            return lines + [line for line in own if re.search(r"\bextra\s*[=!]=", line.partition(";")[2])]
+            return lines + [line for line in own if re.search(r"\bextra\b", line.partition(";")[2])]
         stated = self._about(pin, facts.Metadata)
         if stated:
             return [str(requirement) for requirement in stated[0].requires]
@@ -295,7 +295,7 @@ class _Check:
                 yield f"{pin.release.file.filename} is not the wheel that pip would take"
 
     def _python(self, file: File, requires_python: str) -> Iterator[str]:
-        admits = _admits_python(requires_python, self._problem.target.pythons)
+        admits = _admits_python(requires_python, self._problem.target.pythons(requires_python))
         if admits is None:
             yield f"{file.filename} has a Requires-Python that cannot be read"
         elif not admits:

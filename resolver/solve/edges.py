@@ -121,6 +121,9 @@ class Edges:
                 if need.component in self._target.system:
                     yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
             case Requirement():
+                if text.hangs_on_kernel(text.marker_text(need.marker)):
+                    why = "It hangs on the kernel of the machine, which is not known while locking."
+                    raise InputError(f"the marker of `{need}` cannot be told", where=origin.where, why=why)
                 try:
                     counts = need.marker is None or need.marker.evaluate(self._target.markers)
                 except (UndefinedComparison, UndefinedEnvironmentName) as error:

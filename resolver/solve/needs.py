@@ -75,7 +75,7 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
 
 def _is_optional(line: str) -> bool:
     """Whether a line counts for an extra only."""
-    return re.search(r"\bextra\s*[=!]=", line.partition(";")[2]) is not None
+    return text.extras_named(line) != frozenset()
 
 
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:

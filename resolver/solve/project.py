@@ -122,15 +122,19 @@ class Project:
 
     @counts("versions")
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
-        """The release from the first index named that has a usable file of it."""
+        """The release from the first index named that has a usable file of it, one that was not yanked if there is."""
         version = self.versions[position]
         set_aside: tuple[SetAside, ...] = ()
+        yanked: Release | None = None
         for offer in self.ordered.offers(position):
             found = self._look_at(offer, version, position)
             if isinstance(found, Release):
-                return found
-            set_aside += found
-        return set_aside
+                if not found.yanked:
+                    return found
+                yanked = yanked or found
+            else:
+                set_aside += found
+        return yanked or set_aside
 
     def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
         index = offer.page.index

@@ -8,6 +8,7 @@ import sys
 import pytest
 from packaging import _manylinux
 from packaging.markers import Marker
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.model.system import SystemVersion
@@ -47,6 +48,25 @@ def test_python(python: str, full: str, line: tuple[int, int]) -> None:
     assert here.markers["python_full_version"] == full
     assert here.markers["python_version"] == ".".join(map(str, line))
     assert here.python_line == line
+
+
+@pytest.mark.parametrize(
+    ("python", "requires", "admitted"),
+    [
+        ("3.11", ">=3.8,!=3.11.7", False),
+        ("3.11", ">=3.8,!=3.10.7", True),
+        ("3.11", "!=3.11.0", False),
+        ("3.11", "!=3.11.*", False),
+        ("3.11", "<=3.11", False),
+        ("3.11", "<3.12", True),
+        ("3.11.6", "!=3.11.7", True),
+        ("3.11.7", "!=3.11.7", False),
+        ("3.11.7", "<=3.11.7", True),
+    ],
+)
+def test_each_patch_that_a_machine_may_have_must_be_admitted(python: str, requires: str, admitted: bool) -> None:
+    specifiers = SpecifierSet(requires)
+    assert all(map(specifiers.contains, target(python).pythons(requires))) is admitted
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from resolver.catalog.protocol import UnusableFile
+from resolver.errors import InputError
+from resolver.lock.build import build
 from resolver.model.conflict import Conflict
 from resolver.model.release import Archive, Reason
 from resolver.model.statement import Lacks
@@ -119,6 +121,41 @@ def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
     resolution = solved(problem("vllm", facts=[fact]), vllm())
     assert {pin.name: str(pin.version) for pin in resolution.pins} == {"numpy": "1", "vllm": "0.13.0"}
     assert [pin.release.file.filename for pin in resolution.pins if pin.name == "vllm"] == ["vllm-0.13.0.tar.gz"]
+
+
+@pytest.mark.parametrize("marker", ["extra == 'x'", "'x' == extra", "extra != 'y' and extra == 'x'"])
+def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(marker: str) -> None:
+    catalog = vllm()
+    catalog.add_wheel("more", "1")
+    members = {"requirements/common.txt": "numpy\n"}
+    catalog.add_archive("vllm", "0.14.0", ["torch", f"more ; {marker}"], members=members)
+    fact = builds("vllm", ">=0.10", "requirements/common.txt")
+    assert pins(problem("vllm[x]", facts=[fact]), catalog) == {"more": "1", "numpy": "2", "vllm": "0.14.0"}
+
+
+def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
+    catalog = DataCatalog({"a": {"1": ["numpy ; platform_release != ''"]}, "numpy": {"1": []}})
+    (warning,) = build(solved(problem("a"), catalog), [], catalog).warnings
+    assert warning == (
+        "a 1 needs `numpy ; platform_release != ''`, which hangs on the machine's kernel; "
+        "none is known here, so it was read as empty"
+    )
+    with pytest.raises(InputError) as failure:
+        solved(problem("a ; platform_version >= '5'"), catalog)
+    assert str(failure.value) == (
+        'the marker of `a ; platform_version >= "5"` cannot be told\n'
+        "  at stack.toml:5\n"
+        "  It hangs on the kernel of the machine, which is not known while locking."
+    )
+
+
+@pytest.mark.parametrize("kind", ["add_wheel", "add_archive"])
+def test_what_a_fact_drops_is_told_whatever_the_file(kind: str) -> None:
+    catalog = DataCatalog({"b": {"1": []}})
+    getattr(catalog, kind)("a", "1", ["b>=1"])
+    fact = replaces("a", "==1", ["b"])
+    lock = build(solved(problem("a", facts=[fact]), catalog), [], catalog)
+    assert [(row.package, row.name, row.dropped) for row in lock.override] == [("a", "b", "b>=1")]
 
 
 def test_without_isolation_its_build_requirements_constrain_the_environment() -> None:

@@ -16,11 +16,12 @@ from resolver.catalog.screen import Screen
 from resolver.model.candidate import Release
 from resolver.model.edge import Exactly, Nothing, Owner
 from resolver.model.fact import Fact
+from resolver.model.index import PYPI
 from resolver.model.release import File, Page
 from resolver.solve.ordered import Ordered
 from resolver.solve.project import Project
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, excludes, names, target
+from tests.problems import builds, excludes, names, pins, problem, target
 
 
 def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
@@ -208,6 +209,18 @@ def test_yanked_files_give_way_to_others_of_the_release() -> None:
     assert (taken(some, "4").file.filename, taken(some, "4").yanked) == ("a-4-py3-none-any.whl", True)
     assert (taken(some, "1").file.filename, taken(some, "1").yanked) == ("a-1-py3-none-any.whl", False)
     assert taken(some, "2").yanked
+
+
+def test_a_release_that_was_yanked_on_one_index_is_taken_from_another() -> None:
+    catalog = DataCatalog()
+    for version, yanked in (("1", None), ("2", "broken")):
+        catalog.add_wheel("a", version, yanked="broken")
+        catalog.add_wheel("a", version, index="two", yanked=yanked)
+    catalog.bind("a", PYPI, "two")
+    some = project(catalog)
+    assert [(taken(some, one).index, taken(some, one).yanked) for one in "12"] == [("two", False), (PYPI, True)]
+    catalog.add_wheel("a", "3rc1")
+    assert pins(problem("a", indexes=catalog.indexes()), catalog) == {"a": "1"}
 
 
 def test_a_release_that_does_not_fit_says_why_for_each_file() -> None:
