@@ -50,8 +50,10 @@ def solve(
 ) -> Resolution | Conflict:
     """Find a resolution that passed the independent check, or a conflict.
 
-    A conflict is certain, but for one thing: where more than 400 releases were not read, none of them is taken to ask
-    for a pre-release that the policy rules out, or for a yanked one (docs/solving.md).
+    A conflict is certain, but for two things: where more than 400 releases were not read, none of them is taken to ask
+    for a pre-release that the policy rules out, or for a yanked one (docs/solving.md); and after three archives of a
+    project without static metadata, or three files with that of other releases, the rest of it counts as unusable,
+    which the conflict says.
     `preferred` are releases to keep where they still fit; `hints` are projects
     that will probably be needed, so that their pages are asked for at once. `tick` is called with
     rounds and packages decided. Raises UndecidedError where neither can be
