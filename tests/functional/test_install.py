@@ -181,6 +181,94 @@ def test_without_a_wheelhouse_it_is_refused_before_anything_is_installed(
     assert installed(python) == {}
 
 
+# --- several indexes
+
+
+def bind_vendor(workspace: Workspace, index: LoopbackIndex, *projects: str) -> None:
+    rows = ", ".join(f'"{name}"' for name in projects)
+    workspace.indexes(f"""
+        [[index]]
+        name = "pypi"
+        [[index]]
+        name = "vendor"
+        url = "{index.url_of("vendor")}"
+        packages = [{rows}]
+    """)
+
+
+def pages(index: LoopbackIndex) -> set[str]:
+    """The pages that were asked for: index/project."""
+    paths = {request.path for request in index.requests}
+    return {path.removeprefix("/simple/").rstrip("/") for path in paths if path.startswith("/simple/")}
+
+
+def test_another_index_is_asked_for_nothing_but_what_comes_from_it(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    bind_vendor(workspace, index, "here", "special", "tool")
+    add_backend(index)
+    add_source(index, "apart", "1.0", more="tool")
+    add_source(index, "here", "1.0", served_by="vendor")
+    index.add_wheel("tool", "1.0", index="vendor")
+    index.add_wheel("special", "1.0+cpu", index="vendor")
+    index.add_wheel("base", "1.0")
+    workspace.stack("apart", "base", "here", "special", target=HERE)
+    workspace.locked()
+    index.clear()
+
+    run = install(workspace, python)
+
+    assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"apart": "1.0", "base": "1.0", "here": "1.0", "special": "1.0+cpu"}
+    asked = {page for page in pages(index) if page.startswith("vendor/")}
+    assert asked == {"vendor/here", "vendor/special", "vendor/tool"}
+    files = {str(path.relative_to(workspace.folder())) for path in workspace.folder().rglob("*.txt")}
+    assert files == {
+        "build-requirements.txt",
+        "requirements.txt",
+        "stages/1.txt",
+        "stages/1.vendor.txt",
+        "stages/2.txt",
+        "stages/2.vendor.txt",
+        "stages/build-requirements.vendor.txt",
+    }
+    assert workspace.read("stages/1.vendor.txt").splitlines()[1:3] == [
+        "# From the index `vendor` alone.",
+        "# The rest is in stages/1.txt.",
+    ]
+
+
+def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    bind_vendor(workspace, index, "special")
+    index.add_wheel("base", "1.0")
+    special = index.add_wheel("special", "1.0", index="vendor")
+    workspace.stack("base", "special", target=HERE)
+    workspace.locked()
+    index.fault("/simple/vendor/*", status(404))
+    broken = install(workspace, python)
+    assert broken.status != 0
+    assert installed(python) == {"base": "1.0"}, broken
+    index.clear()
+    (workspace.root / special.filename).write_bytes(special.content)
+    wheels = workspace.plain(f"{python} -I -m pip install --no-deps --only-binary :all: --require-hashes ")
+    stages = "<root>/locks/demo/here/stages"
+
+    run = install(workspace, python, "--dry-run")
+
+    assert lines(run.stdout, "would run") == [
+        f"would run: {wheels}-r {stages}/1.txt",
+        f"would run: {wheels}--extra-index-url <server>/simple/vendor/ -r {stages}/1.vendor.txt",
+    ]
+
+    run = install(workspace, python, "--wheelhouse", ".")
+
+    assert (run.status, run.stderr, index.requests) == (0, "", [])
+    assert installed(python) == {"base": "1.0", "special": "1.0"}
+    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: base and special: already there"]
+
+
 # --- dry run, again, half done
 
 

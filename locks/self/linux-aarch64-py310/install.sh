@@ -110,10 +110,13 @@ say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}"
 
 # --- 2. the stages
 
-sources=()
-if [ -n "$wheelhouse" ]; then
-    sources=(--no-index --find-links "$wheelhouse")
-fi
+# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+sources_of() { # requirements file
+    sources=()
+    if [ -n "$wheelhouse" ]; then
+        sources=(--no-index --find-links "$wheelhouse")
+    fi
+}
 
 # Which of a requirements file's distributions are not there in the pinned version
 missing() {
@@ -148,6 +151,15 @@ run() {
     printf 'would run:'
     printf ' %q' "$@"
     printf '\n'
+}
+
+install_wheels() { # Python, requirements files: a pip for each
+    local file
+    for file in "${@:2}"; do
+        sources_of "$file"
+        run "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
+            ${sources[@]+"${sources[@]}"} -r "$here/$file"
+    done
 }
 
 # CMake and other build tools look for Python by these variables before PATH
@@ -186,9 +198,9 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
 EOF
 }
 
-stage() { # number, title, requirements file: true where something is to be done
+stage() { # number, title, requirements files: true where something is to be done
     local left
-    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    left=$(missing "${@:3}") || fail "it could not be told what of stage $1 is installed" "its message is above"
     if [ -z "$left" ]; then
         say "stage $1 of 1: $2: already there"
         return 1
@@ -198,9 +210,8 @@ stage() { # number, title, requirements file: true where something is to be done
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
 
-if stage 1 '21 distributions' stages/1.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+if stage 1 '21 distributions' "$here/stages/1.txt"; then
+    install_wheels "$python" stages/1.txt
 fi
 
 # --- 3. what was installed
