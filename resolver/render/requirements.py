@@ -24,10 +24,12 @@ def requirements(lock: Lock) -> str:
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     lines = [
         *_title(lock),
-        f"#   pip install {'--no-deps ' if lock.override else ''}{_indexes(lock)}--require-hashes -r {FILE}",
+        f"#   pip install {'--no-deps ' if lock.override or here else ''}{_indexes(lock)}--require-hashes -r {FILE}",
     ]
     if lock.override:
         lines.append("# (--no-deps, as requirements were taken out that pip would insist on; see report.md)")
+    elif here:
+        lines.append("# (--no-deps, as pip would ask for what is left out here)")
     if apart:
         lines += [
             f"# {', '.join(apart)}: source archives. pip would build them with whatever it finds that day;",

@@ -62,6 +62,7 @@ def script(lock: Lock) -> str:
             machine=lock.target.platform.partition("-")[2],
             python_line=".".join(lock.target.python.split(".")[:2]),
             cann=lock.target.system.get("cann", ""),
+            soc=lock.target.system.get("soc", ""),
             hdk=lock.target.system.get("hdk", ""),
             by_path=[pin.name for pin in lock.pin if pin.label],
             git=[pin.name for pin in lock.pin if pin.git is not None],

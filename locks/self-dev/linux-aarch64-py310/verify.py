@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
 differs, 2 the command is wrong. What the lock says is at the end of this file.
@@ -1529,6 +1529,12 @@ def soc_family(name: str) -> str:
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
+def told_soc(tool: NpuTool | None) -> str:
+    """A line such as `A2 (Ascend910B4)`, for install.sh; nothing where the family is not known."""
+    family = soc_family(tool.chip) if tool else ""
+    return f"{family} ({tool.chip})\n" if tool and family else ""
+
+
 def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
     wanted = asked.lock.system["soc"]
@@ -2064,6 +2070,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
         full=given.full,
     )
+    if given.soc:
+        sys.stdout.write(told_soc(ask_npu_smi(asked)))
+        return 0
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
     try:
         report.begin()
@@ -2168,6 +2177,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
     parser.add_argument(

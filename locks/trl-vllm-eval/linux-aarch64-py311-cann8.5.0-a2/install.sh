@@ -9,8 +9,6 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
-
 usage() {
     cat <<'EOF'
 usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
@@ -49,6 +47,13 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+# the folder of this file itself, where a link leads to it
+here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
+here=${here%/*}
+if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
+    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it"
+fi
+
 # --- 1. the machine
 
 mismatches=0
@@ -71,7 +76,8 @@ fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
     fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
 fi
-found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] || fail "$python is no Python" "activate an environment, or pass --python PATH of its Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
     fail "$python is Python $found, the lock is for 3.11" \
@@ -119,8 +125,15 @@ else
         mismatch "CANN is $cann, the lock is for 8.5.0" "activate CANN 8.5.0, or lock with cann = \"$cann\" in the stack's target"
     fi
 fi
+
+# As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
+soc=$("$python" -I "$here/verify.py" --soc || true)
+if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
+    mismatch "the SoC is $soc, the lock is for A2" "lock again with soc = \"${soc%% *}\" in the stack's target"
+fi
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
+    [ -d "$wheelhouse" ] || fail "there is no folder $wheelhouse, which --wheelhouse names"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) || fail "the folder that --wheelhouse names cannot be entered"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
 
