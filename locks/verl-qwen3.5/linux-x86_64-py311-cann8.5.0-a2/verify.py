@@ -422,8 +422,8 @@ CASES: dict[str, Case] = {
     # --- distributions
     "distribution-missing": Case(
         (
-            "not installed: {list} (of the lock's distributions: {count})",
-            "未安装：{list}（锁文件中的软件包，共 {count} 个）",
+            "not installed, {count} of the lock's {total} distributions: {list}",
+            "锁文件的 {total} 个软件包中有 {count} 个未安装：{list}",
         ),
         ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
         _both("{install}"),
@@ -1022,7 +1022,8 @@ def check_distributions(
     findings: list[Finding] = []
     gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
     if gone:
-        findings.append(Finding("distribution-missing", {**some(sorted(gone), _NAMED), "install": asked.install}))
+        missing = {**some(sorted(gone), _NAMED), "total": str(len(locked)), "install": asked.install}
+        findings.append(Finding("distribution-missing", missing))
     for name, pin in sorted(locked.items()):
         if name in found:
             findings += _one(asked, pin, found[name])
