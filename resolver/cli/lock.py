@@ -236,8 +236,8 @@ def _row(outcome: Outcome, language: Language) -> Row:
     match outcome.found:
         case Lock() as lock:
             told = words.ROW_LOCKED(language, pins=words.PINS(language, len(lock.pin)))
-            if lock.warnings:
-                told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.warnings)))
+            if lock.cautions:
+                told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.cautions)))
             return Row(stack, target, seconds, _changes(outcome, lock, language), told, "locked")
         case Failure(told=error):
             told = words.ROW_FAILED(language, message=error.message)

@@ -12,7 +12,7 @@ from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 
 from resolver.errors import InputError
 from resolver.matrix.document import Document
-from resolver.matrix.repair import requirement_hint
+from resolver.matrix.repair import component_meant, requirement_hint
 from resolver.model import text
 from resolver.model.component import COMPONENTS, ComponentRequirement
 from resolver.model.direct import Direct
@@ -31,10 +31,11 @@ def parse_need(document: Document[Any], line: str, *path: str | int, direct: boo
         return component
     need = parse_requirement(document, line, *path, direct=direct)
     if need.name in COMPONENTS:
+        meant = component_meant(line)
         raise InputError(
             f"`{line}` says nothing of the component `{need.name}`",
             where=document.place(*path),
-            hint=f"write `{need.name} in A | B` or `{need.name} >= A`",
+            hint=f"did you mean `{meant}`?" if meant else f"write `{need.name} in A | B` or `{need.name} >= A`",
         )
     return need
 

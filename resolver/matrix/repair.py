@@ -9,7 +9,7 @@ from typing import Final
 from packaging.requirements import InvalidRequirement
 
 from resolver.model import text
-from resolver.model.component import COMPONENTS
+from resolver.model.component import COMPONENTS, ComponentRequirement
 
 _FORM: Final = "a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)"
 _VARIABLES: Final = (
@@ -45,7 +45,19 @@ def requirement_hint(line: str) -> str:
         meant = f"did you mean `{near[0]}{stripped[component.end(1) :]}`? " if near else ""
         return f"{meant}components are {', '.join(sorted(COMPONENTS))}"
     meant = _repaired(stripped)
+    if re.split(r"\W", meant)[0].lower() in COMPONENTS:
+        meant = component_meant(meant)
     return f"did you mean `{meant}`?" if meant else _FORM
+
+
+def component_meant(line: str) -> str:
+    """The line as a requirement on the component that it names in capitals, say; empty where it is none."""
+    name = re.match(r"[A-Za-z]*", line.strip())
+    told = name[0].lower() + line.strip()[name.end() :] if name else ""
+    try:
+        return told if ComponentRequirement.parse(told) is not None else ""
+    except ValueError:
+        return ""
 
 
 def _repaired(line: str) -> str:

@@ -19,6 +19,7 @@ from resolver.model.component import Value
 # PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
 _LEGACY_MANYLINUX = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}
 # The oldest glibc that a PEP 600 tag may name for a machine.
+_TITLES = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 _OLDEST_GLIBC = {"x86_64": 5, "i686": 5}
 _OLDEST_GLIBC_DEFAULT = 17
 
@@ -115,9 +116,7 @@ class Target:
         """One line for people."""
         parts = [self.platform, f"Python {self.python}"]
         parts += [
-            f"{key.upper() if key in ('cann', 'hdk') else key} {value}"
-            for key, value in self.system.items()
-            if key not in ("python", "glibc")
+            f"{_TITLES.get(key, key)} {value}" for key, value in self.system.items() if key not in ("python", "glibc")
         ]
         return ", ".join(parts)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import PurePosixPath
 
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.lock import Lock, LockedIndex, LockedPin
 from resolver.render.text import one_line
 
 FILE = "requirements.txt"
 NO_DEPS_FILE = "requirements-no-deps.txt"
 BUILD_FILE = "build-requirements.txt"
+STAGES = "stages"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 
 def requirements(lock: Lock) -> str:
@@ -20,10 +24,12 @@ def requirements(lock: Lock) -> str:
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     lines = [
         *_title(lock),
-        f"#   pip install {'--no-deps ' if lock.override else ''}{_indexes(lock)}--require-hashes -r {FILE}",
+        f"#   pip install {'--no-deps ' if lock.override or here else ''}{_indexes(lock)}--require-hashes -r {FILE}",
     ]
     if lock.override:
         lines.append("# (--no-deps, as requirements were taken out that pip would insist on; see report.md)")
+    elif here:
+        lines.append("# (--no-deps, as pip would ask for what is left out here)")
     if apart:
         lines += [
             f"# {', '.join(apart)}: source archives. pip would build them with whatever it finds that day;",
@@ -102,13 +108,38 @@ def build_file(lock: Lock, names: Collection[str]) -> str:
 
 
 def build_requirements(lock: Lock) -> dict[str, str]:
-    """Each environment apart in which source archives are built, by its file's name."""
+    """Each environment apart in which source archives are built, by its file's name, and what stands beside it."""
     files = {}
     for pins in lock.environments():
         names = pins[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
         title = f"# What building {', '.join(names)} needs, in an environment of its own (install.sh)."
-        files[build_file(lock, names)] = "\n".join([*_title(lock), title, "", *pin_lines(pins), ""])
+        for path, group, remarks in files_by_index(lock, build_file(lock, names), pins):
+            files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(group), ""])
     return files
+
+
+def files_by_index(
+    lock: Lock, path: str, pins: Collection[LockedPin]
+) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
+    """A requirements file's pins by their index, so that pip asks no index for what it does not serve.
+
+    Each with the path of its file and the comments that tell one from the other. The first has `path`; the others
+    stand in the folder of the stages, named after it and after their index.
+    """
+    known = {index.name: index for index in lock.index}
+    indexes = [known.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in pins})]
+    indexes.sort(key=lambda index: index.url != "")  # pip's own first
+    groups = [(index, [pin for pin in pins if pin.index == index.name]) for index in indexes]
+    paths = [path, *(_beside(path, index, number) for number, (index, _) in enumerate(groups[1:], 2))]
+    for (index, group), own in zip(groups, paths, strict=False):
+        remarks = [f"# From the index `{one_line(index.name)}` alone."] if len(groups) > 1 or index.url else []
+        remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != own]
+        yield own, group, remarks
+
+
+def _beside(path: str, index: LockedIndex, number: int) -> str:
+    name = f".{index.name}" if _PLAIN.match(index.name) else f"-{number}"
+    return f"{STAGES}/{PurePosixPath(path).stem}{name}.txt"
 
 
 def _indexes(lock: Lock) -> str:

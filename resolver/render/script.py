@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
-from resolver.render.requirements import build_file, pin_lines
+from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.render.template import environment
 from resolver.render.text import one_line
 
@@ -18,17 +18,21 @@ FILE = "install.sh"
 
 
 def stage_files(lock: Lock) -> dict[str, str]:
-    """A requirements file for each stage, by relative path."""
+    """The requirements files of all stages, by relative path: one each, and more where not all is of one index."""
     files = {}
     for number, stage in enumerate(lock.stage, 1):
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage.title}"
-        pins = lock.pins_of(stage)
-        if any(pin.git is not None for pin in pins):
-            lines = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
-        else:
-            lines = pin_lines(pins, labelled=True)
-        files[_stage_path(number)] = "\n".join([header, "", *lines, ""])
+        for path, pins, remarks in _files(lock, number, stage):
+            sources = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
+            files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
     return files
+
+
+def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
+    """The files of a stage: path, pins and comments."""
+    path = f"{STAGES}/{number}.txt"
+    pins = lock.pins_of(stage)
+    return list(files_by_index(lock, path, pins)) if pins[0].git is None else [(path, list(pins), [])]
 
 
 def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
@@ -58,17 +62,29 @@ def script(lock: Lock) -> str:
             machine=lock.target.platform.partition("-")[2],
             python_line=".".join(lock.target.python.split(".")[:2]),
             cann=lock.target.system.get("cann", ""),
+            soc=lock.target.system.get("soc", ""),
             hdk=lock.target.system.get("hdk", ""),
             by_path=[pin.name for pin in lock.pin if pin.label],
             git=[pin.name for pin in lock.pin if pin.git is not None],
             apart=any(pin.mode == "built-apart" for pin in lock.pin),
             archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
             rewriting=list(_rewriting(lock)),
-            all_files=" ".join(f'"$here/{_stage_path(number)}"' for number in range(1, len(stages) + 1)),
-            indexes=[index.url for index in lock.index if index.url],
-            only_other_indexes=all(index.url for index in lock.index),
+            all_files=list(stage_files(lock)),
+            elsewhere=list(_elsewhere(lock)),
         )
     )
+
+
+def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
+    """The indexes that are not pip's own, with the files whose pins come from them."""
+    groups = [group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)]
+    for tools in lock.environments():
+        groups += files_by_index(lock, build_file(lock, tools[0].builds), tools)
+    option = "--index-url" if all(index.url for index in lock.index) else "--extra-index-url"
+    for index in lock.index:
+        files = [path for path, pins, _ in groups if pins[0].index == index.name]
+        if index.url and files:
+            yield {"name": index.name, "url": index.url, "option": option, "files": files}
 
 
 def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:
@@ -111,17 +127,19 @@ def _variables(pin: LockedPin) -> str:
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
+    files = _files(lock, number, stage)
     pins = lock.pins_of(stage)
     return {
         "number": number,
         "title": stage.title,
         "mode": stage.mode,
-        "build_file": build_file(lock, stage.pins) if stage.mode == "built-apart" else "",
-        "file": _stage_path(number),
+        "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
+        "files": [path for path, _, _ in files],
         "because": [one_line(reason) for reason in stage.because],
         "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
         "builds": [
             {
+                "file": path,
                 "name": pin.name,
                 "version": pin.version,
                 "label": pin.label,
@@ -129,11 +147,15 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
                 "sha256": pin.file[0].sha256,
                 "env": _variables(pin),
             }
-            for pin in pins
+            for path, group, _ in files
+            for pin in group
             if pin.git is None
         ],
     }
 
 
-def _stage_path(number: int) -> str:
-    return f"stages/{number}.txt"
+def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
+    """The files of the tools that build a stage's source archives."""
+    path = build_file(lock, stage.pins)
+    tools = next((pins for pins in lock.environments() if build_file(lock, pins[0].builds) == path), ())
+    return [own for own, _, _ in files_by_index(lock, path, tools)]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from resolver.errors import shown
-from resolver.lock.cautions import in_chinese
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.render import words
+from resolver.render.quoted import caution
 from resolver.render.text import one_line, padded, width, wrapped
 
 _CHANGES = 10
@@ -91,7 +91,7 @@ def _cautions(lock: Lock, problem: Problem, language: Language, told: Collection
 
 
 def _item(sentence: str, problem: Problem, language: Language) -> list[str]:
-    text = in_chinese(sentence, problem) if language == "zh" else sentence
+    text = caution(sentence, problem) if language == "zh" else sentence
     return wrapped(one_line(text), "  - ", "    ")
 
 

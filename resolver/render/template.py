@@ -36,6 +36,7 @@ def environment() -> Environment:
         bytecode_cache=_Compiled(writes=not sys.dont_write_bytecode),
     )
     made.filters["sh"] = lambda value: shlex.quote(str(value))
+    made.filters["here"] = lambda path: f'"$here/{path}"'  # a file of the lock's folder, whose name needs no quotes
     made.filters["line"] = lambda value: one_line(str(value))
     return made
 

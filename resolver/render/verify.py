@@ -50,7 +50,7 @@ _HEAD = '''\
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
 differs, 2 the command is wrong. What the lock says is at the end of this file.

@@ -25,7 +25,8 @@ def check_distributions(
     findings: list[Finding] = []
     gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
     if gone:
-        findings.append(Finding("distribution-missing", {**some(sorted(gone), _NAMED), "install": asked.install}))
+        missing = {**some(sorted(gone), _NAMED), "total": str(len(locked)), "install": asked.install}
+        findings.append(Finding("distribution-missing", missing))
     for name, pin in sorted(locked.items()):
         if name in found:
             findings += _one(asked, pin, found[name])

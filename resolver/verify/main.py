@@ -17,7 +17,7 @@ from resolver.verify.imports import check_imports
 from resolver.verify.installed import installed_distributions
 from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_machine, check_python
-from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu
+from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu, told_soc
 from resolver.verify.record import check_files, read_records
 from resolver.verify.report import Report, UnwritableError
 from resolver.verify.requirements import check_requirements
@@ -53,6 +53,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
         full=given.full,
     )
+    if given.soc:
+        sys.stdout.write(told_soc(ask_npu_smi(asked)))
+        return 0
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
     try:
         report.begin()
@@ -157,6 +160,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
     parser.add_argument(

@@ -247,8 +247,8 @@ CASES: dict[str, Case] = {
     # --- distributions
     "distribution-missing": Case(
         (
-            "not installed: {list} (of the lock's distributions: {count})",
-            "未安装：{list}（锁文件中的软件包，共 {count} 个）",
+            "not installed, {count} of the lock's {total} distributions: {list}",
+            "锁文件的 {total} 个软件包中有 {count} 个未安装：{list}",
         ),
         ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
         _both("{install}"),

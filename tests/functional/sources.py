@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from tests.builders import Built
-from tests.loopback import LoopbackIndex
+from tests.loopback import PYPI, LoopbackIndex
 
 # A PEP 517 backend. It notes what it was built with, so that a test can see which tools and variables there were.
 _BACKEND = '''
@@ -74,16 +75,24 @@ def tree(name: str, version: str, files: Mapping[str, str] | None = None) -> dic
 
 
 def add_source(
-    index: LoopbackIndex, name: str, version: str, *, tool: str = "tinybuild", asks: str = "", fetches: str = ""
+    index: LoopbackIndex,
+    name: str,
+    version: str,
+    *,
+    tool: str = "tinybuild",
+    more: str = "",
+    asks: str = "",
+    fetches: str = "",
+    served_by: str = PYPI,
 ) -> Built:
-    """An archive that needs the backend; `requirements/run.txt` in it asks for nothing.
+    """An archive that needs the backend, and perhaps one tool more; `requirements/run.txt` in it asks for nothing.
 
     `asks` is what its build asks for by the hook of PEP 517 alone, `fetches` what its build downloads with pip.
     """
     members = {
-        "pyproject.toml": _PYPROJECT.replace('["tinybuild"]', f'["{tool}"]'),
+        "pyproject.toml": _PYPROJECT.replace('["tinybuild"]', json.dumps([tool, more] if more else [tool])),
         "requirements/run.txt": "# nothing\n",
     }
     members |= {"asks.txt": asks} if asks else {}
     members |= {"fetches.txt": fetches} if fetches else {}
-    return index.add_archive(name, version, members=members)
+    return index.add_archive(name, version, members=members, index=served_by)

@@ -113,6 +113,18 @@ def test_it_brings_in_cann_the_environment_nnal_and_what_facts_name(locked: Work
     assert not list(locked.root.rglob("pwned"))
 
 
+@pytest.mark.parametrize("beside", ["link", "file"])
+def test_an_environment_beside_a_link_to_it_or_beside_itself_is_found(locked: Workspace, beside: str) -> None:
+    links = locked.root / "links"
+    links.mkdir()
+    link = links / "activate.sh"
+    link.symlink_to(locked.folder() / "activate.sh")
+    venv.create((links if beside == "link" else locked.folder()) / "env", with_pip=False)
+    told = execute(locked, ["bash", "-c", f'. "{link}"; echo "$VIRTUAL_ENV"'], ASCEND_LOCK_ROOT=str(ascend(locked)))
+    assert told.stderr == ""
+    assert told.stdout == {"link": "<root>/links/env\n", "file": "<root>/locks/demo/here/env\n"}[beside]
+
+
 def test_what_is_missing_is_told_and_the_rest_is_done(locked: Workspace) -> None:
     run = source(locked, "set -u", ASCEND_LOCK_ROOT="/nowhere")
     assert run.stdout.splitlines()[:2] == ["status 1", NASTY]

@@ -57,6 +57,19 @@ def ranges(index: LoopbackIndex) -> list[str]:
     return [one.sent.get("range", "") for one in index.requests if "/base-" in one.path and one.path.endswith(".whl")]
 
 
+def test_its_script_follows_links_and_says_where_it_is_alone(workspace: Workspace, base: Built) -> None:
+    bundle(workspace)
+    link = workspace.root / "link.sh"
+    link.symlink_to(workspace.root / "out" / "install.sh")
+    run = execute(workspace, [str(link), "--dry-run", "--python", sys.executable])
+    assert (run.status, run.stderr) == (0, "")
+    run = execute(workspace, ["bash", "-c", "bash -s -- --dry-run < out/install.sh"])
+    assert (run.status, run.stdout) == (1, "")
+    assert run.stderr == (
+        "error: there is no locks/ beside install.sh\nhint: copy the whole bundle, and run the file in it\n"
+    )
+
+
 def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
     run = bundle(workspace)
     assert (run.status, run.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -106,7 +107,12 @@ def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
     assert workspace.lock("--offline", "--json").json["warnings"] == [
         "verl 0.6: the repository was not read, so what it needs rests on the fact `verl-sources-1` alone"
     ]
+    in_chinese = workspace.lock("--offline", "--anew", "--lang", "zh").stdout
+    assert "没有读取代码仓库" in in_chinese
     assert workspace.read() == trusted
+    workspace.stack("numpy", name="plain")
+    table = workspace.run("lock", "demo", "plain", "--offline").stdout
+    assert re.search("^demo .* 1 warning$", table, re.MULTILINE), table
     assert workspace.run("check", "demo").stdout.endswith(": current\n")
     why = workspace.run("explain", "demo", "--package", "verl==0.7", "--offline")
     assert refused(why) == (

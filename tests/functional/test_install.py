@@ -181,6 +181,94 @@ def test_without_a_wheelhouse_it_is_refused_before_anything_is_installed(
     assert installed(python) == {}
 
 
+# --- several indexes
+
+
+def bind_vendor(workspace: Workspace, index: LoopbackIndex, *projects: str) -> None:
+    rows = ", ".join(f'"{name}"' for name in projects)
+    workspace.indexes(f"""
+        [[index]]
+        name = "pypi"
+        [[index]]
+        name = "vendor"
+        url = "{index.url_of("vendor")}"
+        packages = [{rows}]
+    """)
+
+
+def pages(index: LoopbackIndex) -> set[str]:
+    """The pages that were asked for: index/project."""
+    paths = {request.path for request in index.requests}
+    return {path.removeprefix("/simple/").rstrip("/") for path in paths if path.startswith("/simple/")}
+
+
+def test_another_index_is_asked_for_nothing_but_what_comes_from_it(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    bind_vendor(workspace, index, "here", "special", "tool")
+    add_backend(index)
+    add_source(index, "apart", "1.0", more="tool")
+    add_source(index, "here", "1.0", served_by="vendor")
+    index.add_wheel("tool", "1.0", index="vendor")
+    index.add_wheel("special", "1.0+cpu", index="vendor")
+    index.add_wheel("base", "1.0")
+    workspace.stack("apart", "base", "here", "special", target=HERE)
+    workspace.locked()
+    index.clear()
+
+    run = install(workspace, python)
+
+    assert (run.status, run.stderr) == (0, "")
+    assert installed(python) == {"apart": "1.0", "base": "1.0", "here": "1.0", "special": "1.0+cpu"}
+    asked = {page for page in pages(index) if page.startswith("vendor/")}
+    assert asked == {"vendor/here", "vendor/special", "vendor/tool"}
+    files = {str(path.relative_to(workspace.folder())) for path in workspace.folder().rglob("*.txt")}
+    assert files == {
+        "build-requirements.txt",
+        "requirements.txt",
+        "stages/1.txt",
+        "stages/1.vendor.txt",
+        "stages/2.txt",
+        "stages/2.vendor.txt",
+        "stages/build-requirements.vendor.txt",
+    }
+    assert workspace.read("stages/1.vendor.txt").splitlines()[1:3] == [
+        "# From the index `vendor` alone.",
+        "# The rest is in stages/1.txt.",
+    ]
+
+
+def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    bind_vendor(workspace, index, "special")
+    index.add_wheel("base", "1.0")
+    special = index.add_wheel("special", "1.0", index="vendor")
+    workspace.stack("base", "special", target=HERE)
+    workspace.locked()
+    index.fault("/simple/vendor/*", status(404))
+    broken = install(workspace, python)
+    assert broken.status != 0
+    assert installed(python) == {"base": "1.0"}, broken
+    index.clear()
+    (workspace.root / special.filename).write_bytes(special.content)
+    wheels = workspace.plain(f"{python} -I -m pip install --no-deps --only-binary :all: --require-hashes ")
+    stages = "<root>/locks/demo/here/stages"
+
+    run = install(workspace, python, "--dry-run")
+
+    assert lines(run.stdout, "would run") == [
+        f"would run: {wheels}-r {stages}/1.txt",
+        f"would run: {wheels}--extra-index-url <server>/simple/vendor/ -r {stages}/1.vendor.txt",
+    ]
+
+    run = install(workspace, python, "--wheelhouse", ".")
+
+    assert (run.status, run.stderr, index.requests) == (0, "", [])
+    assert installed(python) == {"base": "1.0", "special": "1.0"}
+    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: base and special: already there"]
+
+
 # --- dry run, again, half done
 
 
@@ -406,6 +494,34 @@ def test_requirements_txt_is_all_that_pip_and_uv_need(
     assert ("Would install base-1.0 top-1.0" in told) or ("+ base==1.0" in told and "+ top==1.0" in told)
 
 
+def test_requirements_txt_says_no_deps_where_pins_are_left_out_of_it(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    add_backend(index)
+    add_source(index, "here", "1.0")
+    index.add_wheel("top", "1.0", requires=["here"])
+    workspace.facts(
+        "here",
+        """
+        [[builds]]
+        requires-from = "requirements/run.txt"
+        isolation = false
+        reason = "it is built for this machine"
+        """,
+    )
+    workspace.stack("top", target=HERE)
+    workspace.locked()
+    told = workspace.read("requirements.txt").splitlines()
+    (command,) = [line.removeprefix("#").split() for line in told if "pip install" in line]
+    run = execute(
+        workspace,
+        ["bash", "-c", f"cd {workspace.folder()} && {sys.executable} -m {' '.join(command)} --dry-run"],
+    )
+    assert run.status == 0, run.stderr
+    assert "Would install" in run.stdout
+    assert "# (--no-deps, as pip would ask for what is left out here)" in told
+
+
 # --- the machine
 
 
@@ -448,6 +564,46 @@ def test_a_dry_run_on_another_processor_fails_at_its_end(workspace: Workspace, i
         ),
     )
     assert "dry run: nothing was changed\n" in run.stdout
+
+
+def test_a_link_to_it_is_followed(workspace: Workspace, two: list[Built]) -> None:
+    link = workspace.root / "elsewhere" / "link.sh"
+    link.parent.mkdir()
+    link.symlink_to(workspace.folder() / "install.sh")
+    run = execute(workspace, [str(link), "--dry-run", "--python", sys.executable])
+    assert (run.status, run.stderr) == (0, "")
+    assert lines(run.stdout, "would run")[0].endswith(" -r <root>/locks/demo/here/stages/1.txt")
+
+
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [
+        ("cat {script} | bash -s -- --dry-run", ""),
+        ("bash -s -- --dry-run < {script}", ""),
+        ("cp {script} alone.sh && bash alone.sh --dry-run", " in <root>"),
+    ],
+)
+def test_without_the_rest_of_its_folder_it_does_nothing(
+    workspace: Workspace, two: list[Built], command: str, where: str
+) -> None:
+    run = execute(workspace, ["bash", "-c", command.format(script=workspace.folder() / "install.sh")])
+    assert_refused(
+        run,
+        f"error: there is no stages/ beside install.sh{where}\n"
+        "hint: copy the lock's whole folder, and run the file in it\n",
+    )
+
+
+def test_a_wheelhouse_that_is_not_there_is_named(workspace: Workspace, two: list[Built]) -> None:
+    run = install(workspace, sys.executable, "--wheelhouse", "no/such")
+    assert_refused(run, "error: there is no folder no/such, which --wheelhouse names\n")
+
+
+def test_a_program_that_is_no_python_is_refused(workspace: Workspace, two: list[Built]) -> None:
+    run = install(workspace, "/bin/true")
+    assert_refused(
+        run, "error: /bin/true is no Python\nhint: activate an environment, or pass --python PATH of its Python\n"
+    )
 
 
 def test_another_python_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -522,6 +678,50 @@ def test_a_build_of_the_locks_cann_passes(for_cann: Workspace, version: str, var
     run = install(for_cann, sys.executable, "--dry-run", **{variable: cann(for_cann, version)})
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.splitlines()[0].endswith(f", CANN {version}")
+
+
+def npu_smi(workspace: Workspace, chip: str, name: str) -> str:
+    """A PATH with a tool that tells of one chip, as on A2 (`Ascend`, `910B4`)."""
+    tool = workspace.root / "tools" / "npu-smi"
+    tool.parent.mkdir()
+    tool.write_text(f"""#!/bin/bash
+case "$*" in
+"info -m") echo '  0  0  0  Ascend' ;;
+"info -t board -i 0 -c 0") echo 'Chip Type : {chip}'; echo 'Chip Name : {name}' ;;
+esac
+""")
+    tool.chmod(0o755)
+    return f"{tool.parent}:{os.environ['PATH']}"
+
+
+def on_soc(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
+
+
+def test_another_soc_is_refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> None:
+    begin_with(on_soc)
+    path = npu_smi(workspace, "Ascend", "310P3")
+    run = install(workspace, sys.executable, PATH=path)
+    told = (
+        'the SoC is 310P (Ascend310P3), the lock is for A2\nhint: lock again with soc = "310P" in the stack\'s target\n'
+    )
+    assert_refused(run, f"error: {told}")
+    run = install(workspace, sys.executable, "--dry-run", PATH=path)
+    assert (run.status, run.stderr) == (
+        1,
+        f"warning: {told}error: install.sh would stop: 1 of the checks above failed, this machine is not the lock's\n",
+    )
+
+
+@pytest.mark.parametrize(("chip", "name"), [("Ascend", "910B4"), ("Ascend", "777"), ("", "")])
+def test_the_locks_soc_and_one_that_cannot_be_told_pass(
+    workspace: Workspace, begin_with: Callable[[Setup], None], chip: str, name: str
+) -> None:
+    begin_with(on_soc)
+    run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, chip, name))
+    assert (run.status, run.stderr) == (0, "")
+    assert install(workspace, sys.executable, "--dry-run").status == 0
 
 
 @pytest.mark.parametrize("version", ["8.3.RC1", "8.5.0.alpha001", "8.5.1", "18.5.0", "8.5"])

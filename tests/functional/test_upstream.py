@@ -98,6 +98,7 @@ def test_all_that_can_change(workspace: Workspace, index: LoopbackIndex, begin_w
     assert (run.status, run.stderr) == (5, "")
     chinese = check(workspace, "--lang", "zh").stdout.splitlines()
     assert len(chinese) == len(run.stdout.splitlines())
+    assert "  `pypi` 不提供漏洞信息：它的地址不以 `/simple/` 结尾" in chinese
     assert chinese[4] == "  此后被撤回（yank）：`pypi` 上的 taken-back 1.0，原因：it ate \\x1b[2J data"
     told = check(workspace, "--json")
     assert (told.status, told.json["status"], told.stderr) == (5, "changed", "")

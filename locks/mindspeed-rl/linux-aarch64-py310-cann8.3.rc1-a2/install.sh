@@ -9,8 +9,6 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
-
 usage() {
     cat <<'EOF'
 usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
@@ -49,6 +47,13 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+# the folder of this file itself, where a link leads to it
+here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
+here=${here%/*}
+if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
+    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it"
+fi
+
 # --- 1. the machine
 
 mismatches=0
@@ -71,7 +76,8 @@ fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
     fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
 fi
-found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] || fail "$python is no Python" "activate an environment, or pass --python PATH of its Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.10 ] ||
     fail "$python is Python $found, the lock is for 3.10" \
@@ -119,18 +125,28 @@ else
         mismatch "CANN is $cann, the lock is for 8.3.RC1" "activate CANN 8.3.RC1, or lock with cann = \"$cann\" in the stack's target"
     fi
 fi
+
+# As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
+soc=$("$python" -I "$here/verify.py" --soc || true)
+if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
+    mismatch "the SoC is $soc, the lock is for A2" "lock again with soc = \"${soc%% *}\" in the stack's target"
+fi
 command -v git >/dev/null || mismatch "git is not installed, and megatron-core, mindspeed, transformers, verl, verl-npu, vllm, vllm-ascend come from git"
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
+    [ -d "$wheelhouse" ] || fail "there is no folder $wheelhouse, which --wheelhouse names"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) || fail "the folder that --wheelhouse names cannot be entered"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
 
 # --- 2. the stages
 
-sources=()
-if [ -n "$wheelhouse" ]; then
-    sources=(--no-index --find-links "$wheelhouse")
-fi
+# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+sources_of() { # requirements file
+    sources=()
+    if [ -n "$wheelhouse" ]; then
+        sources=(--no-index --find-links "$wheelhouse")
+    fi
+}
 
 # Which of a requirements file's distributions are not there in the pinned version
 missing() {
@@ -165,6 +181,15 @@ run() {
     printf 'would run:'
     printf ' %q' "$@"
     printf '\n'
+}
+
+install_wheels() { # Python, requirements files: a pip for each
+    local file
+    for file in "${@:2}"; do
+        sources_of "$file"
+        run "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
+            ${sources[@]+"${sources[@]}"} -r "$here/$file"
+    done
 }
 
 # CMake and other build tools look for Python by these variables before PATH
@@ -227,7 +252,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
 # are installed by hash into an environment apart, and nothing is downloaded in the build.
-prepare_builder() { # requirements file of the tools; empty where the lock has none: those of this environment are used
+prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
     if [ -z "$1" ]; then
         builder=$(dirname "$(dirname "$python")")
         with=$python
@@ -237,8 +262,7 @@ prepare_builder() { # requirements file of the tools; empty where the lock has n
     with=$builder/bin/python
     if [ -e "$builder/complete" ]; then return; fi
     run "$python" -m venv --clear "$builder"
-    run "$with" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/$1"
+    install_wheels "$with" "$@"
     run touch "$builder/complete"
 }
 
@@ -419,9 +443,9 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
 EOF
 }
 
-stage() { # number, title, requirements file: true where something is to be done
+stage() { # number, title, requirements files: true where something is to be done
     local left
-    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    left=$(missing "${@:3}") || fail "it could not be told what of stage $1 is installed" "its message is above"
     if [ -z "$left" ]; then
         say "stage $1 of 11: $2: already there"
         return 1
@@ -437,12 +461,11 @@ remove triton-ascend
 left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt") || fail "it could not be told what is installed" "its message is above"
 together verl-npu verl
 
-if stage 1 torch stages/1.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+if stage 1 torch "$here/stages/1.txt"; then
+    install_wheels "$python" stages/1.txt
 fi
 
-if stage 2 'megatron-core, from git' stages/2.txt; then
+if stage 2 'megatron-core, from git' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt
     source=$scratch/megatron-core
     run checkout https://github.com/NVIDIA/Megatron-LM.git a845aa7e12b3a117e24c2352b9e3e60bad2e3a17 git/megatron-core-a845aa7e12b3.bundle "$source"
@@ -453,7 +476,7 @@ if stage 2 'megatron-core, from git' stages/2.txt; then
     run record megatron-core 0.12.1 150f390aa7f2473731b6acd1a7cbee74 '{"url": "https://github.com/NVIDIA/Megatron-LM.git", "vcs_info": {"commit_id": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "requested_revision": "core_v0.12.1", "vcs": "git"}}'
 fi
 
-if stage 3 'transformers, from git' stages/3.txt; then
+if stage 3 'transformers, from git' "$here/stages/3.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/transformers
     run checkout https://github.com/huggingface/transformers.git 8365f70e9259c21058bf18f876006f945d2a99de git/transformers-8365f70e9259.bundle "$source"
@@ -464,7 +487,7 @@ if stage 3 'transformers, from git' stages/3.txt; then
     run record transformers 4.56.0.dev0 86906afc60332200f15603c44a85efd0 '{"url": "https://github.com/huggingface/transformers.git", "vcs_info": {"commit_id": "8365f70e9259c21058bf18f876006f945d2a99de", "vcs": "git"}}'
 fi
 
-if stage 4 'verl, from git' stages/4.txt; then
+if stage 4 'verl, from git' "$here/stages/4.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/verl
     run checkout https://github.com/volcengine/verl.git 796871d7d092f7cbc6a64e7f4a3796f7a2217f5e git/verl-796871d7d092.bundle "$source"
@@ -476,13 +499,12 @@ if stage 4 'verl, from git' stages/4.txt; then
 fi
 
 # torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
-if stage 5 torch-npu stages/5.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt"
+if stage 5 torch-npu "$here/stages/5.txt"; then
+    install_wheels "$python" stages/5.txt
 fi
 
 # mindspeed after megatron-core: verl's install script puts MindSpeed after Megatron-LM: MindSpeed patches Megatron, and its bound of numpy has the last word. (matrices/facts/mindspeed.toml:51)
-if stage 6 'mindspeed, from git' stages/6.txt; then
+if stage 6 'mindspeed, from git' "$here/stages/6.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/mindspeed
     run checkout https://gitcode.com/Ascend/MindSpeed.git 1cdd0abd75e40936ad31721c092f57c695dd72c4 git/mindspeed-1cdd0abd75e4.bundle "$source"
@@ -493,14 +515,14 @@ if stage 6 'mindspeed, from git' stages/6.txt; then
     run record mindspeed 0.12.1 5a874f1348a088d02cfc6d8a667e790b '{"url": "https://gitcode.com/Ascend/MindSpeed.git", "vcs_info": {"commit_id": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "vcs": "git"}}'
 fi
 
-if stage 7 '216 distributions' stages/7.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
+if stage 7 '216 distributions' "$here/stages/7.txt"; then
+    install_wheels "$python" stages/7.txt
 fi
 
-if stage 8 '4 distributions, built from source in an environment apart' stages/8.txt; then
+if stage 8 '4 distributions, built from source in an environment apart' "$here/stages/8.txt"; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    sources_of stages/8.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-8" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/8.txt" ||
@@ -522,7 +544,7 @@ if stage 8 '4 distributions, built from source in an environment apart' stages/8
 fi
 
 # vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
-if stage 9 'vllm, from git' stages/9.txt; then
+if stage 9 'vllm, from git' "$here/stages/9.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
     source=$environment/src/vllm
@@ -535,7 +557,7 @@ if stage 9 'vllm, from git' stages/9.txt; then
 fi
 
 # vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:306)
-if stage 10 'vllm-ascend, from git' stages/10.txt; then
+if stage 10 'vllm-ascend, from git' "$here/stages/10.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
     source=$scratch/vllm-ascend
@@ -551,7 +573,7 @@ fi
 
 # verl-npu after verl and vllm and vllm-ascend and transformers and mindspeed: The guide installs the plugin last; setup.py looks for verl and vllm in the environment and patches what it finds. (matrices/facts/verl-npu.toml:30)
 # verl-npu rewrites installed files of verl (matrices/facts/verl-npu.toml:14)
-if stage 11 'verl-npu, from git' stages/11.txt; then
+if stage 11 'verl-npu, from git' "$here/stages/11.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
     source=$environment/src/verl-npu

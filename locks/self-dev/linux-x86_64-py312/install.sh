@@ -9,8 +9,6 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
-
 usage() {
     cat <<'EOF'
 usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
@@ -49,6 +47,13 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+# the folder of this file itself, where a link leads to it
+here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
+here=${here%/*}
+if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
+    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it"
+fi
+
 # --- 1. the machine
 
 mismatches=0
@@ -71,7 +76,8 @@ fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
     fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
 fi
-found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] || fail "$python is no Python" "activate an environment, or pass --python PATH of its Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.12 ] ||
     fail "$python is Python $found, the lock is for 3.12" \
@@ -104,16 +110,20 @@ elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
     mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
 fi
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
+    [ -d "$wheelhouse" ] || fail "there is no folder $wheelhouse, which --wheelhouse names"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) || fail "the folder that --wheelhouse names cannot be entered"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}"
 
 # --- 2. the stages
 
-sources=()
-if [ -n "$wheelhouse" ]; then
-    sources=(--no-index --find-links "$wheelhouse")
-fi
+# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+sources_of() { # requirements file
+    sources=()
+    if [ -n "$wheelhouse" ]; then
+        sources=(--no-index --find-links "$wheelhouse")
+    fi
+}
 
 # Which of a requirements file's distributions are not there in the pinned version
 missing() {
@@ -148,6 +158,15 @@ run() {
     printf 'would run:'
     printf ' %q' "$@"
     printf '\n'
+}
+
+install_wheels() { # Python, requirements files: a pip for each
+    local file
+    for file in "${@:2}"; do
+        sources_of "$file"
+        run "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
+            ${sources[@]+"${sources[@]}"} -r "$here/$file"
+    done
 }
 
 # CMake and other build tools look for Python by these variables before PATH
@@ -186,9 +205,9 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
 EOF
 }
 
-stage() { # number, title, requirements file: true where something is to be done
+stage() { # number, title, requirements files: true where something is to be done
     local left
-    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    left=$(missing "${@:3}") || fail "it could not be told what of stage $1 is installed" "its message is above"
     if [ -z "$left" ]; then
         say "stage $1 of 1: $2: already there"
         return 1
@@ -198,9 +217,8 @@ stage() { # number, title, requirements file: true where something is to be done
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
 
-if stage 1 '66 distributions' stages/1.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+if stage 1 '66 distributions' "$here/stages/1.txt"; then
+    install_wheels "$python" stages/1.txt
 fi
 
 # --- 3. what was installed

@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
 differs, 2 the command is wrong. What the lock says is at the end of this file.
@@ -422,8 +422,8 @@ CASES: dict[str, Case] = {
     # --- distributions
     "distribution-missing": Case(
         (
-            "not installed: {list} (of the lock's distributions: {count})",
-            "未安装：{list}（锁文件中的软件包，共 {count} 个）",
+            "not installed, {count} of the lock's {total} distributions: {list}",
+            "锁文件的 {total} 个软件包中有 {count} 个未安装：{list}",
         ),
         ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
         _both("{install}"),
@@ -1022,7 +1022,8 @@ def check_distributions(
     findings: list[Finding] = []
     gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
     if gone:
-        findings.append(Finding("distribution-missing", {**some(sorted(gone), _NAMED), "install": asked.install}))
+        missing = {**some(sorted(gone), _NAMED), "total": str(len(locked)), "install": asked.install}
+        findings.append(Finding("distribution-missing", missing))
     for name, pin in sorted(locked.items()):
         if name in found:
             findings += _one(asked, pin, found[name])
@@ -1527,6 +1528,12 @@ def _parsed(text: str, where: str) -> SystemVersion:
 def soc_family(name: str) -> str:
     """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+
+
+def told_soc(tool: NpuTool | None) -> str:
+    """A line such as `A2 (Ascend910B4)`, for install.sh; nothing where the family is not known."""
+    family = soc_family(tool.chip) if tool else ""
+    return f"{family} ({tool.chip})\n" if tool and family else ""
 
 
 def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
@@ -2064,6 +2071,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
         full=given.full,
     )
+    if given.soc:
+        sys.stdout.write(told_soc(ask_npu_smi(asked)))
+        return 0
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
     try:
         report.begin()
@@ -2168,6 +2178,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
     parser.add_argument(

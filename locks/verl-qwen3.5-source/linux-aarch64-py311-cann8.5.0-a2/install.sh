@@ -9,8 +9,6 @@
 # there is passed over.
 set -euo pipefail
 
-here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
-
 usage() {
     cat <<'EOF'
 usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
@@ -49,6 +47,13 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+# the folder of this file itself, where a link leads to it
+here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
+here=${here%/*}
+if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
+    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it"
+fi
+
 # --- 1. the machine
 
 mismatches=0
@@ -71,7 +76,8 @@ fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
     fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
 fi
-found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] || fail "$python is no Python" "activate an environment, or pass --python PATH of its Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
     fail "$python is Python $found, the lock is for 3.11" \
@@ -119,17 +125,27 @@ else
         mismatch "CANN is $cann, the lock is for 8.5.0" "activate CANN 8.5.0, or lock with cann = \"$cann\" in the stack's target"
     fi
 fi
+
+# As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
+soc=$("$python" -I "$here/verify.py" --soc || true)
+if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
+    mismatch "the SoC is $soc, the lock is for A2" "lock again with soc = \"${soc%% *}\" in the stack's target"
+fi
 if [ -n "$wheelhouse" ]; then
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null 2>&1 && pwd) || fail "there is no folder for --wheelhouse"
+    [ -d "$wheelhouse" ] || fail "there is no folder $wheelhouse, which --wheelhouse names"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) || fail "the folder that --wheelhouse names cannot be entered"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
 
 # --- 2. the stages
 
-sources=()
-if [ -n "$wheelhouse" ]; then
-    sources=(--no-index --find-links "$wheelhouse")
-fi
+# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+sources_of() { # requirements file
+    sources=()
+    if [ -n "$wheelhouse" ]; then
+        sources=(--no-index --find-links "$wheelhouse")
+    fi
+}
 
 # Which of a requirements file's distributions are not there in the pinned version
 missing() {
@@ -164,6 +180,15 @@ run() {
     printf 'would run:'
     printf ' %q' "$@"
     printf '\n'
+}
+
+install_wheels() { # Python, requirements files: a pip for each
+    local file
+    for file in "${@:2}"; do
+        sources_of "$file"
+        run "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
+            ${sources[@]+"${sources[@]}"} -r "$here/$file"
+    done
 }
 
 # CMake and other build tools look for Python by these variables before PATH
@@ -226,7 +251,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
 # are installed by hash into an environment apart, and nothing is downloaded in the build.
-prepare_builder() { # requirements file of the tools; empty where the lock has none: those of this environment are used
+prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
     if [ -z "$1" ]; then
         builder=$(dirname "$(dirname "$python")")
         with=$python
@@ -236,8 +261,7 @@ prepare_builder() { # requirements file of the tools; empty where the lock has n
     with=$builder/bin/python
     if [ -e "$builder/complete" ]; then return; fi
     run "$python" -m venv --clear "$builder"
-    run "$with" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/$1"
+    install_wheels "$with" "$@"
     run touch "$builder/complete"
 }
 
@@ -292,9 +316,9 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
 EOF
 }
 
-stage() { # number, title, requirements file: true where something is to be done
+stage() { # number, title, requirements files: true where something is to be done
     local left
-    left=$(missing "$here/$3") || fail "it could not be told what of $3 is installed" "its message is above"
+    left=$(missing "${@:3}") || fail "it could not be told what of stage $1 is installed" "its message is above"
     if [ -z "$left" ]; then
         say "stage $1 of 7: $2: already there"
         return 1
@@ -307,31 +331,28 @@ if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$h
 # triton must not be there: Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
 remove triton
 
-if stage 1 torch stages/1.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt"
+if stage 1 torch "$here/stages/1.txt"; then
+    install_wheels "$python" stages/1.txt
 fi
 
 # torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
-if stage 2 torch-npu stages/2.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt"
+if stage 2 torch-npu "$here/stages/2.txt"; then
+    install_wheels "$python" stages/2.txt
 fi
 
 # triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
-if stage 3 triton-ascend stages/3.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/3.txt"
+if stage 3 triton-ascend "$here/stages/3.txt"; then
+    install_wheels "$python" stages/3.txt
 fi
 
-if stage 4 '209 distributions' stages/4.txt; then
-    run "$python" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/4.txt"
+if stage 4 '209 distributions' "$here/stages/4.txt"; then
+    install_wheels "$python" stages/4.txt
 fi
 
-if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an environment apart' stages/5.txt; then
+if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an environment apart' "$here/stages/5.txt"; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    sources_of stages/5.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
@@ -353,16 +374,18 @@ if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in an
 fi
 
 # vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
-if stage 6 'vllm, built from source in this environment' stages/6.txt; then
+if stage 6 'vllm, built from source in this environment' "$here/stages/6.txt"; then
+    sources_of stages/6.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
         "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
 
 # vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:306)
-if stage 7 'vllm-ascend, built from source in an environment apart' stages/7.txt; then
+if stage 7 'vllm-ascend, built from source in an environment apart' "$here/stages/7.txt"; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    sources_of stages/7.txt
     build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-7" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt" ||

@@ -9,6 +9,7 @@ from resolver.errors import shown
 from resolver.model.language import Language
 from resolver.render.bilingual import Words
 from resolver.render.explanation.words import COMMA
+from resolver.render.quoted import quoted
 from resolver.render.upstream import words
 from resolver.upstream.age import Old
 from resolver.upstream.change import (
@@ -41,12 +42,14 @@ def lines(compared: Compared, old: Sequence[Old], days: int, language: Language)
     if not compared.changes and compared.files:
         yield words.NO_CHANGE(language)
     for index, silent in compared.silent:
-        yield words.SILENT(language, index=index, why=shown(silent.why))
+        yield words.SILENT(language, index=index, why=quoted(shown(silent.why), language))
     if compared.unknown:
         yield words.UNKNOWN(language, releases=_some(compared.unknown, language))
     for missing in compared.out_of_reach:
         projects = _some(missing.projects, language)
-        yield words.OUT_OF_REACH(language, index=missing.index, projects=projects, why=shown(missing.why))
+        yield words.OUT_OF_REACH(
+            language, index=missing.index, projects=projects, why=quoted(shown(missing.why), language)
+        )
     if compared.sources:
         yield words.SOURCES(language, projects=_some(compared.sources, language))
     if old:

@@ -9,6 +9,7 @@ from typing import Any
 from resolver.errors import shown
 from resolver.model.language import Language
 from resolver.render.explanation.words import SEMICOLON
+from resolver.render.quoted import quoted
 from resolver.render.upstream import words
 from resolver.upstream.verdict import Judged, Remark, Verdict
 
@@ -61,4 +62,6 @@ def judged_json(judged: Judged, *, old: bool, language: Language) -> dict[str, A
 
 
 def _remark(remark: Remark, language: Language) -> str:
-    return words.SAYINGS[remark.saying](language, **{key: shown(value) for key, value in remark.values.items()})
+    return words.SAYINGS[remark.saying](
+        language, **{key: quoted(shown(value), language) for key, value in remark.values.items()}
+    )

@@ -688,6 +688,21 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             id="comp",
         ),
         pytest.param(
+            '[[requires]]\nneeds = ["CANN 8.5.0"]\nreason = "r"\n',
+            "`CANN 8.5.0` is not a requirement\n"
+            "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
+            "  Expected semicolon (after name with no version specifier) or end, at `8.5.0`\n"
+            "hint: did you mean `cann==8.5.0`?",
+            id="comp in capitals",
+        ),
+        pytest.param(
+            '[[requires]]\nneeds = ["CANN==8.5.0"]\nreason = "r"\n',
+            "`CANN==8.5.0` says nothing of the component `cann`\n"
+            "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
+            "hint: did you mean `cann==8.5.0`?",
+            id="comp in capitals, compared",
+        ),
+        pytest.param(
             '[[replaces]]\ndrop = ["torch==2.8"]\nreason = "r"\n',
             "`torch==2.8` is not the name of a project\n"
             "  at matrices/facts/verl.toml:7: replaces[0].drop[0]\n"

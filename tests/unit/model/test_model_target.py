@@ -192,6 +192,6 @@ def test_the_folder_of_a_target_without_a_name(python: str, platform: str, syste
 
 def test_a_target_in_one_line() -> None:
     assert str(target(cann="8.5.0.B160", soc="a2", hdk="25.3.rc1")) == (
-        "linux-aarch64, Python 3.11, CANN 8.5.0.B160, HDK 25.3.rc1, soc A2"
+        "linux-aarch64, Python 3.11, CANN 8.5.0.B160, HDK 25.3.rc1, SoC A2"
     )
     assert target(cann="8.5.0").system["cann"] == SystemVersion.parse("8.5.0")

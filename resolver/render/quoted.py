@@ -1,0 +1,56 @@
+"""Chinese for what other packages say in English and a Chinese sentence quotes: why an index tells nothing, say."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from resolver.lock import cautions, phrases
+from resolver.lock.phrases import Phrase
+from resolver.model.language import Language
+from resolver.model.problem import Problem
+
+_QUOTED: Final = (
+    Phrase("its address does not end in `{ending}`", "它的地址不以 `{ending}` 结尾"),
+    Phrase("it answered {status}", "它返回了 {status}"),
+    Phrase("what it sent is not such a document", "它返回的不是这样的文档"),
+    Phrase("what it sent is of another release", "它返回的是另一个版本的内容"),
+    Phrase("what it sent has no list of them", "它返回的内容中没有漏洞列表"),
+    Phrase(
+        "the repository was not read, so what it needs rests on the fact `{id}` alone",
+        "没有读取代码仓库，因此它的依赖只以事实 `{id}` 为依据",
+    ),
+    Phrase(
+        "no file of the repository was compared, so what it needs rests on the fact `{id}` alone",
+        "没有核对代码仓库中的文件，因此它的依赖只以事实 `{id}` 为依据",
+    ),
+)
+# What two of a lock's phrases list, each after a colon
+_FROM: Final = re.compile(r" \(from ([^()]+)\)(, )?")
+_ON: Final = re.compile(r" on ([^()]+) \(it is from ([^()]+) now\)(, )?")
+
+
+def quoted(text: str, language: Language) -> str:
+    """A reason in the language; as it is where it has no Chinese."""
+    if language == "en":
+        return text
+    return next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
+
+
+def caution(sentence: str, problem: Problem) -> str:
+    """What a lock of the problem warns of or notes, in Chinese; free text stays as it is."""
+    if (told := phrases.UNREACHABLE.chinese_of(sentence)) is not None:
+        return _FROM.sub(_from, told)
+    if (told := phrases.ELSEWHERE.chinese_of(sentence)) is not None:
+        return _ON.sub(_on, told)
+    subject, _, reason = sentence.partition(": ")
+    chinese = quoted(reason, "zh")
+    return f"{subject}：{chinese}" if chinese != reason else cautions.in_chinese(sentence, problem)
+
+
+def _from(found: re.Match[str]) -> str:
+    return f"（来自 {found[1]}）" + "、" * bool(found[2])
+
+
+def _on(found: re.Match[str]) -> str:
+    return f" 在 {found[1].replace(' and ', '、')}（现在来自 {found[2]}）" + "、" * bool(found[3])
