@@ -27,6 +27,7 @@ from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
+from resolver.solve.tell import shown
 from resolver.solve.universe import Universe
 
 
@@ -61,11 +62,21 @@ def explain(
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=_named(priced),
+        fixes=_named(priced, shown(cutoff)),
         attempts=tuple(found.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
+        options=tuple(_options(inputs, problem, cutoff)),
     )
+
+
+def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Iterator[str]:
+    """What makes a command ask for this problem of the stack's; each target has letters of its own."""
+    if cutoff is not None:
+        yield from ("--exclude-newer", shown(cutoff))
+    targets = inputs.stack.content.target
+    if isinstance(targets, list) and len(targets) > 1:
+        yield from ("--target", problem.target.name)
 
 
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
@@ -130,21 +141,22 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
     ]
 
 
-def _named(priced: Iterable[tuple[int, Fix]]) -> tuple[Fix, ...]:
+def _named(priced: Iterable[tuple[int, Fix]], cutoff: str) -> tuple[Fix, ...]:
     """Fixes with letters, the least that is lost first, those that go against a fact last.
 
-    The files of each bear its letter.
+    The files of each bear its letter, and a `cutoff` that stood in place of the stack's own: they are what was solved.
     """
     ranked = [fix for _, fix in sorted(priced, key=lambda row: (row[1].risky, cost(*row)))]
-    return tuple(_lettered(fix, letter) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
+    return tuple(_lettered(fix, letter, cutoff) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
 
 
-def _lettered(fix: Fix, letter: str) -> Fix:
+def _lettered(fix: Fix, letter: str, cutoff: str) -> Fix:
     files, environments = [], []
     for at, ((name, text), where) in enumerate(zip(fix.files, fix.environments, strict=True), 1):
         base = name.removesuffix(f"-{at}") if len(fix.files) > 1 else name
         named = with_suffix(base, f"-{letter.lower()}" + (str(at) if len(fix.files) > 1 else ""))
-        files.append((named, StackText(text).renamed(named).text))
+        stack = StackText(text).renamed(named)
+        files.append((named, (stack.until(cutoff) if cutoff else stack).text))
         environments.append(replace(where, name=named))
     changes = tuple(
         replace(change, subject=where.name) if change.kind is ChangeKind.SPLIT else change

@@ -134,7 +134,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """All that can be said of a conflict. With `limited`, time ran out and more may be found with more of it.
 
     `missing` are further projects that lines of the stack ask for and that no index has: of those that are many the
-    contradictions tell a few.
+    contradictions tell a few. `options` are those that a command needs to find the same ways out.
     """
 
     problem: Problem
@@ -143,6 +143,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...]
     limited: bool
     missing: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

@@ -224,7 +224,7 @@ class _Teller:
             unreachable=tuple(project.unreachable),
             meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
-            cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
+            cutoff=shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
 
 
@@ -264,8 +264,8 @@ def _asked(origin: StackLine | BuildLine) -> Statement:
     )
 
 
-def _shown(cutoff: dt.datetime | None) -> str:
-    """The day to whose end a cut-off goes, or the moment."""
+def shown(cutoff: dt.datetime | None) -> str:
+    """The day to whose end a cut-off goes, or the moment; empty for none."""
     if cutoff is None:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)

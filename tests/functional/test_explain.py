@@ -360,6 +360,33 @@ def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(cl
     assert clash.run(*told.split()).status == 0
 
 
+def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_it(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """The hint has the option, the stack that it writes the cut-off, so that what is locked is what was solved."""
+    for version, day in (("1.0", "2026-01-01"), ("2.0", "2026-03-01"), ("3.0", "2026-06-01")):
+        index.add_wheel("a", version, uploaded=f"{day}T00:00:00Z")
+    workspace.stack("a>=3")
+    run = workspace.run("lock", "demo", "--exclude-newer", "2026-04-01")
+    hint = "hint: make explain STACK=demo ARGS='--exclude-newer 2026-04-01' APPLY=A writes"
+    assert hint in run.stderr
+    applied = explain(workspace, "--exclude-newer", "2026-04-01", "--apply", "A")
+    assert "+[policy]\n+exclude-newer = 2026-04-01\n" in applied.stdout
+    assert applied.stdout.endswith("Next: ascend-lock lock demo-a\n")
+    workspace.locked(stack="demo-a")
+    assert {pin["name"]: pin["version"] for pin in workspace.content("demo-a")["pin"]} == {"a": "2.0"}
+
+
+def test_matrices_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:
+    elsewhere = clash.matrices.rename(clash.root / "other facts")
+    run = clash.run("lock", "demo", "--matrices", elsewhere.name)
+    hint = f"""hint: make explain STACK=demo ARGS='--matrices '"'"'{elsewhere.name}'"'"'' APPLY=A writes"""
+    assert hint in " ".join(run.stderr.split())
+    run = explain(clash, "--matrices", elsewhere.name, "--apply", "A")
+    assert run.stdout.endswith("Next: ascend-lock lock demo-a --matrices 'other facts'\n")
+    assert elsewhere.name not in (clash.folder() / "conflict.md").read_text(encoding="utf-8")
+
+
 # --- what may change, and what never
 
 
@@ -561,6 +588,16 @@ def test_a_fix_holds_for_every_target_of_the_stack(two: Workspace) -> None:
         for file in fix["files"]:
             stack(two, file["text"], file["name"])
             assert two.lock(stack=file["name"]).status == 0, fix["changes"]
+
+
+def test_the_hint_names_the_target_where_there_are_several(two: Workspace, index: LoopbackIndex) -> None:
+    """Each has letters of its own."""
+    index.add_wheel("c", "1.0", requires=["a<2"], requires_python=">=3.11")
+    two.stack("a==2.0", "b ; python_version < '3.11'", "c ; python_version >= '3.11'", target=TWO)
+    run = explain(two)
+    for name in ("old", "new"):
+        assert f"hint: make explain STACK=demo ARGS='--target {name}' APPLY=A writes" in run.stdout
+    assert explain(two, "--target", "new", "--apply", "A").status == 0
 
 
 # --- --package
