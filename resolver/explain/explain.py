@@ -14,7 +14,7 @@ from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
-from resolver.explain.prices import SPLIT, cost
+from resolver.explain.prices import SPLIT, cost, named, no_longer_needed
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Trials, environment
 from resolver.explain.wishes import wish_of
@@ -23,6 +23,7 @@ from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.solve.ground import Ground
@@ -101,15 +102,26 @@ def _matter(contradictions: Iterable[Contradiction]) -> list[str]:
 def _fix(trials: Trials, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
     name = trials.problem.stack.name
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
-    dropped = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
-    gone = tuple(one for one in matter if one not in known and one not in dropped)
+    told = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+    told |= {named(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
+    needed = [name for change in changed.changes for name in no_longer_needed(change)]
+    gone = [one for one in dict.fromkeys([*matter, *needed]) if one not in known and one not in told]
+    gone += _lost_extras(resolution)
     return Fix(
         name="",
         changes=changed.changes,
-        environments=(replace(environment(resolution, trials.problem, name, matter), gone=gone),),
+        environments=(replace(environment(resolution, trials.problem, name, matter), gone=tuple(gone)),),
         files=((name, changed.text),),
         risky=changed.risky,
     )
+
+
+def _lost_extras(resolution: Resolution) -> Iterator[str]:
+    """The extras that lines ask for and that the release which was locked does not have."""
+    for pin in resolution.pins:
+        needs = [ask.need for ask in resolution.problem.asked(pin.name)]
+        asked = {canonicalize_name(extra) for need in needs if isinstance(need, Requirement) for extra in need.extras}
+        yield from (f"{pin.name}[{extra}]" for extra in pin.unknown_extras if canonicalize_name(extra) in asked)
 
 
 def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[str]) -> list[Fix]:

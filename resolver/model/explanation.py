@@ -83,7 +83,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """What a fix was locked to. `name` is the stack's; `count` is the number of all pins.
 
     `warnings` are facts to know about it that the wish, as far as it can be told, would not have met. `gone` are
-    projects that the contradictions are about and that it does not have, though no line about them was dropped.
+    projects that it does not have, though no line about them was dropped: that the contradictions are about, or that
+    are no longer needed as a change has it; and extras of lines (`trl[vllm]`) that the locked releases do not have.
     """
 
     name: str

@@ -435,7 +435,10 @@ def test_a_project_of_a_similar_name_is_a_way_out(workspace: Workspace, index: L
     workspace.stack("vlm-ascend==0.13.0", target=ASCEND.format(cann="8.5.0"))
     run = explain(workspace, "--apply", "A")
     assert "no index has a project `vlm-ascend`: did you mean `vllm-ascend`?" in run.stdout
-    assert "  A  ask for vllm-ascend==0.13.0 instead of vlm-ascend==0.13.0\n" in run.stdout
+    assert (
+        "  A  ask for vllm-ascend==0.13.0 instead of vlm-ascend==0.13.0\n     => 2 projects: vllm-ascend 0.13.0\n"
+        in run.stdout
+    )
     workspace.locked(stack="demo-a")
 
 
@@ -846,6 +849,43 @@ def test_what_is_gone_with_a_fact_that_is_set_aside_is_told(workspace: Workspace
     assert "=> 1 project: plugin 1.0; without engine\n" in run.stderr
     assert json.loads(workspace.read("conflict.json"))["fixes"][0]["environments"][0]["gone"] == ["engine"]
     assert "共 1 个项目：plugin 1.0；不含 engine\n" in workspace.lock("--lang", "zh").stderr
+
+
+def test_what_only_a_later_refutation_is_about_is_gone_with_a_fact_too(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """`engine` turns up once `plugin` is another release; a way out with it comes before one without it."""
+    for version, requires in (("1.0", ["base<2"]), ("2.0", ["base>=2"])):
+        index.add_wheel("plugin", version, requires=requires)
+        index.add_wheel("base", version)
+    index.add_wheel("engine", "2.0", requires=["tool<2"])
+    index.add_wheel("tool", "2.0")
+    workspace.facts(
+        "plugin",
+        '[[requires]]\nid = "of-plugin"\nversions = "==2.0"\nneeds = ["engine==2"]\n'
+        'reason = "r"\nstrength = "observed"\n',
+    )
+    workspace.stack("base==2.0", "plugin==1.0")
+    fixes = explain(workspace, "--json").json["fixes"]
+    kinds = [([change["kind"] for change in fix["changes"]], fix["environments"][0]["gone"]) for fix in fixes]
+    assert (["version", "relax"], ["engine"]) in kinds
+    against = [gone for told, gone in kinds if {"relax", "add"} & set(told)]
+    assert against == [[], ["engine"]]
+
+
+def test_an_extra_that_the_release_of_a_way_out_does_not_have_is_told(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """The line stays, with its extra: an older release is locked that knows none."""
+    index.add_wheel("eval", "2.0", extras={"engine": ["base>=2"]})
+    index.add_wheel("eval", "1.0")
+    for version in ("1.0", "2.0"):
+        index.add_wheel("base", version)
+    index.add_wheel("other", "1.0", requires=["base<2", "base>=3"])
+    index.add_wheel("other", "2.0", requires=["base<2"])
+    workspace.stack("eval[engine]", "other==1.0")
+    run = workspace.lock()
+    assert "=> 3 projects: eval 1.0, other 2.0, base 1.0; without eval[engine]\n" in run.stderr
 
 
 # --- what locks for one target alone
