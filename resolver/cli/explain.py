@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -76,10 +77,11 @@ def command(
     as_json: bool,
 ) -> int:
     """Say why STACK has no solution and which changes give it one; or, with --package, why a pin is what it is."""
+    given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
     progress = Progress(enabled=False if as_json else None)
-    page = Page(None if as_json else sys.stdout, tongue, progress)
+    page = Page(None if as_json else sys.stdout, tongue, progress, given)
     inputs = load(stack, matrices)
     wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
@@ -122,8 +124,8 @@ def command(
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
         for path in written:
             sys.stdout.write(difference(path, find_stack(stack, matrices), inputs.stack.text))
-            lock = path.stem if path.parent == matrices / "stacks" else path
-            sys.stdout.write(as_called(words.WRITTEN(tongue, path=path, stack=lock)) + "\n")
+            lock = path.stem if path.parent == matrices / "stacks" else str(path)
+            sys.stdout.write(as_called(words.WRITTEN(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
     return _CONFLICT if conflicts and fix is None else 0
 
 

@@ -74,6 +74,7 @@ def command(
     """
     if profiled:
         profile.begin()
+    given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
     names = _named(stacks, matrices)
@@ -90,7 +91,7 @@ def command(
         wanted=language,
     )
     # of a single stack what clashes is told as it becomes known, of several there is a table
-    page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress)
+    page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress, given)
     outcomes = _lock_all(names, order, progress, page, offline=offline)
     progress.clear()
     if profiled:

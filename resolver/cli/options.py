@@ -31,6 +31,11 @@ def matrices(function: _Command) -> _Command:
     )(function)
 
 
+def elsewhere(matrices: Path | None) -> tuple[str, ...]:
+    """The option by which another command finds the folder of facts and stacks that this one was given."""
+    return () if matrices is None else ("--matrices", str(matrices))
+
+
 def locks(function: _Command) -> _Command:
     """--locks DIR."""
     return click.option(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
+from msgspec.structs import replace
+
 from resolver.cli.called import as_called
 from resolver.cli.progress import Progress
 from resolver.model.language import Language
@@ -14,12 +16,18 @@ if TYPE_CHECKING:  # loaded where there is a conflict
 
 
 class Page:
-    """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart."""
+    """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
 
-    def __init__(self, out: TextIO | None, language: Language, progress: Progress) -> None:
+    `options` of this run are those that the commands which are told need as well, and that no file knows.
+    """
+
+    def __init__(
+        self, out: TextIO | None, language: Language, progress: Progress, options: tuple[str, ...] = ()
+    ) -> None:
         self._out = out
         self._language = language
         self._progress = progress
+        self._options = options
         self._begun = False
         self._told = 0  # contradictions of the last page
 
@@ -37,7 +45,8 @@ class Page:
         further = explanation.contradictions[self._told :]
         if further:
             self.write(further_text(further, self._language) + "\n")
-        self.write(as_called(ways_text(explanation, self._language)))
+        told = replace(explanation, options=(*explanation.options, *self._options))
+        self.write(as_called(ways_text(told, self._language)))
 
     def write(self, text: str) -> None:
         """Text between the pages, or of another answer."""

@@ -90,7 +90,7 @@ class Changes:
                     continue
             changes.append(change)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
-        price += sum(map(self._offers.doubt, choice.values()))
+        price += self._offers.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         return Changed(tuple(changes), stack.text, price, risky)

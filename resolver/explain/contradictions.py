@@ -9,12 +9,12 @@ from packaging.version import Version
 
 from resolver.explain.branches import branches, closing, closing_subject
 from resolver.explain.smallest import smallest
-from resolver.explain.wishes import clashing, explore, wish_of, wishes
+from resolver.explain.wishes import Wish, clashing, explore, wish_of, wishes
 from resolver.model.explanation import Contradiction
 from resolver.model.fact import Warns
-from resolver.model.statement import Needs, Statement
+from resolver.model.statement import Lack, Needs, Statement
 from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Ground
+from resolver.solve.ground import Ground, Lacking
 from resolver.solve.tell import tell
 
 _MOST = 12
@@ -30,10 +30,11 @@ def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Groun
     explore(clauses)
     given = [ground for ground in clauses.known if wish_of(ground) is None]
     told: set[frozenset[Ground]] = set()
+    met: dict[tuple[Wish, ...], set[str]] = {}
     hiding: set[Ground] = set()
     for _ in range(2):
         left = [ground for ground in given if ground not in hiding]
-        for core in islice(_cores(clauses, left, expired), _MOST):
+        for core in islice(_cores(clauses, left, met, expired), _MOST):
             wanted = {wish_of(ground) for ground in core} - {None}
             if len(wanted) == 1:
                 hiding.update(ground for ground in core if wish_of(ground) is None)
@@ -44,12 +45,15 @@ def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Groun
             return
 
 
-def _cores(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
+def _cores(
+    clauses: Clauses, given: Sequence[Ground], met: dict[tuple[Wish, ...], set[str]], expired: Callable[[], bool]
+) -> Iterator[tuple[Ground, ...]]:
+    """Cores of what is given; `met` are the subjects in which those of the same wishes met so far."""
     grounds = wishes(clauses)
     for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
         hard = [ground for wish in wanted for ground in grounds[wish]]
         left = given
-        subjects: set[str] = set()
+        subjects = met.setdefault(wanted, set())
         for _ in range(_SAME_WISHES):
             if clauses.satisfiable(among=[*hard, *left]):
                 break
@@ -67,7 +71,13 @@ def _cores(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool
 def readable(
     clauses: Clauses, wished: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
 ) -> tuple[Ground, ...]:
-    """A core of wishes, whole as they are told, that clash for these reasons: the fewest, and no needless aspect."""
+    """A core of wishes, whole as they are told, that clash for these reasons: the fewest, and no needless aspect.
+
+    That there is no release of a version is enough: what is wrong with others, which no wish admits, is not told.
+    """
+    missing = [ground for ground in reasons if isinstance(ground, Lacking) and ground.lack is Lack.RELEASE]
+    if missing and not clauses.satisfiable(among=[*wished, *missing]):
+        reasons = missing
     found = clauses.minimal(among=[*wished, *reasons])
     core = smallest(clauses, found, hard=wished, soft=reasons, expired=expired)
     return tuple(clauses.minimal(among=core))

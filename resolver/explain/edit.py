@@ -96,6 +96,19 @@ class StackText:
         longer = ("".join([*rows[:place], row, *rows[place:]]) for place in places)
         return self._first(longer, {**self._raw, "policy": {**self._raw.get("policy", {}), "exclude-newer": value}})
 
+    def until(self, cutoff: str) -> StackText:
+        """With this cut-off, a day or a moment as TOML writes it, in place of its own or of none."""
+        row = f"exclude-newer = {cutoff}\n"
+        policy = {**self._raw.get("policy", {}), **tomli.loads(row)}
+        rows = self.text.splitlines(keepends=True)
+        longer = [f"{self.text.rstrip()}\n\n[policy]\n{row}"]
+        if "exclude-newer" in self._raw.get("policy", {}):
+            at = Lines(self.text).line(("policy", "exclude-newer")) - 1
+            longer = [_joined(rows, at, _CUTOFF.sub(lambda match: f"{match[1]}{cutoff}", rows[at], count=1))]
+        elif "policy" in self._raw:
+            longer = ["".join([*rows[:at], row, *rows[at:]]) for at in range(1, len(rows) + 1)]
+        return self._first(longer, {**self._raw, "policy": policy})
+
     def with_prereleases(self, project: str) -> StackText:
         """With pre-releases of a project allowed."""
         policy = self._raw.get("policy", {})

@@ -14,7 +14,7 @@ from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
-from resolver.explain.prices import SPLIT, cost
+from resolver.explain.prices import SPLIT, cost, named, no_longer_needed
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Trials, environment
 from resolver.explain.wishes import wish_of
@@ -23,10 +23,12 @@ from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
+from resolver.solve.tell import shown
 from resolver.solve.universe import Universe
 
 
@@ -61,11 +63,21 @@ def explain(
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=_named(priced),
+        fixes=_named(priced, shown(cutoff)),
         attempts=tuple(found.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
+        options=tuple(_options(inputs, problem, cutoff)),
     )
+
+
+def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Iterator[str]:
+    """What makes a command ask for this problem of the stack's; each target has letters of its own."""
+    if cutoff is not None:
+        yield from ("--exclude-newer", shown(cutoff))
+    targets = inputs.stack.content.target
+    if isinstance(targets, list) and len(targets) > 1:
+        yield from ("--target", problem.target.name)
 
 
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
@@ -90,15 +102,26 @@ def _matter(contradictions: Iterable[Contradiction]) -> list[str]:
 def _fix(trials: Trials, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
     name = trials.problem.stack.name
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
-    dropped = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
-    gone = tuple(one for one in matter if one not in known and one not in dropped)
+    told = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+    told |= {named(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
+    needed = [name for change in changed.changes for name in no_longer_needed(change)]
+    gone = [one for one in dict.fromkeys([*matter, *needed]) if one not in known and one not in told]
+    gone += _lost_extras(resolution)
     return Fix(
         name="",
         changes=changed.changes,
-        environments=(replace(environment(resolution, trials.problem, name, matter), gone=gone),),
+        environments=(replace(environment(resolution, trials.problem, name, matter), gone=tuple(gone)),),
         files=((name, changed.text),),
         risky=changed.risky,
     )
+
+
+def _lost_extras(resolution: Resolution) -> Iterator[str]:
+    """The extras that lines ask for and that the release which was locked does not have."""
+    for pin in resolution.pins:
+        needs = [ask.need for ask in resolution.problem.asked(pin.name)]
+        asked = {canonicalize_name(extra) for need in needs if isinstance(need, Requirement) for extra in need.extras}
+        yield from (f"{pin.name}[{extra}]" for extra in pin.unknown_extras if canonicalize_name(extra) in asked)
 
 
 def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[str]) -> list[Fix]:
@@ -130,21 +153,22 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
     ]
 
 
-def _named(priced: Iterable[tuple[int, Fix]]) -> tuple[Fix, ...]:
+def _named(priced: Iterable[tuple[int, Fix]], cutoff: str) -> tuple[Fix, ...]:
     """Fixes with letters, the least that is lost first, those that go against a fact last.
 
-    The files of each bear its letter.
+    The files of each bear its letter, and a `cutoff` that stood in place of the stack's own: they are what was solved.
     """
     ranked = [fix for _, fix in sorted(priced, key=lambda row: (row[1].risky, cost(*row)))]
-    return tuple(_lettered(fix, letter) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
+    return tuple(_lettered(fix, letter, cutoff) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
 
 
-def _lettered(fix: Fix, letter: str) -> Fix:
+def _lettered(fix: Fix, letter: str, cutoff: str) -> Fix:
     files, environments = [], []
     for at, ((name, text), where) in enumerate(zip(fix.files, fix.environments, strict=True), 1):
         base = name.removesuffix(f"-{at}") if len(fix.files) > 1 else name
         named = with_suffix(base, f"-{letter.lower()}" + (str(at) if len(fix.files) > 1 else ""))
-        files.append((named, StackText(text).renamed(named).text))
+        stack = StackText(text).renamed(named)
+        files.append((named, (stack.until(cutoff) if cutoff else stack).text))
         environments.append(replace(where, name=named))
     changes = tuple(
         replace(change, subject=where.name) if change.kind is ChangeKind.SPLIT else change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -10,8 +10,8 @@ from packaging.version import Version
 from resolver.explain.prices import UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
-from resolver.model.component import ComponentRequirement
-from resolver.model.fact import Fact, Requires, Warns
+from resolver.model.component import ComponentRequirement, Value
+from resolver.model.fact import Fact, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Problem
@@ -32,12 +32,16 @@ class Offers:
         self._problem = problem
         self._needs = {ask.origin: ask.need for ask in problem.stack.asks}
         self._about: dict[str, list[Fact]] = {}
-        self._doubts: dict[Candidate, int] = {}
+        self._asked = {need.name for need in self._needs.values() if isinstance(need, Requirement)}
+        self._doubts: dict[tuple[Candidate, tuple[tuple[str, Value], ...]], int] = {}
         for fact in problem.facts:
             self._about.setdefault(fact.package, []).append(fact)
 
-    def candidates(self, ground: Ground, *, newest: bool) -> Iterator[Candidate]:
-        """What a line or a component may become, the nearest to the wish first, or the newest."""
+    def candidates(self, ground: Ground, *, newest: bool, among: Sequence[Ground] = ()) -> Iterator[Candidate]:
+        """What a line or a component may become, the nearest to the wish first, or the newest.
+
+        What there is to say against a release for components that change as well, `among` others, is yet to be seen.
+        """
         if isinstance(ground, Component):
             yield from self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
             return
@@ -65,7 +69,8 @@ class Offers:
             releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
         releases += (one for one in further if one not in releases)
         # last comes what there is something to say against, and what the tables of its project leave out
-        yield from sorted(releases, key=self.doubt)
+        machine = self._machine(among, {})
+        yield from sorted(releases, key=lambda one: self._known_doubt(one, machine))
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
         """Whether a release is a pre-release of a pinned one, of which facts say which CANN it is for, as of that."""
@@ -88,21 +93,35 @@ class Offers:
 
     def is_unsure(self, candidate: Candidate) -> bool:
         """Whether there is something to say against a release, or the tables of its project leave it out."""
-        return self.doubt(candidate) > 0
+        return self._known_doubt(candidate, self._problem.target.system) > 0
 
-    def doubt(self, candidate: Candidate) -> int:
-        """What it costs to take it all the same."""
-        known = self._doubts.get(candidate)
+    def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
+        """What it costs to take these releases all the same, on the machine that the components among them make."""
+        machine = self._machine((), choice)
+        return sum(self._known_doubt(candidate, machine) for candidate in choice.values())
+
+    def _machine(self, among: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Mapping[str, Value]:
+        """What is known of the target's components where some change."""
+        changing = {ground.name for ground in among if isinstance(ground, Component)}
+        machine = {name: value for name, value in self._problem.target.system.items() if name not in changing}
+        for ground, candidate in choice.items():
+            if isinstance(ground, Component) and not isinstance(candidate.chosen, Release):
+                machine[ground.name] = candidate.chosen
+        return machine
+
+    def _known_doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
+        key = candidate, tuple(machine.items())
+        known = self._doubts.get(key)
         if known is None:
-            known = self._doubts[candidate] = self._doubt(candidate)
+            known = self._doubts[key] = self._doubt(candidate, machine)
         return known
 
-    def _doubt(self, candidate: Candidate) -> int:
+    def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
         if not isinstance(candidate.chosen, Release):
             return 0
         if self._is_unlisted(candidate):
             return UNLISTED
-        return UNSURE if self._has_faults(candidate) else 0
+        return UNSURE if self._has_faults(candidate, machine) else 0
 
     def unlisted(self, found: Resolution) -> Iterator[str]:
         """The projects of the wish whose release in a solution the tables of the project leave out."""
@@ -111,17 +130,22 @@ class Offers:
             if self._leave_out(pin.name, pin.version):
                 yield pin.name
 
-    def _has_faults(self, candidate: Candidate) -> bool:
-        """Whether a warning says of a release that it fails, or may on this target: a note does not count."""
-        system = self._problem.target.system
-        for fact in self._about.get(candidate.package.name, ()):
-            if not isinstance(fact, Warns) or fact.extra or not (fact.grave or fact.unless):
-                continue
-            if fact.speaks_of(candidate.version):
-                stated = [need for need in fact.unless if isinstance(need, ComponentRequirement)]
-                if not any(need.component not in system or need.allows(system[need.component]) for need in stated):
-                    return True
-        return False
+    def _has_faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
+        """Whether a warning says of a release that it fails, or may on this machine: a note does not count."""
+
+        def may_hold(need: Need, fact: Warns) -> bool:
+            if isinstance(need, Requirement):  # what is locked beside it is not known yet
+                return need.name in self._asked or not fact.grave
+            return need.component not in machine or need.allows(machine[need.component])
+
+        return any(
+            isinstance(fact, Warns)
+            and not fact.extra
+            and (fact.grave or fact.unless)
+            and fact.speaks_of(candidate.version)
+            and not any(may_hold(need, fact) for need in fact.unless)
+            for fact in self._about.get(candidate.package.name, ())
+        )
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""

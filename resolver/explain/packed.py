@@ -64,13 +64,14 @@ _decode = msgspec.msgpack.Decoder().decode
 
 def pack(explanation: Explanation) -> bytes:
     """The explanation without its problem, and without whether time ran out."""
-    return _encode(_packed((explanation.contradictions, explanation.fixes, explanation.attempts, explanation.missing)))
+    told = explanation.contradictions, explanation.fixes, explanation.attempts, explanation.missing, explanation.options
+    return _encode(_packed(told))
 
 
 def unpack(content: bytes, problem: Problem) -> Explanation | None:
     """The explanation of this problem, which was not cut short; None for bytes of another shape."""
     try:
-        contradictions, fixes, attempts, missing = _unpacked(_decode(content))
+        contradictions, fixes, attempts, missing, options = _unpacked(_decode(content))
     except (*ODD, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None
     return Explanation(
@@ -80,6 +81,7 @@ def unpack(content: bytes, problem: Problem) -> Explanation | None:
         attempts=attempts,
         limited=False,
         missing=missing,
+        options=options,
     )
 
 

@@ -6,8 +6,10 @@ from collections.abc import Hashable, Sequence
 from itertools import islice
 from typing import TypeGuard
 
+from packaging.requirements import InvalidRequirement
+
 from resolver.model import text
-from resolver.model.explanation import ChangeKind, Fix
+from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires, Strength
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -103,11 +105,29 @@ class Prices:
 
 def cost(price: int, fix: Fix) -> int:
     """What a way out costs when it is told: its changes' price, what is lost, and what may not work on the machine."""
+    gone = [name for where in fix.environments for name in where.gone]
     lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
+    lost += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
+    lost += sum(EXTRA for name in gone if "[" in name)
     warnings = [fact for where in fix.environments for fact in where.warnings]
     if any("soc" in fact.components for fact in warnings):
         return price + lost + _OTHER_KERNELS
     return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
+
+
+def no_longer_needed(change: Change) -> list[str]:
+    """The projects that a change takes out of what another one needs."""
+    if change.kind not in (ChangeKind.RELAX, ChangeKind.ADD):
+        return []
+    return [name for need in change.before.split(", ") if (name := named(need))]
+
+
+def named(need: str) -> str:
+    """The project that a requirement is about; empty where it is about a component, or none."""
+    try:
+        return text.requirement(need).name
+    except InvalidRequirement:
+        return ""
 
 
 def risky(ground: Ground) -> bool:

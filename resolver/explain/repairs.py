@@ -14,7 +14,7 @@ has repairs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -356,11 +356,33 @@ class Repairs:
         """Releases and values for what may change, in the order of preference, that what is known does not rule out.
 
         What is learned while a choice is tried counts for the next. Those with the
-        fewest candidates are chosen first; after so many looks it is given up.
+        fewest candidates are chosen first; after so many looks it is given up. Before a choice comes the same with
+        the components for which there is the least to say against its releases.
         """
-        options = {ground: list(self._offers.candidates(ground, newest=newest)) for ground in _free(wanted)}
+        changing, looks = _free(wanted), iter(range(_LOOKS))
+        options = {ground: list(self._offers.candidates(ground, newest=newest, among=changing)) for ground in changing}
         free = sorted(options, key=lambda ground: len(options[ground]))
-        yield from complete(self._clauses, options, free, {}, iter(range(_LOOKS)))
+        before: list[dict[Ground, Candidate]] = []
+        for choice in complete(self._clauses, options, free, {}, looks):
+            for better in (*islice(self._on_its_machine(choice, options, looks), 1), choice):
+                if better not in before:
+                    before.append(better)
+                    yield better
+
+    def _on_its_machine(
+        self, choice: Mapping[Ground, Candidate], options: Mapping[Ground, Sequence[Candidate]], looks: Iterator[int]
+    ) -> Iterator[dict[Ground, Candidate]]:
+        """The releases of a choice with other values for its components, what there is least to say against first."""
+        free: list[Ground] = [ground for ground in choice if isinstance(ground, Component)]
+        releases = {ground: candidate for ground, candidate in choice.items() if ground not in free}
+        if not free or not releases or not self._offers.doubt(choice):
+            return
+
+        def doubts(ground: Ground) -> Callable[[Candidate], int]:
+            return lambda value: self._offers.doubt({**choice, ground: value})
+
+        values = {ground: sorted(options[ground], key=doubts(ground)) for ground in free}
+        yield from complete(self._clauses, values, free, releases, looks)
 
 
 def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:

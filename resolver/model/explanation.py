@@ -83,7 +83,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """What a fix was locked to. `name` is the stack's; `count` is the number of all pins.
 
     `warnings` are facts to know about it that the wish, as far as it can be told, would not have met. `gone` are
-    projects that the contradictions are about and that it does not have, though no line about them was dropped.
+    projects that it does not have, though no line about them was dropped: that the contradictions are about, or that
+    are no longer needed as a change has it; and extras of lines (`trl[vllm]`) that the locked releases do not have.
     """
 
     name: str
@@ -134,7 +135,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """All that can be said of a conflict. With `limited`, time ran out and more may be found with more of it.
 
     `missing` are further projects that lines of the stack ask for and that no index has: of those that are many the
-    contradictions tell a few.
+    contradictions tell a few. `options` are those that a command needs to find the same ways out.
     """
 
     problem: Problem
@@ -143,6 +144,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...]
     limited: bool
     missing: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine, Unusable
-from resolver.model.package import Package
+from resolver.model.package import Kind, Package
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
 from resolver.model.statement import (
@@ -38,6 +38,8 @@ from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said
 from resolver.solve.project import Project
 
 _SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
+_SIMILAR = 0.7  # from 0 to 1, as difflib has it
+_NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
 _REFUSALS = 4  # releases whose files are told one by one
 
 
@@ -224,7 +226,7 @@ class _Teller:
             unreachable=tuple(project.unreachable),
             meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
-            cutoff=_shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
+            cutoff=shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
         )
 
 
@@ -233,8 +235,12 @@ def _is_said_of(ground: Ground, project: str) -> bool:
 
 
 def meant(clauses: Clauses, name: str) -> str:
-    """The project of a similar name that the facts or the stack speak of; empty where there is none."""
-    problem = clauses.universe.problem
+    """The project of a similar name that the facts or the stack speak of, or of nearly the same that metadata names.
+
+    Metadata is that which was read; empty where there is none.
+    """
+    universe = clauses.universe
+    problem = universe.problem
     needs: list[Need] = [ask.need for ask in problem.stack.asks]
     for fact in problem.facts:
         match fact:
@@ -244,10 +250,17 @@ def meant(clauses: Clauses, name: str) -> str:
                 needs += fact.unless
             case _:
                 pass
-    named = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
-    universe = clauses.universe
-    known = sorted(one for one in named if not universe.known(one) or universe.project(one).found)
-    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.7)), "")
+    told = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
+    edges = (edge for one in universe.read() for edge in universe.edges(one))
+    read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}
+
+    def close(names: Iterable[str], cutoff: float) -> list[str]:
+        known = map(text.name, names)
+        there = sorted(one for one in known if not universe.known(one) or universe.project(one).found)
+        return difflib.get_close_matches(name, there, n=1, cutoff=cutoff)
+
+    best = [*close(told, _SIMILAR), *close(read, _NEARLY_THE_SAME)]
+    return next(iter(difflib.get_close_matches(name, best, n=1, cutoff=_SIMILAR)), "")
 
 
 def _asked(origin: StackLine | BuildLine) -> Statement:
@@ -264,8 +277,8 @@ def _asked(origin: StackLine | BuildLine) -> Statement:
     )
 
 
-def _shown(cutoff: dt.datetime | None) -> str:
-    """The day to whose end a cut-off goes, or the moment."""
+def shown(cutoff: dt.datetime | None) -> str:
+    """The day to whose end a cut-off goes, or the moment; empty for none."""
     if cutoff is None:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)

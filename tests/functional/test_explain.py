@@ -360,6 +360,33 @@ def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(cl
     assert clash.run(*told.split()).status == 0
 
 
+def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_it(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """The hint has the option, the stack that it writes the cut-off, so that what is locked is what was solved."""
+    for version, day in (("1.0", "2026-01-01"), ("2.0", "2026-03-01"), ("3.0", "2026-06-01")):
+        index.add_wheel("a", version, uploaded=f"{day}T00:00:00Z")
+    workspace.stack("a>=3")
+    run = workspace.run("lock", "demo", "--exclude-newer", "2026-04-01")
+    hint = "hint: make explain STACK=demo ARGS='--exclude-newer 2026-04-01' APPLY=A writes"
+    assert hint in run.stderr
+    applied = explain(workspace, "--exclude-newer", "2026-04-01", "--apply", "A")
+    assert "+[policy]\n+exclude-newer = 2026-04-01\n" in applied.stdout
+    assert applied.stdout.endswith("Next: ascend-lock lock demo-a\n")
+    workspace.locked(stack="demo-a")
+    assert {pin["name"]: pin["version"] for pin in workspace.content("demo-a")["pin"]} == {"a": "2.0"}
+
+
+def test_matrices_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:
+    elsewhere = clash.matrices.rename(clash.root / "other facts")
+    run = clash.run("lock", "demo", "--matrices", elsewhere.name)
+    hint = f"""hint: make explain STACK=demo ARGS='--matrices '"'"'{elsewhere.name}'"'"'' APPLY=A writes"""
+    assert hint in " ".join(run.stderr.split())
+    run = explain(clash, "--matrices", elsewhere.name, "--apply", "A")
+    assert run.stdout.endswith("Next: ascend-lock lock demo-a --matrices 'other facts'\n")
+    assert elsewhere.name not in (clash.folder() / "conflict.md").read_text(encoding="utf-8")
+
+
 # --- what may change, and what never
 
 
@@ -408,7 +435,10 @@ def test_a_project_of_a_similar_name_is_a_way_out(workspace: Workspace, index: L
     workspace.stack("vlm-ascend==0.13.0", target=ASCEND.format(cann="8.5.0"))
     run = explain(workspace, "--apply", "A")
     assert "no index has a project `vlm-ascend`: did you mean `vllm-ascend`?" in run.stdout
-    assert "  A  ask for vllm-ascend==0.13.0 instead of vlm-ascend==0.13.0\n" in run.stdout
+    assert (
+        "  A  ask for vllm-ascend==0.13.0 instead of vlm-ascend==0.13.0\n     => 2 projects: vllm-ascend 0.13.0\n"
+        in run.stdout
+    )
     workspace.locked(stack="demo-a")
 
 
@@ -561,6 +591,16 @@ def test_a_fix_holds_for_every_target_of_the_stack(two: Workspace) -> None:
         for file in fix["files"]:
             stack(two, file["text"], file["name"])
             assert two.lock(stack=file["name"]).status == 0, fix["changes"]
+
+
+def test_the_hint_names_the_target_where_there_are_several(two: Workspace, index: LoopbackIndex) -> None:
+    """Each has letters of its own."""
+    index.add_wheel("c", "1.0", requires=["a<2"], requires_python=">=3.11")
+    two.stack("a==2.0", "b ; python_version < '3.11'", "c ; python_version >= '3.11'", target=TWO)
+    run = explain(two)
+    for name in ("old", "new"):
+        assert f"hint: make explain STACK=demo ARGS='--target {name}' APPLY=A writes" in run.stdout
+    assert explain(two, "--target", "new", "--apply", "A").status == 0
 
 
 # --- --package
@@ -809,6 +849,43 @@ def test_what_is_gone_with_a_fact_that_is_set_aside_is_told(workspace: Workspace
     assert "=> 1 project: plugin 1.0; without engine\n" in run.stderr
     assert json.loads(workspace.read("conflict.json"))["fixes"][0]["environments"][0]["gone"] == ["engine"]
     assert "共 1 个项目：plugin 1.0；不含 engine\n" in workspace.lock("--lang", "zh").stderr
+
+
+def test_what_only_a_later_refutation_is_about_is_gone_with_a_fact_too(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """`engine` turns up once `plugin` is another release; a way out with it comes before one without it."""
+    for version, requires in (("1.0", ["base<2"]), ("2.0", ["base>=2"])):
+        index.add_wheel("plugin", version, requires=requires)
+        index.add_wheel("base", version)
+    index.add_wheel("engine", "2.0", requires=["tool<2"])
+    index.add_wheel("tool", "2.0")
+    workspace.facts(
+        "plugin",
+        '[[requires]]\nid = "of-plugin"\nversions = "==2.0"\nneeds = ["engine==2"]\n'
+        'reason = "r"\nstrength = "observed"\n',
+    )
+    workspace.stack("base==2.0", "plugin==1.0")
+    fixes = explain(workspace, "--json").json["fixes"]
+    kinds = [([change["kind"] for change in fix["changes"]], fix["environments"][0]["gone"]) for fix in fixes]
+    assert (["version", "relax"], ["engine"]) in kinds
+    against = [gone for told, gone in kinds if {"relax", "add"} & set(told)]
+    assert against == [[], ["engine"]]
+
+
+def test_an_extra_that_the_release_of_a_way_out_does_not_have_is_told(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """The line stays, with its extra: an older release is locked that knows none."""
+    index.add_wheel("eval", "2.0", extras={"engine": ["base>=2"]})
+    index.add_wheel("eval", "1.0")
+    for version in ("1.0", "2.0"):
+        index.add_wheel("base", version)
+    index.add_wheel("other", "1.0", requires=["base<2", "base>=3"])
+    index.add_wheel("other", "2.0", requires=["base<2"])
+    workspace.stack("eval[engine]", "other==1.0")
+    run = workspace.lock()
+    assert "=> 3 projects: eval 1.0, other 2.0, base 1.0; without eval[engine]\n" in run.stderr
 
 
 # --- what locks for one target alone

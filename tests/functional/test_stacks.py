@@ -22,7 +22,7 @@ PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how 
 
 def offline(workspace: Workspace, stack: str, *arguments: str) -> tuple[int, str, str]:
     matrices = str(REPOSITORY / "matrices")
-    run = workspace.lock("--offline", "--matrices", matrices, *arguments, stack=stack)
+    run = workspace.lock("--offline", *arguments, stack=stack, ASCEND_LOCK_MATRICES=matrices)
     path = REPOSITORY / "snapshots" / f"{stack}.snapshot"
     note = f"offline: using the snapshot of {snapshot_file.read(path).date} ({path})\n"
     assert note in run.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from shlex import quote
+from shlex import join, quote
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -92,8 +92,10 @@ def outcome_sentence(attempt: Attempt, language: Language) -> str:
 def apply_hint(explanation: Explanation, language: Language) -> str:
     """The command that writes the first way out, one that works for a stack given by name or by path."""
     argument = _stack_argument(explanation.problem)
-    hint = words.APPLY if argument == explanation.problem.stack.name else words.APPLY_PATH
-    return hint(language, stack=quote(argument), name=explanation.fixes[0].name)
+    name, options = explanation.fixes[0].name, join(explanation.options)
+    if argument != explanation.problem.stack.name:
+        return words.APPLY_PATH(language, stack=f"{quote(argument)} {options}".rstrip(), name=name)
+    return words.APPLY(language, stack=f"{argument} ARGS={quote(options)}" if options else argument, name=name)
 
 
 def _stack_argument(problem: Problem) -> str:

@@ -59,6 +59,31 @@ def test_a_line_counts_once_however_much_of_it_matters() -> None:
     ]
 
 
+def test_what_is_wrong_with_releases_that_a_line_does_not_admit_is_not_told() -> None:
+    """That there is none in `==2` is the whole conflict, and is told once."""
+    catalog = DataCatalog({"a": {"1": []}})
+    catalog.add_wheel("b", "1", tags="cp312-cp312-manylinux_2_28_aarch64")
+    found = [told(one) for one in contradictions(catalog, "a==2", "b==2", known=[excludes("a", "==1")])]
+    assert sorted(found) == [
+        [
+            f"the stack asks for {name}==2",
+            f"there is no release of {name} in `==2`; the newest is 1",
+            f"=> 1 and 2 leave nothing to choose for {name}",
+        ]
+        for name in ("a", "b")
+    ]
+
+
+def test_a_misspelt_name_is_nearly_one_that_metadata_names() -> None:
+    """One that is merely similar is no guess."""
+    catalog = DataCatalog({"peft": {"1": ["accelerate"]}, "accelerate": {"1": []}})
+    sentences = [told(one)[1] for one in contradictions(catalog, "accelerat", "celerat", "peft")]
+    assert sorted(sentences) == [
+        "no index has a project `accelerat`: did you mean `accelerate`?",
+        "no index has a project `celerat`",
+    ]
+
+
 def test_two_conflicts_that_have_nothing_to_do_with_each_other_are_both_told() -> None:
     catalog = DataCatalog({"a": {"1": ["x<2"]}, "b": {"1": ["x>=2"]}, "c": {"1": ["y==3"]}, "x": {"1": [], "2": []}})
     catalog.add_wheel("y", "2")

@@ -108,6 +108,19 @@ def test_without_the_cut_off_where_the_policy_is_on_one_line() -> None:
     assert tomli.loads(StackText(text).without_cutoff().text)["policy"] == {"prereleases": "never"}
 
 
+@pytest.mark.parametrize("cutoff", ["2026-04-05", "2026-04-05T06:00:00+00:00"])
+def test_with_another_cut_off(cutoff: str) -> None:
+    assert StackText(STACK).until(cutoff).text == STACK.replace("2026-01-31", cutoff)
+
+
+def test_with_a_cut_off_that_was_not_there() -> None:
+    row = "exclude-newer = 2026-04-05\n"
+    without = StackText(STACK).without_cutoff().text
+    assert StackText(without).until("2026-04-05").text == without.replace("[policy]\n", f"[policy]\n{row}")
+    plain = '[stack]\nname = "s"\n'
+    assert StackText(plain).until("2026-04-05").text == f"{plain}\n[policy]\n{row}"
+
+
 def test_one_more_table_at_the_end() -> None:
     row = {"fact": "vllm-1", "reason": "we tried"}
     first = StackText(STACK).with_table("relax", row)

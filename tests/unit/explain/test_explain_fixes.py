@@ -199,6 +199,26 @@ checked = 2026-01-01
 """
 
 
+def test_a_note_that_another_cann_meets_is_nothing_against_a_release() -> None:
+    """Of two CANNs for the newest release the one is taken of which no note says that it is no pair."""
+    facts = (
+        matrix("==1", "8.0.0")
+        + matrix("==2", "8.3.RC2 | 8.3.RC1")
+        + WARNS_OF_CANN.format(package="plugin", version="2")
+    )
+    fixes = ways_out(DataCatalog({"plugin": {"1": [], "2": []}}), "plugin==7", facts=facts)
+    assert told(fixes[0]) == ["plugin==7 -> plugin==2", "8.5.0 -> 8.3.RC1"]
+
+
+def test_a_grave_warning_about_what_stands_beside_a_release_counts_where_nobody_asks_for_it() -> None:
+    grave = warning("plugin", "==2", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
+    catalog = DataCatalog(
+        {"plugin": {"1": ["base==2"], "2": ["base==2"]}, "base": {"1": [], "2": []}, "runner": {"1": []}}
+    )
+    assert told(ways_out(catalog, "plugin==3", "runner", facts=grave)[0])[0] == "plugin==3 -> plugin==2"
+    assert told(ways_out(catalog, "plugin==3", "base", facts=grave)[0])[0] == "plugin==3 -> plugin==1"
+
+
 def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_of() -> None:
     catalog = DataCatalog({"plugin": {"1": [], "2": ["base==2"]}, "base": {"1": []}})
     fixes = ways_out(catalog, "plugin==2", "base", facts=WARNS_OF_CANN.format(package="plugin", version="1"))
