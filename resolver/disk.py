@@ -13,6 +13,15 @@ from typing import Final
 MIB: Final = 1 << 20
 
 
+def is_special(path: Path) -> bool:
+    """Whether there is a pipe, socket or device, which who reads it may wait for, or read for ever: not os.devnull."""
+    try:
+        mode = path.stat().st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or path.samefile(os.devnull))
+    except OSError:
+        return False
+
+
 def read(path: Path, limit: int) -> bytes:
     """What is in a file of at most `limit` bytes; raises OSError, for a larger one and for a pipe or device, too."""
     # a pipe would be waited for by who opens it otherwise

@@ -9,6 +9,7 @@ import random
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
@@ -18,6 +19,7 @@ from resolver.catalog.pace import EndlessError
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
 from resolver.catalog.wire import FILES, PAGES, AddressError, Response, Wire, WireError
+from resolver.disk import is_special
 from resolver.errors import IndexFailure, InputError, Unreachable
 
 T = TypeVar("T")
@@ -258,6 +260,8 @@ def _basic(user: str, password: str) -> str:
 def _read_netrc() -> netrc.netrc | None:
     named = os.environ.get("NETRC")
     where = named or "~/.netrc"
+    if is_special(Path(where).expanduser()):
+        raise InputError("The netrc file cannot be read.", where=where, why="It is no plain file.")
     try:
         return netrc.netrc(named)
     except OSError:

@@ -319,6 +319,14 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
     assert message == f"The netrc file cannot be read.\n{told}"
 
 
+def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / ".netrc")
+    told = "The netrc file cannot be read.\n  at {}\n  It is no plain file."
+    assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
+    monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
+    assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
+
+
 # --- proxies
 
 
@@ -468,6 +476,24 @@ def test_where_a_proxy_listens(monkeypatch: pytest.MonkeyPatch, address: str, ex
 def test_proxies_that_are_none(address: str) -> None:
     with pytest.raises(InputError, match="The proxy settings cannot be used"):
         Proxies(PipConfig(index_url="", proxy=address))
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (f"{begin}{secret}@proxy.example:1", shown)
+        for begin, shown in (("", "http://…@"), ("http://", "http://…@"), ("socks5://", "socks5://…@"))
+        for secret in ("me:12/hunter2", "me:hunter2/x", "me:hunter2#x", "hunter2?x", "me:hunter2@12/x")
+    ],
+)
+def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Proxies(PipConfig(index_url="", proxy=address))
+    assert caught.value.why == (
+        f"`{told}proxy.example:1` cannot be read. "
+        "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password."
+    )
+    assert "%2F" in caught.value.hint
 
 
 # --- certificates and connections
