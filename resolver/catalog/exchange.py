@@ -29,6 +29,7 @@ _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
 _TOO_LARGE: Final = 100  # CURLE_TOO_LARGE, which pycurl has no name for
 _CUT: Final = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR})
+_MORE_TO_COME: Final = frozenset({100, 102, 103})  # the answer itself follows (RFC 9110, 15.2)
 _NO_CERTIFICATE: Final = frozenset({pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CACERT_BADFILE})
 
 
@@ -76,6 +77,7 @@ class Exchange:
         self._received = self._came = 0
         self._paused = False
         self._failure: BaseException | None = None
+        pace.held = True  # until its head is there
 
     def begin(
         self,
@@ -120,7 +122,7 @@ class Exchange:
 
     def wait(self, seconds: float) -> None:
         """Time has passed: an answer that is waited for too long ends."""
-        if self._paused:
+        if self._paused:  # nobody wants more of it yet
             return
         came, self._came = self._came, 0
         if came:
@@ -173,12 +175,17 @@ class Exchange:
         elif line.strip():
             self._lines.append(line)
         elif self._lines:
-            self._take_head(_read_head(self._lines))
+            head = _read_head(self._lines)
+            if head.status in _MORE_TO_COME:
+                return len(line)
+            if head.status < HTTPStatus.OK:
+                self._failure = WireError(f"It answered {head.status}, which nobody asked for")
+                return 0
+            self._take_head(head)
         return len(line)
 
     def _take_head(self, head: Head) -> None:
-        if head.status < HTTPStatus.OK:
-            return
+        self.pace.held = False
         if head.status == self._wanted:
             self._gather(self._limit)
         elif head.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
