@@ -157,6 +157,12 @@ PAGES = [
         unusable("It has more than 200000 links."),
     ),
     Attack(
+        "a link of 15 million attributes",
+        answer(DEMO, body(gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"})),
+        3,
+        unusable("A tag of it is longer than 64 KiB."),
+    ),
+    Attack(
         "200 with a page to sign in, with links",
         answer(
             DEMO,
