@@ -322,7 +322,7 @@ REDIRECTS = [
         redirect("https://10.0.0.1/x"),
         3,
         "error: Index `pypi` cannot be reached.\n"
-        "  at https://index.example/simple/pypi/demo/\n"
+        "  at https://index.example/simple/pypi/demo/ -> https://10.0.0.1/x\n"
         "  SSL: no alternative certificate subject name matches target IPv4 address '10.0.0.1' "
         "(through the proxy <server>, 1 try).\n"
         "hint: that server says it is another one: look at the address, or at what answers in its place\n",
