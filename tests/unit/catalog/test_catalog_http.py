@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import resource
 import socket
 import ssl
 import subprocess
@@ -19,11 +20,13 @@ from typing import Any, TypeVar
 import pytest
 
 from resolver.catalog.address import read_root
+from resolver.catalog.connection import Connection
 from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.proxies import Proxies
 from resolver.catalog.wire import FILES, PAGES, Response
+from resolver.cli.failures import failure as explained
 from resolver.errors import IndexFailure, InputError
 
 T = TypeVar("T")
@@ -507,6 +510,21 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
 
 
 # --- certificates and connections
+
+
+def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
+    few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
+    try:
+        with pytest.raises(OSError, match="Too many open files") as caught:
+            Connection(PipConfig(index_url=""), Meter(), None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
+    told, status = explained(caught.value)
+    assert (str(told), status) == (
+        "the operating system refused\n  Too many open files\nhint: let more files be open at once: `ulimit -n 1024`",
+        2,
+    )
 
 
 @pytest.fixture(scope="module")
