@@ -34,10 +34,16 @@ _NO_CERTIFICATE: Final = frozenset({pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_
 
 
 class WireError(Exception):
-    """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known."""
+    """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known.
 
-    def __init__(self, why: str, *, certificate: bool = False, unknown_name: bool = False) -> None:
+    `unpackable`: all came, and is packed otherwise than its head says.
+    """
+
+    def __init__(
+        self, why: str, *, certificate: bool = False, unknown_name: bool = False, unpackable: bool = False
+    ) -> None:
         super().__init__(why)
+        self.unpackable = unpackable
         self.certificate = certificate
         self.unknown_name = unknown_name
 
@@ -238,10 +244,14 @@ class Exchange:
     def _explained(self, error: BaseException) -> WireError:
         """What a failure of curl means, for people."""
         code, told = (*error.args, "", "")[:2]
-        length = _read_head(self._lines).headers.get("content-length", "") if self._lines else ""
+        headers = _read_head(self._lines).headers if self._lines else {}
+        length = headers.get("content-length", "")
         size = int(self.handle.getinfo(pycurl.SIZE_DOWNLOAD_T))
         if code in _CUT and length.isdecimal() and size < int(length):
             return WireError(f"It closed the connection after {size} bytes, {int(length) - size} before the end")
+        encoding = headers.get("content-encoding", "")
+        if code == pycurl.E_BAD_CONTENT_ENCODING or (code == pycurl.E_WRITE_ERROR and encoding):  # more than is packed
+            return WireError(told or f"It is no content packed by `{encoding}`, as its head says", unpackable=True)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             return WireError("No connection within the time limit")
         if code == _TOO_LARGE:

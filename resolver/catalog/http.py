@@ -193,6 +193,8 @@ class Client:
                 wait = max(wait, _retry_after(response.headers.get("retry-after", "")))
             except WireError as error:
                 why = str(error)
+                if error.unpackable:
+                    raise _unpackable(hops[-1], why) from None
                 hopeless = error.certificate or (patience == BRIEF and error.unknown_name)
                 if number == patience.tries or hopeless:
                     failure = self._unreachable(hops, why, number, certificate=error.certificate)
@@ -321,6 +323,15 @@ def _endless(url: str, error: EndlessError) -> IndexFailure:
         why=str(error),
         hint="where the line is that slow, let pip wait longer, and this with it: "
         "`pip config set global.timeout SECONDS`",
+    )
+
+
+def _unpackable(url: str, why: str) -> IndexFailure:
+    return IndexFailure(
+        "An index sent what cannot be unpacked.",
+        where=_shown(url),
+        why=f"{why}.",
+        hint="a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index",
     )
 
 

@@ -130,7 +130,10 @@ PAGES = [
         "a page that is packed 51 times",
         answer(DEMO, body(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"})),
         3,
-        unreachable("Reject response exceeding limit of 5 content encodings"),
+        "error: An index sent what cannot be unpacked.\n"
+        "  at https://index.example/simple/pypi/demo/\n"
+        "  Reject response exceeding limit of 5 content encodings.\n"
+        "hint: a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index\n",
     ),
     Attack(
         "JSON of 1,000 levels",

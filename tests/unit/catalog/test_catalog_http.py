@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import os
 import resource
 import socket
@@ -183,6 +184,35 @@ def test_a_body_beyond_the_limit(server: Server) -> None:
 
 
 # --- patience
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "why"),
+    [
+        ("br", b"here" * 100, "It is no content packed by `br`, as its head says."),
+        ("nonsense", b"here", "Unrecognized content encoding type."),
+        ("gzip", b"here", "Error while processing content unencoding: incorrect header check."),
+        ("gzip", gzip.compress(b"", mtime=0) + b"and more", "It is no content packed by `gzip`, as its head says."),
+    ],
+    ids=["br", "nonsense", "not packed", "more"],
+)
+def test_what_cannot_be_unpacked_is_told_at_once(server: Server, encoding: str, body: bytes, why: str) -> None:
+    server.answers = {"/a": (200, {"Content-Encoding": encoding}, body)}
+
+    async def run() -> None:
+        client = Client(PipConfig(index_url=""), Meter(), patience=QUICK)
+        try:
+            await client.get(f"{server.url}/b", headers={}, limit=9)  # a known host: bodies come with their heads
+            await client.get(f"{server.url}/a", headers={}, limit=9)
+        finally:
+            await client.close()
+
+    message = failure(IndexFailure, lambda: asyncio.run(run()))
+    assert message == (
+        f"An index sent what cannot be unpacked.\n  at {server.url}/a\n  {why}\n"
+        "hint: a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index"
+    )
+    assert [path for path, _ in server.seen] == ["/b", "/a"]
 
 
 def test_what_is_not_ascii_is_sent_as_it_came(server: Server) -> None:
