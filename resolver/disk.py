@@ -11,6 +11,28 @@ from pathlib import Path
 from typing import Final
 
 MIB: Final = 1 << 20
+_TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+def advice(number: int | None) -> str:
+    """What to do about an errno, where a limit of this machine is behind it and no file is to blame; "" else."""
+    return "let more files be open at once: `ulimit -n 1024`" if number in _TOO_MANY else ""
+
+
+def require_spare(count: int) -> None:
+    """Raise OSError where so many files cannot be opened beside those that are, as libraries tell of that late."""
+    with contextlib.ExitStack() as opened:
+        for _ in range(count):
+            opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+
+
+def is_special(path: Path) -> bool:
+    """Whether there is a pipe, socket or device, which who reads it may wait for, or read for ever: not os.devnull."""
+    try:
+        mode = path.stat().st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or path.samefile(os.devnull))
+    except OSError:
+        return False
 
 
 def read(path: Path, limit: int) -> bytes:

@@ -12,6 +12,8 @@ from resolver.errors import InputError
 
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"https?://[^/\s]+/")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_AUTHORITY_ENDS = re.compile(r"[/?#]")
 
 NOWHERE: Final = "\0"  # in place of an address that is none; never printable, so nothing is asked
 
@@ -102,13 +104,67 @@ def without_credentials(url: str) -> str:
     return scheme + mark + rest[:end].rpartition("@")[2] + rest[end:]
 
 
+class WrittenError(ValueError):
+    """An address that somebody wrote cannot be read. `shown`: what of it is no password, `hint`: how it is written."""
+
+    def __init__(self, why: str, shown: str, hint: str) -> None:
+        super().__init__(why)
+        self.shown = shown
+        self.hint = hint
+
+
+def has_scheme(written: str) -> bool:
+    """Whether a text begins as an address does."""
+    return _SCHEME.match(written) is not None
+
+
+def split_written(written: str) -> tuple[str, str]:
+    """User and password as they stand there, and the rest of an address that somebody wrote into settings.
+
+    Unlike a link, it may have a password that is not escaped: then a piece of it would pass for the host. So all that
+    is before the last `@` counts as a secret. Raises WrittenError, which tells nothing of that.
+    """
+    before, mark, rest = written.rpartition("@")
+    scheme = _SCHEME.match(written)
+    begin = scheme[0] if scheme and scheme.end() <= len(before) else ""
+    secret = before[len(begin) :]
+    if not mark:
+        begin, rest = "", written
+    elif not begin:
+        why = "It does not begin with a scheme and `://`."
+        raise WrittenError(why, f"…@{_before_query(rest)}", "https://USER:PASSWORD@HOST/PATH is the form")
+    elif _AUTHORITY_ENDS.search(secret):
+        raise WrittenError(
+            "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password.",
+            f"{begin}…@{_before_query(rest)}",
+            "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
+            "an `@` in a path as %40",
+        )
+    try:
+        written.encode()
+    except UnicodeEncodeError:
+        hint = "other letters than those of ASCII are written by their bytes in UTF-8: %C3%BC"
+        raise WrittenError("It is not UTF-8.", f"{begin}{_before_query(rest)}", hint) from None
+    return secret, begin + rest
+
+
+def _before_query(url: str) -> str:
+    """An address without what may be a token."""
+    return url.partition("#")[0].partition("?")[0]
+
+
 def read_root(url: str, index: str) -> Root:
     """The root of an index as it was configured; raises InputError where it must not be asked."""
-    shown = without_credentials(url.strip())
-    where = f"index `{index}`: {shown}"
     try:
-        parts = urlsplit(url.strip())
-        asked = origin(url.strip()) if parts.scheme in _PORTS else None
+        secret, clean = split_written(url.strip())
+    except WrittenError as error:
+        where = f"index `{index}`: {error.shown}"
+        message = f"The address of index `{index}` cannot be read."
+        raise InputError(message, where=where, why=str(error), hint=error.hint) from None
+    where = f"index `{index}`: {_before_query(clean)}"
+    try:
+        parts = urlsplit(clean)
+        asked = origin(clean) if parts.scheme in _PORTS else None
     except ValueError as error:
         raise InputError(f"The address of index `{index}` cannot be read.", where=where, why=str(error)) from None
     if asked is None:
@@ -125,8 +181,9 @@ def read_root(url: str, index: str) -> Root:
             why="Whoever sits on the way could change pages and hashes alike.",
             hint="use https; a trusted-host setting of pip is not followed",
         )
-    clean = without_credentials(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
-    return Root(clean.rstrip("/") + "/", unquote(parts.username or ""), unquote(parts.password or ""))
+    user, _, password = secret.partition(":")
+    bare = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+    return Root(bare.rstrip("/") + "/", unquote(user), unquote(password))
 
 
 class Base:

@@ -18,13 +18,18 @@ from resolver.catalog.serve import serve
 from resolver.catalog.threads import tune_allocator
 from resolver.catalog.twin import Twin
 from resolver.catalog.worker import Once, Worker
+from resolver.disk import require_spare
 
 # Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
 AHEAD: Final = 32
+_FILES: Final = 40  # descriptors: for connections, pipes, what is read and written meanwhile
 
 
 class Connection:
-    """Begun when something first goes to the network. All but `worker` and `close` lives on the event loop."""
+    """Begun when something first goes to the network. All but `worker` and `close` lives on the event loop.
+
+    Raises OSError where too few files can be opened for what is to come.
+    """
 
     client: Client
     beside: Beside
@@ -34,6 +39,7 @@ class Connection:
 
     def __init__(self, pip: PipConfig, meter: Meter, cache: Path | None, *, is_known: bool = False) -> None:
         tune_allocator()
+        require_spare(_FILES)
         twin = None if is_known else Twin.begin(serve)  # as long as there is no thread
         try:
             self.worker = Worker()

@@ -29,14 +29,21 @@ _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
 _TOO_LARGE: Final = 100  # CURLE_TOO_LARGE, which pycurl has no name for
 _CUT: Final = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR})
+_MORE_TO_COME: Final = frozenset({100, 102, 103})  # the answer itself follows (RFC 9110, 15.2)
 _NO_CERTIFICATE: Final = frozenset({pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CACERT_BADFILE})
 
 
 class WireError(Exception):
-    """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known."""
+    """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known.
 
-    def __init__(self, why: str, *, certificate: bool = False, unknown_name: bool = False) -> None:
+    `unpackable`: all came, and is packed otherwise than its head says.
+    """
+
+    def __init__(
+        self, why: str, *, certificate: bool = False, unknown_name: bool = False, unpackable: bool = False
+    ) -> None:
         super().__init__(why)
+        self.unpackable = unpackable
         self.certificate = certificate
         self.unknown_name = unknown_name
 
@@ -76,6 +83,7 @@ class Exchange:
         self._received = self._came = 0
         self._paused = False
         self._failure: BaseException | None = None
+        pace.held = True  # until its head is there
 
     def begin(
         self,
@@ -120,7 +128,7 @@ class Exchange:
 
     def wait(self, seconds: float) -> None:
         """Time has passed: an answer that is waited for too long ends."""
-        if self._paused:
+        if self._paused:  # nobody wants more of it yet
             return
         came, self._came = self._came, 0
         if came:
@@ -173,12 +181,17 @@ class Exchange:
         elif line.strip():
             self._lines.append(line)
         elif self._lines:
-            self._take_head(_read_head(self._lines))
+            head = _read_head(self._lines)
+            if head.status in _MORE_TO_COME:
+                return len(line)
+            if head.status < HTTPStatus.OK:
+                self._failure = WireError(f"It answered {head.status}, which nobody asked for")
+                return 0
+            self._take_head(head)
         return len(line)
 
     def _take_head(self, head: Head) -> None:
-        if head.status < HTTPStatus.OK:
-            return
+        self.pace.held = False
         if head.status == self._wanted:
             self._gather(self._limit)
         elif head.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
@@ -231,10 +244,14 @@ class Exchange:
     def _explained(self, error: BaseException) -> WireError:
         """What a failure of curl means, for people."""
         code, told = (*error.args, "", "")[:2]
-        length = _read_head(self._lines).headers.get("content-length", "") if self._lines else ""
+        headers = _read_head(self._lines).headers if self._lines else {}
+        length = headers.get("content-length", "")
         size = int(self.handle.getinfo(pycurl.SIZE_DOWNLOAD_T))
         if code in _CUT and length.isdecimal() and size < int(length):
             return WireError(f"It closed the connection after {size} bytes, {int(length) - size} before the end")
+        encoding = headers.get("content-encoding", "")
+        if code == pycurl.E_BAD_CONTENT_ENCODING or (code == pycurl.E_WRITE_ERROR and encoding):  # more than is packed
+            return WireError(told or f"It is no content packed by `{encoding}`, as its head says", unpackable=True)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             return WireError("No connection within the time limit")
         if code == _TOO_LARGE:

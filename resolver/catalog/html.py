@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import codecs
 import re
-from itertools import islice
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from resolver.catalog.address import NOWHERE, Base
 from resolver.catalog.hashes import read_sha256
 from resolver.model.release import ACTIVE, File, Standing
 
-_BASE = re.compile(rb"<base\s", re.IGNORECASE)
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 # What browsers know, of these Python's names. Python knows others besides, which are no charsets: some take time that
 # grows with the square of a page, some raise what no decoder should.
@@ -53,6 +56,9 @@ _TAGS = re.compile(
 _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
 LONGEST_REASON = 500  # characters of what was yanked; a lock repeats it
 _MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
+_LONGEST_TAG = 64 << 10  # bytes; a link has some 200
+_AT_ONCE = 256 << 10  # bytes of tags that are parsed together
+Said = list[tuple[str | None, str]]
 
 
 class HtmlError(Exception):
@@ -64,36 +70,73 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
 
     Raises HtmlError. Links to folders, and to the page itself, name no file.
     """
-    from selectolax.lexbor import LexborHTMLParser
-
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
         raise HtmlError("It breaks off before `</html>`.")
     charset = _CHARSET.search(parameters)
     if charset:
         body = _to_utf8(body, charset[1])
-    tags = list(islice((match[0] for match in _TAGS.finditer(body) if match[1]), _MOST_TAGS + 1))
-    if len(tags) > _MOST_TAGS:
-        raise HtmlError(f"It has more than {_MOST_TAGS} links.")
-    document = LexborHTMLParser(b"</a>".join(tags))
-    anchors = document.css("a")
-    if not anchors and not is_document and _DOCTYPE.match(body) is None:
-        raise HtmlError("It is neither JSON nor HTML.")
-    if b"pypi:repository-version" in body:
-        _check_version(document.css("meta"))
+    links, others = _tags(body)
+    said, given = _about(others)
+    _check_version(said)
     base = Base(url)
-    if _BASE.search(body) is not None:
-        given = next((one.attributes.get("href") for one in document.css("base[href]")), None)
-        if given:
-            try:
-                base = Base(base.resolve(given.strip()))
-            except ValueError:
-                raise HtmlError("Its `<base href>` is no address to go by.") from None
-    standing = _standing(document.css("meta")) if b"pypi:project-status" in body else ACTIVE
-    files = [file for anchor in anchors if (file := _file(anchor.attributes, base)) is not None]
+    if given:
+        try:
+            base = Base(base.resolve(given.strip()))
+        except ValueError:
+            raise HtmlError("Its `<base href>` is no address to go by.") from None
+    is_page = is_document or _DOCTYPE.match(body) is not None
+    files = []
+    for anchor in _parsed(links):
+        is_page = True
+        file = _file(anchor.attributes, base)
+        if file is not None:
+            files.append(file)
+    if not is_page:
+        raise HtmlError("It is neither JSON nor HTML.")
     if not files and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
         raise HtmlError("It links to no file and does not say that it is an index page; a proxy may have answered.")
-    return files, standing
+    return files, _standing(said)
+
+
+def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
+    """The tags of links, and the others that say something; raises HtmlError for too many, or one that is too long."""
+    links: list[bytes] = []
+    others: list[bytes] = []
+    for match in _TAGS.finditer(body):
+        name = match[1]
+        if name:
+            if match.end() - match.start() > _LONGEST_TAG:
+                raise HtmlError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
+            (links if name in b"aA" else others).append(match[0])
+            if len(links) + len(others) > _MOST_TAGS:
+                raise HtmlError(f"It has more than {_MOST_TAGS} links.")
+    return links, others
+
+
+def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
+    """What a parser of HTML5 makes of each, some at a time: an attribute of two bytes takes eighty there."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    begin = size = 0
+    for end, tag in enumerate(tags, 1):
+        size += len(tag)
+        if size > _AT_ONCE or end == len(tags):
+            yield from LexborHTMLParser(b"</a>".join(tags[begin:end])).css("a, base, meta")
+            begin, size = end, 0
+
+
+def _about(tags: list[bytes]) -> tuple[Said, str]:
+    """What the page says of itself by its names, and the address that its links are relative to ("": its own)."""
+    said: Said = []
+    bases: list[str] = []
+    for node in _parsed(tags):
+        attributes = node.attributes
+        if node.tag == "meta":
+            said.append((attributes.get("name"), attributes.get("content") or ""))
+        elif "href" in attributes:
+            bases.append(attributes["href"] or "")
+    return said, bases[0] if bases else ""
 
 
 def _to_utf8(body: bytes, charset: str) -> bytes:
@@ -105,18 +148,16 @@ def _to_utf8(body: bytes, charset: str) -> bytes:
     return body.decode(known, "replace").encode() if known in _CHARSETS else body
 
 
-def _check_version(metas: list) -> None:  # type: ignore[type-arg]
-    for meta in metas:
-        if meta.attributes.get("name") == "pypi:repository-version":
-            version = (meta.attributes.get("content") or "").strip()
-            if version.partition(".")[0] != "1":
-                raise HtmlError(f"Its API version is {version!r}; 1 can be read (PEP 629).")
+def _check_version(said: Said) -> None:
+    for name, content in said:
+        if name == "pypi:repository-version" and content.strip().partition(".")[0] != "1":
+            raise HtmlError(f"Its API version is {content.strip()!r}; 1 can be read (PEP 629).")
 
 
-def _standing(metas: list) -> Standing:  # type: ignore[type-arg]
-    said = {meta.attributes.get("name"): meta.attributes.get("content") or "" for meta in metas}
-    status = said.get("pypi:project-status", "").strip()
-    return Standing(status, said.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
+def _standing(said: Said) -> Standing:
+    told = dict(said)
+    status = told.get("pypi:project-status", "").strip()
+    return Standing(status, told.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
 
 
 def _file(attributes: dict[str, str | None], base: Base) -> File | None:

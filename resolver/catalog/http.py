@@ -9,6 +9,7 @@ import random
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
@@ -18,6 +19,7 @@ from resolver.catalog.pace import EndlessError
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.threads import Threads
 from resolver.catalog.wire import FILES, PAGES, AddressError, Response, Wire, WireError
+from resolver.disk import is_special
 from resolver.errors import IndexFailure, InputError, Unreachable
 
 T = TypeVar("T")
@@ -178,9 +180,10 @@ class Client:
         limit: int | None,
     ) -> T:
         for number in range(1, patience.tries + 1):
+            hops = [url]
             wait = patience.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
             try:
-                response = await self._send(url, headers, patience, host, limit)
+                response = await self._send(hops, headers, patience, host, limit)
                 try:
                     if response.status_code not in _BUSY:
                         return await consume(response)
@@ -190,21 +193,23 @@ class Client:
                 wait = max(wait, _retry_after(response.headers.get("retry-after", "")))
             except WireError as error:
                 why = str(error)
+                if error.unpackable:
+                    raise _unpackable(hops[-1], why) from None
                 hopeless = error.certificate or (patience == BRIEF and error.unknown_name)
                 if number == patience.tries or hopeless:
-                    failure = _unreachable(url, why, number, error.certificate, self._wire.way(url))
+                    failure = self._unreachable(hops, why, number, certificate=error.certificate)
                     if not host.answered:
                         host.give_up(patience, failure)
                     raise failure from None
             if number < patience.tries:
                 await asyncio.sleep(wait)
-        raise _unreachable(url, why, patience.tries, certificate=False, proxy=self._wire.way(url))
+        raise self._unreachable(hops, why, patience.tries, certificate=False)
 
     async def _send(
-        self, url: str, headers: Mapping[str, str], patience: Patience, host: _Host, limit: int | None
+        self, hops: list[str], headers: Mapping[str, str], patience: Patience, host: _Host, limit: int | None
     ) -> Response:
-        """One request and its redirects; the answer is still to be closed."""
-        hop = url
+        """One request and its redirects, which `hops` gets; the answer is still to be closed."""
+        url = hop = hops[0]
         for _ in range(_MOST_REDIRECTS + 1):
             where = self._allowed(hop, came_from=url)
             if hop != url and is_local(where.host) and not is_local(origin(url).host):
@@ -228,10 +233,23 @@ class Client:
                 hop = without_credentials(urljoin(hop, target))
             except ValueError:
                 raise _refused(target, "It cannot be read.", url) from None
+            hops.append(hop)
         raise IndexFailure(
             "An index redirects without end.",
             where=_shown(url),
             why=f"There were more than {_MOST_REDIRECTS} redirects.",
+        )
+
+    def _unreachable(self, hops: list[str], why: str, tries: int, *, certificate: bool) -> Unreachable:
+        """The failure of the last of an address and its redirects."""
+        first, last = hops[0], hops[-1]
+        proxy = self._wire.way(last)
+        return Unreachable(
+            f"{origin(last).host} cannot be reached.",
+            where=_shown(last) if first == last else f"{_shown(first)} -> {_shown(last)}",
+            why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
+            f"{tries} {'try' if tries == 1 else 'tries'}).",
+            hint=_advice(why, certificate=certificate, proxied=bool(proxy)),
         )
 
     def _allowed(self, url: str, came_from: str = "") -> Origin:
@@ -258,6 +276,8 @@ def _basic(user: str, password: str) -> str:
 def _read_netrc() -> netrc.netrc | None:
     named = os.environ.get("NETRC")
     where = named or "~/.netrc"
+    if is_special(Path(where).expanduser()):
+        raise InputError("The netrc file cannot be read.", where=where, why="It is no plain file.")
     try:
         return netrc.netrc(named)
     except OSError:
@@ -306,25 +326,26 @@ def _endless(url: str, error: EndlessError) -> IndexFailure:
     )
 
 
-def _unreachable(url: str, why: str, tries: int, certificate: bool, proxy: str = "") -> Unreachable:
-    if proxy and "response 407" in why:
-        hint = (
+def _unpackable(url: str, why: str) -> IndexFailure:
+    return IndexFailure(
+        "An index sent what cannot be unpacked.",
+        where=_shown(url),
+        why=f"{why}.",
+        hint="a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index",
+    )
+
+
+def _advice(why: str, *, certificate: bool, proxied: bool) -> str:
+    """What to do where an address cannot be reached."""
+    if proxied and "response 407" in why:
+        return (
             "the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, `@` in them as %40"
         )
-    elif certificate and "no alternative certificate" in why:
-        hint = "that server says it is another one: look at the address, or at what answers in its place"
-    elif certificate:
-        hint = "if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`"
-    else:
-        hint = "check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
-    host = origin(url).host
-    return Unreachable(
-        f"{host} cannot be reached.",
-        where=_shown(url),
-        why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
-        f"{tries} {'try' if tries == 1 else 'tries'}).",
-        hint=hint,
-    )
+    if certificate and "no alternative certificate" in why:
+        return "that server says it is another one: look at the address, or at what answers in its place"
+    if certificate:
+        return "if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`"
+    return "check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
 
 
 def _shown(url: str) -> str:

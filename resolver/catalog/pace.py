@@ -28,7 +28,7 @@ class Pace:
         self._silent = -connect
         self._window = self._all = 0.0
         self._came = 0
-        self.held = False  # in memory: it must be whole some time
+        self.held = False  # in memory, as a head is: it must be whole some time
 
     def connected(self) -> None:
         """There is a connection."""

@@ -12,14 +12,17 @@ import locale
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from io import StringIO
 from pathlib import Path
 
 import msgspec
 
+from resolver.disk import is_special
 from resolver.errors import InputError
 
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
+_FORM = "a section begins with a line as `[global]`, then come lines as `timeout = 60`"
 
 
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,17 +87,40 @@ def _folders(environ: Mapping[str, str]) -> tuple[list[str], str]:
 def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
     settings: dict[str, dict[str, str]] = {}
     for file in files:
-        parser = configparser.RawConfigParser()
+        if is_special(Path(file)):
+            raise _unreadable(file, 0, "It is no plain file.")
         try:
-            parser.read(file, encoding=locale.getpreferredencoding(False))
-        except (configparser.Error, UnicodeDecodeError) as error:
-            raise InputError("A configuration file of pip cannot be read.", where=file, why=str(error)) from None
-        except OSError:
+            content = Path(file).read_bytes()
+        except OSError:  # as it is for pip
             continue
+        parser = _parsed(content, file)
         for section in parser.sections():
             values = settings.setdefault(section, {})
             values.update({_key(key): value for key, value in parser.items(section)})
     return settings
+
+
+def _parsed(content: bytes, file: str) -> configparser.RawConfigParser:
+    """What is in a file; raises InputError, which quotes nothing of it, as there may be a password."""
+    encoding = locale.getpreferredencoding(False)
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_file(StringIO(content.decode(encoding), newline=None))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _unreadable(file, line, f"It is not {encoding}, as the locale says.") from None
+    except (configparser.DuplicateOptionError, configparser.DuplicateSectionError) as error:
+        raise _unreadable(file, error.lineno or 0, "What this line begins is there already.") from None
+    except configparser.MissingSectionHeaderError as error:
+        raise _unreadable(file, error.lineno, "Nothing may stand before the first section.", _FORM) from None
+    except configparser.ParsingError as error:
+        raise _unreadable(file, error.errors[0][0], "This line is not of that form.", _FORM) from None
+    return parser
+
+
+def _unreadable(file: str, line: int, why: str, hint: str = "") -> InputError:
+    where = f"{file}:{line}" if line else file
+    return InputError("A configuration file of pip cannot be read.", where=where, why=why, hint=hint)
 
 
 def _key(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from resolver.catalog.address import beginning, is_loopback, without_credentials
+from resolver.catalog.address import WrittenError, beginning, has_scheme, is_loopback, split_written
 from resolver.catalog.pipconfig import PipConfig
 from resolver.errors import InputError
 
@@ -42,22 +42,26 @@ class Proxies:
 
 
 def _checked(address: str) -> str:
-    address = address if "://" in address else f"http://{address}"
+    address = address if has_scheme(address) else f"http://{address}"
+    hint = ""
     try:
-        parts = urlsplit(address)
+        user, clean = split_written(address)
+        parts = urlsplit(clean)
         usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0 and address.isprintable()
         port = parts.port
-        user, mark, place = parts.netloc.rpartition("@")
-        if not place.isascii():
-            place = place.encode("idna").decode()
-        why = f"`{without_credentials(address)}` is no address of a proxy"
+        place = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
+        why = f"`{clean}` is no address of a proxy"
+    except WrittenError as error:
+        usable, why, hint = False, f"`{error.shown}` cannot be read. {error}", error.hint
     except ValueError as error:
-        usable, why = False, without_credentials(str(error))
+        usable, why = False, str(error)
     if not usable:
         raise InputError(
             "The proxy settings cannot be used.",
             where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
             why=why,
+            hint=hint,
         )
     # curl undoes the escapes, and takes no other letters
-    return f"{parts.scheme}://{quote(user, safe=_AS_IS)}{mark}{place}{'' if port else f':{_PORTS[parts.scheme]}'}"
+    before = f"{quote(user, safe=_AS_IS)}@" if user else ""
+    return f"{parts.scheme}://{before}{place}{'' if port else f':{_PORTS[parts.scheme]}'}"

@@ -7,6 +7,7 @@ whole unusable is an IndexFailure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -96,6 +97,11 @@ _HEX = b"0123456789abcdef"
 _MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 _LEAST = 18  # bytes of each of the three
 _LONGEST = 1 << 16  # bytes of a value that is of any type
+
+# What is escaped as a surrogate: a pair, which is a letter, or one alone. Backslashes before it may be escaped ones.
+_LONE = re.compile(
+    rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 
 _decode_project = msgspec.json.Decoder(_Project).decode
 _decode_rows = msgspec.json.Decoder(_Rows).decode
@@ -223,9 +229,11 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:
         try:
-            page = _decode_project(body)
+            page = _decoded(body)
         except msgspec.ValidationError:
-            page = _plainly(_decode_rows(body))
+            raise
+        except msgspec.DecodeError:
+            page = _decoded(_LONE.sub(_without_lone, body))
         standing = _standing(page.project_status)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
@@ -253,6 +261,19 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
         for one, address, digest, offered in zip(page.files, addresses, digests, metadata, strict=True)
     ]
     return files, standing, addresses is given and _is_plain(body)
+
+
+def _decoded(body: bytes) -> _Project:
+    """A page of JSON; raises msgspec.DecodeError, for half of a surrogate pair, too."""
+    try:
+        return _decode_project(body)
+    except msgspec.ValidationError:
+        return _plainly(_decode_rows(body))
+
+
+def _without_lone(found: re.Match[bytes]) -> bytes:
+    """The same with a mark in place of what is half of a surrogate pair, which is no letter (RFC 8259, 8.2)."""
+    return found[0] if found[2] else found[1] + rb"\ufffd"
 
 
 def _is_plain(body: bytes) -> bool:

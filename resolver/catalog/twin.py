@@ -40,8 +40,12 @@ class Twin:
         with contextlib.ExitStack() as ends, contextlib.suppress(OSError):  # no memory, number or descriptor for it
             theirs, stdin = _pipe(ends)
             stdout, ours = _pipe(ends)
-            pid = _fork(work, theirs, ours)
-            return cls(pid, os.fdopen(os.dup(stdin), "wb", 0), os.fdopen(os.dup(stdout), "rb", 0))
+            with contextlib.ExitStack() as kept:
+                to = kept.enter_context(os.fdopen(os.dup(stdin), "wb", 0))
+                back = kept.enter_context(os.fdopen(os.dup(stdout), "rb", 0))
+                pid = _fork(work, theirs, ours)
+                kept.pop_all()
+            return cls(pid, to, back)
         return None
 
     def poll(self) -> int | None:

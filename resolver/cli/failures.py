@@ -6,6 +6,7 @@ import os
 
 import click
 
+from resolver.disk import advice
 from resolver.errors import InputError, ResolverError
 
 _BUG = 70  # EX_SOFTWARE of sysexits.h
@@ -24,8 +25,9 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
             message = " ".join(error.format_message().split())  # choices stand in lines of their own
             return InputError(message, hint=f"see `{command} --help`"), InputError.exit_status
         case OSError():
-            why, where = str(error.strerror or error), str(error.filename or "")
-            return InputError("the operating system refused", where=where, why=why), InputError.exit_status
+            why, hint = str(error.strerror or error), advice(error.errno)
+            where = "" if hint else str(error.filename or "")  # any other file would have been refused as well
+            return InputError("the operating system refused", where=where, why=why, hint=hint), InputError.exit_status
         case MemoryError():
             return _short(
                 "there is no memory left", "`ulimit -v`, or a container's limit of memory"

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 import msgspec
 import tomli
 
+from resolver.disk import advice
 from resolver.errors import InputError
 from resolver.matrix.lines import Lines
 from resolver.matrix.lines import Path as KeyPath
@@ -77,7 +78,8 @@ def _content(path: Path, name: str) -> str:
         if len(body) > _LARGEST:
             raise InputError(f"`{name}` is larger than {_LARGEST // 1024 // 1024} MiB", where=name)
     except OSError as error:
-        raise InputError(f"`{name}` cannot be read", where=name, why=error.strerror or str(error)) from None
+        why = error.strerror or str(error)
+        raise InputError(f"`{name}` cannot be read", where=name, why=why, hint=advice(error.errno)) from None
     try:
         return body.decode("utf-8-sig").replace("\r\n", "\n")  # editors of Windows put a mark before the text
     except UnicodeDecodeError as error:

@@ -130,7 +130,10 @@ PAGES = [
         "a page that is packed 51 times",
         answer(DEMO, body(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"})),
         3,
-        unreachable("Reject response exceeding limit of 5 content encodings"),
+        "error: An index sent what cannot be unpacked.\n"
+        "  at https://index.example/simple/pypi/demo/\n"
+        "  Reject response exceeding limit of 5 content encodings.\n"
+        "hint: a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index\n",
     ),
     Attack(
         "JSON of 1,000 levels",
@@ -155,6 +158,12 @@ PAGES = [
         answer(DEMO, body(b"<a >" * 200_001, "text/html")),
         3,
         unusable("It has more than 200000 links."),
+    ),
+    Attack(
+        "a link of 15 million attributes",
+        answer(DEMO, body(gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"})),
+        3,
+        unusable("A tag of it is longer than 64 KiB."),
     ),
     Attack(
         "200 with a page to sign in, with links",
@@ -316,7 +325,7 @@ REDIRECTS = [
         redirect("https://10.0.0.1/x"),
         3,
         "error: Index `pypi` cannot be reached.\n"
-        "  at https://index.example/simple/pypi/demo/\n"
+        "  at https://index.example/simple/pypi/demo/ -> https://10.0.0.1/x\n"
         "  SSL: no alternative certificate subject name matches target IPv4 address '10.0.0.1' "
         "(through the proxy <server>, 1 try).\n"
         "hint: that server says it is another one: look at the address, or at what answers in its place\n",

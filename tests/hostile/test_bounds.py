@@ -43,6 +43,20 @@ def page(rows: int) -> bytes:
             400,
             id="a file with eight million values in each page",
         ),
+        pytest.param(
+            16,
+            gzip.compress(b"<!DOCTYPE html><a " + b"a " * 15_000_000 + b">", 9),
+            {"Content-Encoding": "gzip", "Content-Type": "text/html"},
+            330,
+            id="a tag of fifteen million attributes in each page",
+        ),
+        pytest.param(
+            4,
+            gzip.compress(b"<!DOCTYPE html>" + (b"<a " + b"a " * 30_000 + b">") * 500, 9),
+            {"Content-Encoding": "gzip", "Content-Type": "text/html"},
+            330,
+            id="fifteen million attributes in each page",
+        ),
     ],
 )
 def test_memory_is_bounded(scene: Scene, projects: int, body: bytes, headers: dict[str, str], mebibytes: int) -> None:

@@ -129,6 +129,51 @@ def test_roots_that_are_refused(url: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+ESCAPES = (
+    "  There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password.\n"
+    "hint: in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
+    "an `@` in a path as %40"
+)
+THE_FORM = "  It does not begin with a scheme and `://`.\nhint: https://USER:PASSWORD@HOST/PATH is the form"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "told"),
+    [
+        *(
+            (f"{scheme}://{secret}@a.example/simple?token", f"{scheme}://…@a.example/simple", ESCAPES)
+            for scheme in ("https", "HTTP", "ftp")
+            for secret in ("me:12/hunter2", "me:hunter2/x", "me:12#hunter2", "hunter2?x", "me:a@b/hunter2", "/hunter2")
+        ),
+        *(
+            (f"{begin}me:hunter2@a.example/simple", "…@a.example/simple", THE_FORM)
+            for begin in ("https:/", "https//", "https:", "", "//", "https:\\\\", "/")
+        ),
+        ("https://a.example/hunter2@x", "https://…@x", ESCAPES),
+    ],
+)
+def test_a_root_with_a_password_that_is_not_escaped(url: str, shown: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_root(url, "mine")
+    assert str(caught.value) == f"The address of index `mine` cannot be read.\n  at index `mine`: {shown}\n{told}"
+
+
+@pytest.mark.parametrize("url", ["https://me:hunter2\udcff@a.example/", "https://me:hunter2@a.example/\udcff"])
+def test_a_root_that_is_not_utf_8(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_root(url, "mine")
+    assert caught.value.why == "It is not UTF-8."
+    assert "%C3%BC" in caught.value.hint
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["a.example:hunter", "[::1", "a\u2100b.example", "[hunter]"])
+def test_what_is_wrong_with_a_host_is_told_without_the_password(host: str) -> None:
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        read_root(f"https://me:hunter2@{host}/simple", "mine")
+    assert "hunter2" not in str(caught.value)
+
+
 _BEGINS = [
     "https://files.example/",
     "https://files.example/",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import os
+import resource
 import socket
 import ssl
 import subprocess
@@ -19,11 +21,13 @@ from typing import Any, TypeVar
 import pytest
 
 from resolver.catalog.address import read_root
+from resolver.catalog.connection import Connection
 from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.proxies import Proxies
 from resolver.catalog.wire import FILES, PAGES, Response
+from resolver.cli.failures import failure as explained
 from resolver.errors import IndexFailure, InputError
 
 T = TypeVar("T")
@@ -162,6 +166,16 @@ def test_addresses_that_are_not_asked(url: str) -> None:
     assert failure(IndexFailure, lambda: get(url)).startswith(f"An address must not be asked.\n  at {url}\n")
 
 
+def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
+    server.answers = {"/b": (503, {}, b"")}
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    for target, why in ((f"http://127.0.0.1:{port}/x", "[Errno 111]"), (f"{server.url}/b", "It answered 503")):
+        server.answers["/a"] = (302, {"Location": f"{target}?signature"}, b"")
+        message = failure(Unreachable, lambda: get(f"{server.url}/a"))
+        assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {server.url}/a -> {target}\n  {why}")
+
+
 def test_a_body_beyond_the_limit(server: Server) -> None:
     server.answers = {"/a": (200, {}, b"x" * 1001)}
     assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
@@ -170,6 +184,35 @@ def test_a_body_beyond_the_limit(server: Server) -> None:
 
 
 # --- patience
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "why"),
+    [
+        ("br", b"here" * 100, "It is no content packed by `br`, as its head says."),
+        ("nonsense", b"here", "Unrecognized content encoding type."),
+        ("gzip", b"here", "Error while processing content unencoding: incorrect header check."),
+        ("gzip", gzip.compress(b"", mtime=0) + b"and more", "It is no content packed by `gzip`, as its head says."),
+    ],
+    ids=["br", "nonsense", "not packed", "more"],
+)
+def test_what_cannot_be_unpacked_is_told_at_once(server: Server, encoding: str, body: bytes, why: str) -> None:
+    server.answers = {"/a": (200, {"Content-Encoding": encoding}, body)}
+
+    async def run() -> None:
+        client = Client(PipConfig(index_url=""), Meter(), patience=QUICK)
+        try:
+            await client.get(f"{server.url}/b", headers={}, limit=9)  # a known host: bodies come with their heads
+            await client.get(f"{server.url}/a", headers={}, limit=9)
+        finally:
+            await client.close()
+
+    message = failure(IndexFailure, lambda: asyncio.run(run()))
+    assert message == (
+        f"An index sent what cannot be unpacked.\n  at {server.url}/a\n  {why}\n"
+        "hint: a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index"
+    )
+    assert [path for path, _ in server.seen] == ["/b", "/a"]
 
 
 def test_what_is_not_ascii_is_sent_as_it_came(server: Server) -> None:
@@ -317,6 +360,14 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
     (tmp_path / ".netrc").chmod(mode)
     message = failure(InputError, lambda: get("https://a.example/"))
     assert message == f"The netrc file cannot be read.\n{told}"
+
+
+def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / ".netrc")
+    told = "The netrc file cannot be read.\n  at {}\n  It is no plain file."
+    assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
+    monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
+    assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
 
 
 # --- proxies
@@ -470,7 +521,40 @@ def test_proxies_that_are_none(address: str) -> None:
         Proxies(PipConfig(index_url="", proxy=address))
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (f"{begin}{secret}@proxy.example:1", shown)
+        for begin, shown in (("", "http://…@"), ("http://", "http://…@"), ("socks5://", "socks5://…@"))
+        for secret in ("me:12/hunter2", "me:hunter2/x", "me:hunter2#x", "hunter2?x", "me:hunter2@12/x")
+    ],
+)
+def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Proxies(PipConfig(index_url="", proxy=address))
+    assert caught.value.why == (
+        f"`{told}proxy.example:1` cannot be read. "
+        "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password."
+    )
+    assert "%2F" in caught.value.hint
+
+
 # --- certificates and connections
+
+
+def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
+    few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
+    try:
+        with pytest.raises(OSError, match="Too many open files") as caught:
+            Connection(PipConfig(index_url=""), Meter(), None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
+    told, status = explained(caught.value)
+    assert (str(told), status) == (
+        "the operating system refused\n  Too many open files\nhint: let more files be open at once: `ulimit -n 1024`",
+        2,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -183,3 +183,26 @@ def test_an_answer_that_has_a_pace_and_no_end() -> None:
 
     with speaking(talk) as url:
         assert failure(url, IndexFailure, timeout=0.2) == "It was not whole after 8 seconds."
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", id="continue"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n", b"x: yyyyyyyyyy\r\n", id="head"),
+    ],
+)
+def test_a_head_that_has_a_pace_and_no_end(head: bytes, line: bytes) -> None:
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(head)
+        for_ever(connection, line, 0.05)
+
+    with speaking(talk) as url:
+        assert failure(url, IndexFailure, timeout=0.2) == "It was not whole after 8 seconds."
+
+
+@pytest.mark.parametrize("status", [101, 104, 199])
+@pytest.mark.parametrize("body", [b"", b"x" * 100])
+def test_an_answer_that_nobody_asked_for(status: int, body: bytes) -> None:
+    with speaking(lambda connection: connection.sendall(b"HTTP/1.1 %d x\r\n\r\n" % status + body)) as url:
+        assert failure(url, Unreachable) == f"It answered {status}, which nobody asked for (1 try)."

@@ -119,12 +119,39 @@ def test_an_absurd_time_limit_is_ignored(text: str) -> None:
     assert read_pip_config({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
 
 
-def test_a_broken_file_is_named(tmp_path: Path) -> None:
+FORM = "\nhint: a section begins with a line as `[global]`, then come lines as `timeout = 60`"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"index-url = https://u:hunter2@x\n", "1\n  Nothing may stand before the first section." + FORM),
+        (b"[global]\n\nhunter2\nproxy = x\n", "3\n  This line is not of that form." + FORM),
+        (b"[global]\nhunter2 = 1\nhunter2 = hunter2\n", "3\n  What this line begins is there already."),
+        (b"[hunter2]\n[hunter2]\n", "2\n  What this line begins is there already."),
+        (b"[global]\nproxy = hunter2\xff\n", "2\n  It is not UTF-8, as the locale says."),
+    ],
+)
+def test_a_broken_file_is_named_and_not_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str
+) -> None:
+    monkeypatch.setattr("locale.getpreferredencoding", lambda _: "UTF-8")
     own = tmp_path / "pip.conf"
-    own.write_text("index-url = x\n")
-    with pytest.raises(InputError, match="A configuration file of pip cannot be read") as caught:
+    own.write_bytes(content)
+    with pytest.raises(InputError) as caught:
         read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
-    assert caught.value.where == str(own)
+    assert str(caught.value) == f"A configuration file of pip cannot be read.\n  at {own}:{told}"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    own = tmp_path / "pip.conf"
+    os.mkfifo(own)
+    with pytest.raises(InputError) as caught:
+        read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
+    assert str(caught.value) == f"A configuration file of pip cannot be read.\n  at {own}\n  It is no plain file."
+    own.unlink()
+    own.symlink_to(os.devnull)  # as good as an empty one
+    assert read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A
 
 
 def test_pip_is_not_asked_where_nothing_is_to_be_read() -> None:

@@ -375,11 +375,10 @@ def test_what_only_looks_like_an_anchor(around: str) -> None:
         b"<div>" * 400_000,  # each <p> looks through all that are open
         b"<div>" * 100_000 + b"<p>" * 100_000,
         b"".join(b"<b id=%d>" % n for n in range(100_000)) + b"<p>x" * 100_000,  # all are opened again in each <p>
-        b'<a href="' * 200_000,
-        b"<a " * 200_000,
+        (b"<a " + b"''" * 30_000 + b">") * 20,
+        (b"<a " + b"a " * 30_000 + b">") * 20,
         b"<!--" * 200_000,
         b"<script>" * 200_000,
-        b"<a " + b"''" * 400_000,
     ],
 )
 def test_the_time_for_a_page_grows_with_its_length_alone(body: bytes) -> None:
@@ -387,6 +386,43 @@ def test_the_time_for_a_page_grows_with_its_length_alone(body: bytes) -> None:
     parsed = parse(b"<a href=demo-1.zip>x</a>" + body)
     assert time.process_time() - begin < 2
     assert list(parsed.releases) == ["1"]
+
+
+@pytest.mark.parametrize("body", [b'<a href="' * 200_000, b"<a " * 200_000, b"<a " + b"''" * 400_000])
+def test_a_tag_without_end(body: bytes) -> None:
+    begin = time.process_time()
+    with pytest.raises(IndexFailure) as caught:
+        parse(b"<a href=demo-1.zip>x</a>" + body)
+    assert caught.value.why == "A tag of it is longer than 64 KiB."
+    assert time.process_time() - begin < 2
+
+
+def test_tags_that_are_parsed_apart() -> None:
+    """A page is parsed some tags at a time: it is one page nevertheless."""
+    links = [f"<a href=demo-{number}.zip data-requires-python='{'>' * 400}'>x</a>" for number in range(2000)]
+    parsed = parse(html(*links, '<base href="https://files.example/">'))
+    assert {file.url for files in parsed.releases.values() for file in files} == {
+        f"https://files.example/demo-{number}.zip" for number in range(2000)
+    }
+
+
+def test_half_of_a_surrogate_pair_costs_no_page() -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}}
+    for lone in (
+        r"\ud800",
+        r"x\\\ud800",
+        r"\uDC00",
+        r"\ud800\ud800",
+        r"\ud800\u0041",
+        r"\ud83d\ude00\ud800",
+        r"\udc00 abc",
+    ):
+        named = page({**row, "yanked": "LONE", "unused": "LONE", "LONE": 1}).replace("LONE", lone)
+        assert (only(parse(named, JSON)).yanked or "").endswith(("\ufffd", "A", "abc"))
+    for text, told in ((r"\ud83d\ude00\ud800", "\U0001f600\ufffd"), (r"\\ud800\ud800", r"\ud800" + "\ufffd")):
+        assert only(parse(page({**row, "yanked": "LONE"}).replace("LONE", text), JSON)).yanked == told
+    with pytest.raises(IndexFailure, match="Input data was truncated"):
+        parse(page({**row, "yanked": "LONE"}).replace("LONE", r"\ud800")[:-1], JSON)
 
 
 def test_a_size_below_nothing_is_none() -> None:

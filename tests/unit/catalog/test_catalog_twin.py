@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -275,3 +276,22 @@ def test_for_what_was_asked_before_there_is_none(tmp_path: Path) -> None:
             timeout=60,
         )
     assert (done.stderr, done.stdout) == ("", "1 1 2 3 ")
+
+
+def test_where_files_run_out_there_is_none_and_nothing_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    duplicate = os.dup
+    made: list[int] = []
+
+    def dup(number: int) -> int:
+        if made:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        made.append(duplicate(number))
+        return made[0]
+
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("a copy"))
+    monkeypatch.setattr(os, "dup", dup)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 2}, raising=False)
+    assert Twin.begin(lambda _source, _sink: None) is None
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(made[0])
