@@ -88,6 +88,7 @@ def build(
             [fact for fact in about if isinstance(fact, facts.After)],
             [pin.release.source for pin in resolution.pins if pin.release.source is not None],
             {name: at for at, (archives, _) in enumerate(builds) for name in archives},
+            {pin.name: pin.env for pin in pins},
         ),
         pin=pins,
         build_pin=build_pins,

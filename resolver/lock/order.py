@@ -24,12 +24,14 @@ def stages(
     afters: Sequence[facts.After],
     sources: Sequence[Source] = (),
     environments: Mapping[str, int] | None = None,
+    variables: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[LockedStage, ...]:
     """Stages for the pins of `modes` (name -> how it is installed), by the facts about them.
 
     What no fact orders is installed together, before any build that uses the
     environment and any plugin that rewrites it. What is built in different `environments` apart
-    (name -> which) is not built in one stage. Raises InputError where the facts form a cycle.
+    (name -> which), or with other `variables` (name -> its own), is not built in one stage. Raises InputError where the
+    facts form a cycle.
     """
     before: dict[str, set[str]] = {_REST: set()}
     because: dict[str, list[str]] = {}
@@ -68,7 +70,7 @@ def stages(
         names = sorted(name for node in generation for name in (rest if node == _REST else [node]))
         for mode in ("wheels", "built-apart", "built-here"):
             alike = [name for name in names if modes[name] == mode]
-            for group in _groups(alike, from_git, environments or {}):
+            for group in _groups(alike, from_git, environments or {}, variables or {}):
                 reasons = tuple(sorted({text for name in group for text in because.get(name, ())}))
                 title = _title(group, mode, from_git)
                 found.append(LockedStage(title=title, mode=mode, pins=group, because=reasons))
@@ -76,13 +78,17 @@ def stages(
 
 
 def _groups(
-    names: Sequence[str], from_git: Collection[str], environments: Mapping[str, int]
+    names: Sequence[str],
+    from_git: Collection[str],
+    environments: Mapping[str, int],
+    variables: Mapping[str, Mapping[str, str]],
 ) -> Iterator[tuple[str, ...]]:
     """What is installed together: all that indexes serve and one environment builds, then each git source by itself."""
-    served: dict[int, list[str]] = {}
+    served: dict[tuple[int, tuple[tuple[str, str], ...]], list[str]] = {}
     for name in names:
         if name not in from_git:
-            served.setdefault(environments.get(name, 0), []).append(name)
+            own = tuple(sorted(variables.get(name, {}).items()))
+            served.setdefault((environments.get(name, 0), own), []).append(name)
     for _, group in sorted(served.items()):
         yield tuple(group)
     yield from ((name,) for name in names if name in from_git)

@@ -127,6 +127,32 @@ def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(
         assert execute(workspace, [str(python), "-c", code]).stdout == f"{flavour}\n"
 
 
+@pytest.mark.parametrize("isolation", ["true", "false"])
+def test_each_is_built_with_its_own_variables(
+    workspace: Workspace, index: LoopbackIndex, python: Path, isolation: str
+) -> None:
+    add_backend(index)
+    for name in ("one", "two", "three"):
+        add_source(index, name, "1.0")
+    for name, flavour in (("one", "sweet"), ("two", "sour"), ("three", "sweet")):
+        workspace.facts(
+            name,
+            f"""
+            [[builds]]
+            requires-from = "requirements/run.txt"
+            env = {{ TINY_FLAVOUR = "{flavour}" }}
+            isolation = {isolation}
+            reason = "it is built for this machine"
+            """,
+        )
+    workspace.stack("one", "two", "three", target=HERE)
+    workspace.locked()
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, "")
+    code = "import one, two, three; print(one.built['flavour'], two.built['flavour'], three.built['flavour'])"
+    assert execute(workspace, [str(python), "-c", code]).stdout == "sweet sour sweet\n"
+
+
 @pytest.fixture
 def labelled(workspace: Workspace, index: LoopbackIndex) -> list[Built]:
     """A lock with a source build that adds a local part to its version, and the files of its wheelhouse."""
