@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
-from packaging.utils import canonicalize_name
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.catalog.cache import Cache
 from resolver.catalog.protocol import Catalog
@@ -19,7 +20,7 @@ from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.cli.rendered import rendered
+from resolver.cli.rendered import prepare, rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
@@ -33,6 +34,7 @@ from resolver.matrix.load import Inputs, load
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:  # what is remembered does not pay for what explains
     from resolver.cli.explaining import Explaining
@@ -196,13 +198,17 @@ def _lock(
     remembered = Remembered(store, job.problem)
     lock = None if order.anew else remembered.recall(catalog, keep, keep_builds, passed)
     if lock is None:
-        from resolver.lock import build  # what is remembered does not pay for what solves
+        before = (*previous.pin, *previous.build_pin) if previous else ()
+        hints = [canonicalize_name(pin.name) for pin in before if pin.git is None]
+        # Their pages come while that is loaded which what is remembered spares.
+        catalog.expect([(name, SpecifierSet()) for name in (*_certain(job.problem), *hints)])
+        prepare()
+        from resolver.lock import build
         from resolver.solve.builds import solve_builds
         from resolver.solve.passed import passed_over
         from resolver.solve.solver import Refutation, decide
         from resolver.solve.universe import Universe
 
-        hints = [canonicalize_name(pin.name) for pin in (*previous.pin, *previous.build_pin)] if previous else []
         universe = Universe(job.problem, catalog, keep)
         answer = decide(universe, hints=hints, tick=progress.solving, wheels=True)
         if isinstance(answer, Refutation):
@@ -223,6 +229,12 @@ def _lock(
             "hint: an index that replaces a file under its name may have been broken into; ask before this is installed"
         )
     return lock
+
+
+def _certain(problem: Problem) -> list[NormalizedName]:
+    """The projects that the stack's lines ask an index for, whatever the target is."""
+    needs = [ask.need for ask in problem.stack.asks]
+    return [need.name for need in needs if isinstance(need, Requirement) and not need.url and need.marker is None]
 
 
 def _told(answer: Resolution | Conflict) -> Resolution | str:

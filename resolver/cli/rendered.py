@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from importlib import import_module
 from typing import Final
 
 import msgspec
@@ -16,6 +17,11 @@ _KIND: Final = "rendered"
 
 _encode = msgspec.msgpack.Encoder().encode
 _read = reader(msgspec.msgpack.Decoder(dict[str, str]).decode)
+
+
+def prepare() -> None:
+    """Load what renders, where there is time for it: a lock will be made that is not known."""
+    import_module("resolver.render.files")
 
 
 def rendered(lock: Lock, store: Cache) -> dict[str, str]:
