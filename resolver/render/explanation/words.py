@@ -111,6 +111,11 @@ NO_RELEASE_OR_NEWEST = Words(
     "{subject} 没有符合 `{wanted}` 的版本",
 )
 NO_RELEASE_AT_ALL = Words("the index page of {subject} lists no release", "软件源的 {subject} 页面没有列出任何版本")
+NO_RELEASE_READ = Words(
+    "the index page of {subject} lists no release that can be read: {files}",
+    "软件源的 {subject} 页面没有列出任何可识别的版本：{files}",
+)
+SUCH_AS = Counted(Words("{filename}", "{filename}"), Words("such as {filename}", "例如 {filename}"))
 NO_FILE = Counted(
     Words("{releases} has no file for the target", "{releases} 没有目标机器可用的文件"),
     Words("{releases} have no file for the target", "{releases} 都没有目标机器可用的文件"),
