@@ -69,7 +69,7 @@ endif
 check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name [TARGET=…]] [UPSTREAM=1: and their indexes]
 	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
 
-facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts"]
+facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
 snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
