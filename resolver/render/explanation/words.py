@@ -412,6 +412,9 @@ KNOWN_FAULTS = Words("Known faults of these releases:", "这些版本的已知�
 # --- changes
 
 ASK_INSTEAD = Words("ask for {after} instead of {before}", "将 {before} 改为 {after}")
+MACHINE_INSTEAD = Words(
+    "another machine, with SoC {after} instead of {before}", "换用其他机器：SoC 由 {before} 改为 {after}"
+)
 WITHOUT_EXTRA = Words("{after} without the extra, instead of {before}", "去掉 extra：将 {before} 改为 {after}")
 WITHOUT_EXTRAS = Counted(
     Words("without the extra {extras}", "去掉 extra {extras}"),
