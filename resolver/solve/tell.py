@@ -259,7 +259,7 @@ def meant(clauses: Clauses, name: str) -> str:
             case Requires():
                 needs += fact.needs
             case Warns():
-                needs += fact.unless
+                needs += (*fact.beside, *fact.unless)
             case _:
                 pass
     told = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}

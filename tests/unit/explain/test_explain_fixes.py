@@ -316,6 +316,10 @@ def test_a_note_about_a_release_is_no_fault_of_it() -> None:
     for fault in ("grave = true", 'unless = ["soc in A2"]'):
         first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note, fault))
         assert told(first)[:1] == ["base==3 -> base==1"]
+    for beside in ("other", "deep"):  # told where that is there; while ways out are looked for nobody knows
+        first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note, f'grave = true\nwith = ["{beside}"]'))
+        assert told(first)[:1] == ["base==3 -> base==2"]
+        assert len(first.environments[0].warnings) == (1 if beside == "deep" else 0)
 
 
 def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> None:
