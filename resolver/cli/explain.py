@@ -77,7 +77,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Say why STACK has no solution and which changes give it one; or, with --package, why a pin is what it is."""
-    given = options.elsewhere(matrices)
+    given = options.again(matrices, offline=offline)
+    elsewhere = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
     progress = Progress(enabled=False if as_json else None)
@@ -122,10 +123,13 @@ def command(
     else:
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
+        # what a snapshot holds is enough to find ways out, and not to lock them
+        next_step = words.WRITTEN_ONLINE if catalogs.used_snapshot else words.WRITTEN
+        given = elsewhere if catalogs.used_snapshot else given
         for path in written:
             sys.stdout.write(difference(path, find_stack(stack, matrices), inputs.stack.text))
             lock = path.stem if path.parent == matrices / "stacks" else str(path)
-            sys.stdout.write(as_called(words.WRITTEN(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
+            sys.stdout.write(as_called(next_step(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
     return _CONFLICT if conflicts and fix is None else 0
 
 

@@ -388,6 +388,16 @@ def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_i
     assert {pin["name"]: pin["version"] for pin in workspace.content("demo-a")["pin"]} == {"a": "2.0"}
 
 
+def test_what_is_told_to_do_offline_is_done_offline(clash: Workspace) -> None:
+    assert explain(clash).status == 1
+    run = clash.run("lock", "demo", "--offline")
+    assert "hint: make explain STACK=demo ARGS=--offline APPLY=A writes" in run.stderr
+    run = explain(clash, "--offline", "--apply", "A")
+    _, _, told = run.stdout.rpartition("Next: ascend-lock ")
+    assert told == "lock demo-a --offline\n"
+    assert clash.run(*told.split()).status == 0
+
+
 def test_matrices_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:
     elsewhere = clash.matrices.rename(clash.root / "other facts")
     run = clash.run("lock", "demo", "--matrices", elsewhere.name)

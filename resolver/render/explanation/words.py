@@ -519,6 +519,10 @@ SEE_PACKAGE = Words(
     "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
 )
 WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
+WRITTEN_ONLINE = Words(
+    "Written: {path}. Next, where there is a network (the snapshot lacks some of it): ascend-lock lock {stack}",
+    "已写入 {path}。下一步，在有网络的地方（快照中的数据不足以锁定它）：ascend-lock lock {stack}",
+)
 REPORT_IN = Words(
     "The report is in {folder}: conflict.html, .md and .json.", "报告位于 {folder}：conflict.html、.md 与 .json。"
 )
