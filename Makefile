@@ -73,7 +73,11 @@ facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=nam
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
 snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
+ifeq ($(STACK),)
+	@echo "Which stack? make snapshot STACK=…"; exit 2
+else
 	@$(LOCK) snapshot $(STACK)
+endif
 
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
 test: $(VENV)/.dev ## run the tests (no network but loopback)

@@ -52,7 +52,7 @@ _CONFLICT = 1
 @click.command("explain")
 @click.argument("stack")
 @click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is locked as it is, or what V would break.")
-@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this fix beside the old one.")
+@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the old one.")
 @click.option("--target", metavar="NAME", help="Only this one of the stack's targets.")
 @click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
 @click.option("--anew", is_flag=True, help="Look for all of it, even where the answer for the same pages is known.")

@@ -347,13 +347,22 @@ def test_apply_of_a_split_writes_nothing_where_one_of_its_stacks_differs(clash: 
 def test_a_letter_that_no_way_out_has(clash: Workspace) -> None:
     run = explain(clash, "--apply", "Z")
     assert run.status == 2
-    assert "error: there is no fix `Z`\n  at --apply\nhint: found were: A, B, C, D, " in run.stderr
+    assert "error: there is no way out `Z`\n  at --apply\nhint: found were: A, B, C, D, " in run.stderr
 
 
 def test_json_is_one_object_even_where_the_letter_is_wrong(clash: Workspace) -> None:
     run = explain(clash, "--apply", "Z", "--json")
     assert run.status == 2
-    assert run.json["message"] == "there is no fix `Z`"
+    assert run.json["message"] == "there is no way out `Z`"
+
+
+def test_apply_where_nothing_clashes(clash: Workspace) -> None:
+    stack(clash, CLASH.replace("[vllm]==0.28.0", "==0.28.0"))
+    run = explain(clash, "--apply", "A")
+    assert (run.status, run.stderr) == (
+        2,
+        "error: nothing clashes, so there is no way out to write\n  at --apply\nhint: lock it as it is\n",
+    )
 
 
 def test_json_is_one_object_where_a_way_out_is_applied(clash: Workspace) -> None:
