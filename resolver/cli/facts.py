@@ -78,6 +78,7 @@ def check(
     every: list[Judged] = []
     rows = []
     quiet = 0  # facts that need no look, and were not told
+    failures: set[str] = set()
     every_line |= any(name not in _stacks(names, matrices) for name in names)
     with closing(Catalogs(matrices, progress, readings=False)) as catalogs:
         for problem, facts in _wanted(names, matrices):
@@ -91,7 +92,7 @@ def check(
                     found.append(judged)
                     old = (today - fact.checked).days > days
                     rows.append(told.judged_json(judged, old=old, language=tongue))
-                    if not (every_line or old or _asks_for_a_look(judged)):
+                    if not (every_line or old or _asks_for_a_look(judged, failures)):
                         quiet += 1
                     elif not as_json:
                         progress.clear()
@@ -166,8 +167,11 @@ def _status(judged: Judged) -> int:
     return IndexFailure.exit_status if any(one.saying is Saying.FAILED for one in judged.remarks) else 0
 
 
-def _asks_for_a_look(judged: Judged) -> bool:
-    return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or _status(judged) != 0
+def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
+    """Whether an index says otherwise, or failed in a way that is not among the `failures`, which it then is."""
+    why = {remark.values["why"] for remark in judged.remarks if remark.saying is Saying.FAILED} - failures
+    failures |= why
+    return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
 
 
 def _stacks(names: Sequence[str], matrices: Path) -> list[str]:

@@ -355,6 +355,13 @@ def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None
         "holds: excluded (matrices/facts/app.toml:49): the index has 2.0, 1.0",
     ]
     assert run.status == 3
+    index.fault("*", status(403))
+    run = workspace.run("facts", "check", "demo", *NEVER_OLD)
+    first, counts, hint = run.stdout.splitlines()
+    assert first.endswith("the index is out of reach: It answered 403.")
+    assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 18 not checked")
+    assert hint.startswith("hint: 17 facts that hold or were not checked are not told: ")
+    assert run.status == 3
     index.clear()
     unknown = workspace.run("facts", "check", "exclude")
     assert unknown.stderr == (
