@@ -376,7 +376,7 @@ def test_an_index_that_was_unreachable_is_not_asked_again(
 
 def test_no_index_left(index: LoopbackIndex, opened: Opener) -> None:
     catalog = opened(bound(("a", NOTHING), ("b", NOTHING), unreachable="next"))
-    assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `b` cannot be reached.")
+    assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `a` cannot be reached.")
     catalog = opened(bound(("a", NOTHING), ("b", index.url), unreachable="fail"))
     assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `a` cannot be reached.")
 
