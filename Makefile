@@ -69,11 +69,15 @@ endif
 check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name [TARGET=…]] [UPSTREAM=1: and their indexes]
 	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
 
-facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts"]
+facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
 snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
+ifeq ($(STACK),)
+	@echo "Which stack? make snapshot STACK=…"; exit 2
+else
 	@$(LOCK) snapshot $(STACK)
+endif
 
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
 test: $(VENV)/.dev ## run the tests (no network but loopback)

@@ -199,10 +199,14 @@ class LiveCatalog:
 
     def _ask(self, what: str, file: File) -> Network:
         if self._offline:
-            hint = "lock once without --offline; the cache then has what is needed"
+            why, hint = "", "lock once without --offline; the cache then has what is needed"
             if not file.sha256:
-                hint = "its index names no sha256, and of such a file nothing is kept: lock without --offline"
-            raise IndexFailure(f"{what} is not in the cache, and --offline asks no network.", hint=hint)
+                why = "Its index names no sha256, and of such a file nothing is kept: it may be another next time."
+                hint = (
+                    "lock without --offline, or through an index whose pages have hashes; "
+                    "for machines without network make a bundle (ascend-lock bundle)"
+                )
+            raise IndexFailure(f"{what} is not in the cache, and --offline asks no network.", why=why, hint=hint)
         return self._go_online()
 
     def _ahead(self) -> Network | None:

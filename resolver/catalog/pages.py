@@ -76,7 +76,7 @@ class Pages:
             except Unreachable as error:
                 if not lenient:
                     raise
-                failure = error
+                failure = failure or error  # the first index named is the one that most stacks need
                 passed.append(name)
                 continue
             answers.append(answer)

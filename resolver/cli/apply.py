@@ -15,14 +15,18 @@ _OPTION = "--apply"
 
 def named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
     """The fix of this letter. Raises InputError where there is none, or one for each of several targets."""
+    if not found:
+        raise InputError("nothing clashes, so there is no way out to write", where=_OPTION, hint="lock it as it is")
     fixes = [(one.problem.target.name, fix) for one in found for fix in one.fixes if fix.name.lower() == letter.lower()]
     if not fixes:
         known = ", ".join(dict.fromkeys(fix.name for one in found for fix in one.fixes)) or "none"
-        raise InputError(f"there is no fix `{letter}`", where=_OPTION, hint=f"found were: {known}")
+        raise InputError(f"there is no way out `{letter}`", where=_OPTION, hint=f"found were: {known}")
     if len({fix.files for _, fix in fixes}) > 1:
         names = ", ".join(name for name, _ in fixes)
         raise InputError(
-            f"several targets have a fix `{letter}`, each another", where=_OPTION, hint=f"choose with --target: {names}"
+            f"several targets have a way out `{letter}`, each another",
+            where=_OPTION,
+            hint=f"choose with --target: {names}",
         )
     return fixes[0][1]
 

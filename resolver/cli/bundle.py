@@ -18,7 +18,8 @@ from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock, shown
 from resolver.lock import bundle
 from resolver.lock.bundle import Manifest
-from resolver.matrix.load import stack_names
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.load import load, stack_names
 from resolver.render.bundle import bundle_script
 from resolver.render.files import render
 from resolver.render.text import count
@@ -54,8 +55,9 @@ def command(
     if not stacks:
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle STACK {last}")
     matrices = matrices or options.default_matrices()
-    parts = [part for stack in dict.fromkeys(stacks) for part in parts_of(stack, matrices, locks, targets)]
-    refuse_unknown(targets, parts)
+    problems = {stack: compile_problems(load(stack, matrices)) for stack in stacks}
+    refuse_unknown(targets, (problem for several in problems.values() for problem in several))
+    parts = [part for stack, several in problems.items() for part in parts_of(stack, several, locks, targets)]
     progress = Progress(enabled=False if as_json else None)
     _refuse_locks(folder, locks)
     _make(folder)

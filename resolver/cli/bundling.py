@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,8 +22,6 @@ from resolver.errors import IndexFailure, InputError, StaleLock
 from resolver.lock import bundle
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Entry, Manifest, Served
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File
@@ -50,9 +48,9 @@ class Part(msgspec.Struct, frozen=True):
         return (*self.lock.pin, *self.lock.build_pin)
 
 
-def parts_of(stack: str, matrices: Path, locks: Path, targets: Sequence[str]) -> Iterator[Part]:
+def parts_of(stack: str, problems: Sequence[Problem], locks: Path, targets: Sequence[str]) -> Iterator[Part]:
     """The stack's targets that are wanted, with their locks."""
-    for problem in compile_problems(load(stack, matrices)):
+    for problem in problems:
         if targets and problem.target.name not in targets:
             continue
         lock = lock_file.read(locks / problem.stack.name / problem.target.name)
@@ -64,11 +62,13 @@ def parts_of(stack: str, matrices: Path, locks: Path, targets: Sequence[str]) ->
         yield Part(problem, lock)
 
 
-def refuse_unknown(targets: Sequence[str], parts: Sequence[Part]) -> None:
+def refuse_unknown(targets: Sequence[str], problems: Iterable[Problem]) -> None:
     """InputError where a target that is wanted is none of any stack's."""
+    known = list(dict.fromkeys(problem.target.name for problem in problems))
     for name in targets:
-        if all(part.problem.target.name != name for part in parts):
-            raise InputError(f"no stack named here has a target `{name}`", where="--target")
+        if name not in known:
+            hint = f"there are: {', '.join(known)}"
+            raise InputError(f"no stack named here has a target `{name}`", where="--target", hint=hint)
 
 
 def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:

@@ -130,6 +130,11 @@ class Catalogs:
         pool = self.pool
         return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, purpose=purpose, pool=pool)
 
+    @property
+    def used_snapshot(self) -> bool:
+        """Whether a snapshot was read for what the cache lacks."""
+        return self._last is not None
+
     def close(self) -> None:
         """Let go of connections and threads."""
         self.pool.close()

@@ -52,7 +52,7 @@ _CONFLICT = 1
 @click.command("explain")
 @click.argument("stack")
 @click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is locked as it is, or what V would break.")
-@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this fix beside the old one.")
+@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the old one.")
 @click.option("--target", metavar="NAME", help="Only this one of the stack's targets.")
 @click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
 @click.option("--anew", is_flag=True, help="Look for all of it, even where the answer for the same pages is known.")
@@ -77,7 +77,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Say why STACK has no solution and which changes give it one; or, with --package, why a pin is what it is."""
-    given = options.elsewhere(matrices)
+    given = options.again(matrices, offline=offline)
+    elsewhere = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
     progress = Progress(enabled=False if as_json else None)
@@ -122,10 +123,13 @@ def command(
     else:
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
+        # what a snapshot holds is enough to find ways out, and not to lock them
+        next_step = words.WRITTEN_ONLINE if catalogs.used_snapshot else words.WRITTEN
+        given = elsewhere if catalogs.used_snapshot else given
         for path in written:
             sys.stdout.write(difference(path, find_stack(stack, matrices), inputs.stack.text))
             lock = path.stem if path.parent == matrices / "stacks" else str(path)
-            sys.stdout.write(as_called(words.WRITTEN(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
+            sys.stdout.write(as_called(next_step(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
     return _CONFLICT if conflicts and fix is None else 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -17,6 +18,7 @@ from resolver.catalog import readings
 from resolver.catalog.cache import default_folder
 from resolver.catalog.git import Repositories
 from resolver.cli import options
+from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
@@ -48,17 +50,25 @@ def command(context: click.Context) -> int:
 
 @command.command("check")
 @click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.option("--all", "every_line", is_flag=True, help="A line for each fact, also where it needs no look.")
 @options.matrices
 @options.facts_days
 @options.language
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
 def check(
-    names: tuple[str, ...], matrices: Path | None, facts_days: int | None, language: str | None, as_json: bool
+    names: tuple[str, ...],
+    every_line: bool,
+    matrices: Path | None,
+    facts_days: int | None,
+    language: str | None,
+    as_json: bool,
 ) -> int:
-    """Hold facts against what the indexes say today, a line each: of a stack, a project, one by its id, or all.
+    """Hold facts against what the indexes say today: of a stack, a project, one by its id, or all.
 
-    Changes nothing. A fact is looked at for the first target of the first stack that uses it.
+    A line for each that somebody should look at, and how many there are; where projects or facts are named, a line
+    for each. Changes nothing. A fact is looked at for the first target of the first stack that uses it.
     """
+    given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
     days = DAYS if facts_days is None else facts_days
@@ -67,6 +77,9 @@ def check(
     repositories = Repositories(default_folder(), warn=progress.warn)
     every: list[Judged] = []
     rows = []
+    quiet = 0  # facts that need no look, and were not told
+    failures: set[str] = set()
+    every_line |= any(name not in _stacks(names, matrices) for name in names)
     with closing(Catalogs(matrices, progress, readings=False)) as catalogs:
         for problem, facts in _wanted(names, matrices):
             with closing(catalogs.live(problem)) as catalog:
@@ -79,7 +92,9 @@ def check(
                     found.append(judged)
                     old = (today - fact.checked).days > days
                     rows.append(told.judged_json(judged, old=old, language=tongue))
-                    if not as_json:
+                    if not (every_line or old or _asks_for_a_look(judged, failures)):
+                        quiet += 1
+                    elif not as_json:
                         progress.clear()
                         sys.stdout.write(told.line(judged, old_after=days if old else None, language=tongue) + "\n")
             progress.clear()
@@ -88,6 +103,8 @@ def check(
             every += found
     if not every and not as_json:
         sys.stdout.write(told.summary(every, "", tongue) + "\n")
+    if quiet and not as_json:
+        sys.stdout.write(as_called(told.left_out(quiet, shlex.join(["--all", *names, *given]), tongue)) + "\n")
     status = max(map(_status, every), default=0)
     if as_json:
         answer = {"status": _STATUS[status], "facts": rows}
@@ -150,10 +167,23 @@ def _status(judged: Judged) -> int:
     return IndexFailure.exit_status if any(one.saying is Saying.FAILED for one in judged.remarks) else 0
 
 
+def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
+    """Whether an index says otherwise, or failed in a way that is not among the `failures`, which it then is."""
+    why = {remark.values["why"] for remark in judged.remarks if remark.saying is Saying.FAILED} - failures
+    failures |= why
+    return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
+
+
+def _stacks(names: Sequence[str], matrices: Path) -> list[str]:
+    """Those of the names that are stacks'."""
+    known = stack_names(matrices)
+    return [name for name in names if name.endswith(".toml") or name in known]
+
+
 def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, list[Fact]]]:
     """Facts, each once, with the problem that they are looked at for."""
     known = stack_names(matrices)
-    stacks = [name for name in names if name.endswith(".toml") or name in known]
+    stacks = _stacks(names, matrices)
     others = [name for name in names if name not in stacks]
     if others or not names:
         stacks += [name for name in known if name not in stacks]

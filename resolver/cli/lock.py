@@ -74,7 +74,7 @@ def command(
     """
     if profiled:
         profile.begin()
-    given = options.elsewhere(matrices)
+    given = options.again(matrices, offline=offline)
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
     names = _named(stacks, matrices)

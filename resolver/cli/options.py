@@ -36,6 +36,11 @@ def elsewhere(matrices: Path | None) -> tuple[str, ...]:
     return () if matrices is None else ("--matrices", str(matrices))
 
 
+def again(matrices: Path | None, *, offline: bool) -> tuple[str, ...]:
+    """The options by which the same command, or its like, finds what this one found."""
+    return (*(("--offline",) if offline else ()), *elsewhere(matrices))
+
+
 def locks(function: _Command) -> _Command:
     """--locks DIR."""
     return click.option(

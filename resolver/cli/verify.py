@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from resolver.cli import options
 from resolver.errors import InputError
+from resolver.lock import file as lock_file
 from resolver.matrix.load import read_stack
 from resolver.render.verify import FILE
 
@@ -75,7 +77,7 @@ def _require_python(interpreter: str) -> None:
 
 
 def _program(folder: Path, stack: str, target: str | None) -> Path:
-    """verify.py of the one target, or of the named one."""
+    """verify.py of the one target, of the named one, or of the only one for this machine's processor."""
     found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
     names = ", ".join(found)
     if target is not None and target not in found:
@@ -83,11 +85,18 @@ def _program(folder: Path, stack: str, target: str | None) -> Path:
         raise InputError(f"{stack} has no lock for `{target}` with a {FILE}", where=str(folder), hint=hint)
     if not found:
         raise InputError(f"{stack} has no lock with a {FILE}", where=str(folder), hint=f"ascend-lock lock {stack}")
-    if target is None and len(found) > 1:
+    fitting = [target] if target is not None else [name for name in found if len(found) == 1 or _fits(folder / name)]
+    if len(fitting) != 1:
         raise InputError(
             f"{stack} is locked for several targets", where="--target", hint=f"say which this machine is: {names}"
         )
-    return found[target] if target is not None else next(iter(found.values()))
+    return found[fitting[0]]
+
+
+def _fits(folder: Path) -> bool:
+    """Whether a lock may be for this machine's processor."""
+    lock = lock_file.read(folder)
+    return lock is None or lock.target.platform == f"linux-{platform.machine()}"
 
 
 def _active() -> str:

@@ -100,7 +100,7 @@ def contradiction(clauses: Clauses, core: Sequence[Ground]) -> Contradiction:
 def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]:
     """Known faults of the releases that the statements speak of."""
     for fact in clauses.universe.problem.facts:
-        if not isinstance(fact, Warns) or fact.unless or fact.extra:
+        if not isinstance(fact, Warns) or fact.unless or fact.extra or fact.beside:
             continue
         for row in statements:
             ends = (

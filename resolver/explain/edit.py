@@ -1,4 +1,7 @@
-"""Changing a stack file: its own text, with its comments, and nothing touched but what changes."""
+"""Changing a stack file: its own text, with its comments, and nothing touched but what changes.
+
+A comment beside a value that changes says what the value was before, as it was written of that one.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from resolver.model import text as texts
 from resolver.model.requirement import Requirement
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
+_COMMENT = re.compile(rf"((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)([^\n]*)")
 _CUTOFF = re.compile(r"(exclude-newer[\"']?\s*=\s*)[0-9][-+:.0-9TtZz ]*[0-9Zz]")
 _LONGEST_NAME = 80
 
@@ -37,6 +41,12 @@ class StackText:
         """The same stack under another name."""
         return self._with(("stack", "name"), self._raw["stack"]["name"], name)
 
+    def way_out(self, letter: str, of: str) -> StackText:
+        """The same with a head and a summary that say of which stack it is a way out: all else was written for that."""
+        summary = self._raw["stack"]["summary"]
+        stack = self._with(("stack", "summary"), summary, f"way out {letter} of {of} ({summary})")
+        return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
+
     def requirements(self) -> Iterator[Requirement]:
         """The lines that ask for projects, whatever their markers."""
         for line in self._raw["stack"]["requires"]:
@@ -45,7 +55,7 @@ class StackText:
 
     def with_line(self, number: int, after: str) -> StackText:
         """With another text for one of its requirements."""
-        return self._with(("stack", "requires", number), self._raw["stack"]["requires"][number], after)
+        return self._instead(("stack", "requires", number), self._raw["stack"]["requires"][number], after)
 
     def without_lines(self, numbers: Sequence[int]) -> StackText:
         """Without some of its requirements."""
@@ -62,7 +72,7 @@ class StackText:
         key = path[-1]
         if isinstance(key, str) and key not in before:
             return self._with_key(path[:-1], key, after)
-        return self._with(path, before[key], after)
+        return self._instead(path, before[key], after)
 
     def with_fact_file(self, name: str) -> StackText:
         """With one more name in its list of facts."""
@@ -123,11 +133,15 @@ class StackText:
 
     # --- the text
 
-    def _with(self, path: tuple[str | int, ...], before: str, after: str) -> StackText:
-        """With another text in place of the one at a path."""
+    def _instead(self, path: tuple[str | int, ...], before: str, after: str) -> StackText:
+        """With another value at a path, and what it was in the comment beside it."""
+        return self._with(path, before, after, f"instead of {before}: ")
+
+    def _with(self, path: tuple[str | int, ...], before: str, after: str, note: str = "") -> StackText:
+        """With another text in place of the one at a path; a comment beside it then begins with `note`."""
         rows = self.text.splitlines(keepends=True)
         at = Lines(self.text).line(path) - 1
-        swapped = (_joined(rows, at, row) for row in _swapped(rows[at], before, after))
+        swapped = (_joined(rows, at, row) for row in _swapped(rows[at], before, after, note))
         return self._first(swapped, _put(self._raw, path, after))
 
     def _with_key(self, path: tuple[str | int, ...], key: str, value: str) -> StackText:
@@ -166,12 +180,15 @@ def _joined(rows: Sequence[str], at: int, row: str) -> str:
     return "".join([*rows[:at], row, *rows[at + 1 :]])
 
 
-def _swapped(row: str, before: str, after: str) -> Iterator[str]:
-    """A line with one string in place of another, for each place where that stands."""
+def _swapped(row: str, before: str, after: str, note: str) -> Iterator[str]:
+    """A line with one string in place of another, and a note before its comment, for each place where that stands."""
     quoted = tomli_w.dumps({"x": after}).strip().removeprefix("x = ")
     for match in _STRING.finditer(row):
         if tomli.loads(f"x = {match[0]}")["x"] == before:
-            yield row[: match.start()] + quoted + row[match.end() :]
+            rest = row[match.end() :]
+            comment = _COMMENT.match(rest)
+            noted = rest if comment is None else f"{comment[1]}{note}{rest[comment.end(1) :]}"
+            yield row[: match.start()] + quoted + noted
 
 
 def _without(row: str, gone: str) -> Iterator[str]:

@@ -63,7 +63,7 @@ def explain(
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=_named(priced, shown(cutoff)),
+        fixes=_named(priced, problem.stack.name, shown(cutoff)),
         attempts=tuple(found.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
@@ -153,21 +153,22 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
     ]
 
 
-def _named(priced: Iterable[tuple[int, Fix]], cutoff: str) -> tuple[Fix, ...]:
+def _named(priced: Iterable[tuple[int, Fix]], of: str, cutoff: str) -> tuple[Fix, ...]:
     """Fixes with letters, the least that is lost first, those that go against a fact last.
 
-    The files of each bear its letter, and a `cutoff` that stood in place of the stack's own: they are what was solved.
+    The files of each bear its letter, the name of the stack that they are a way out `of`, and a `cutoff` that stood in
+    place of the stack's own: they are what was solved.
     """
     ranked = [fix for _, fix in sorted(priced, key=lambda row: (row[1].risky, cost(*row)))]
-    return tuple(_lettered(fix, letter, cutoff) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
+    return tuple(_lettered(fix, letter, of, cutoff) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
 
 
-def _lettered(fix: Fix, letter: str, cutoff: str) -> Fix:
+def _lettered(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
     files, environments = [], []
     for at, ((name, text), where) in enumerate(zip(fix.files, fix.environments, strict=True), 1):
         base = name.removesuffix(f"-{at}") if len(fix.files) > 1 else name
         named = with_suffix(base, f"-{letter.lower()}" + (str(at) if len(fix.files) > 1 else ""))
-        stack = StackText(text).renamed(named)
+        stack = StackText(text).renamed(named).way_out(letter, of)
         files.append((named, (stack.until(cutoff) if cutoff else stack).text))
         environments.append(replace(where, name=named))
     changes = tuple(

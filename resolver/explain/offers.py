@@ -141,6 +141,7 @@ class Offers:
         return any(
             isinstance(fact, Warns)
             and not fact.extra
+            and not fact.beside  # which is not known yet
             and (fact.grave or fact.unless)
             and fact.speaks_of(candidate.version)
             and not any(may_hold(need, fact) for need in fact.unless)

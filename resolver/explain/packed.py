@@ -32,14 +32,14 @@ from resolver.model.problem import Problem
 from resolver.model.recipe import Recipe, Step
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
-from resolver.model.statement import Lack, Refusal, Source, Span, Statement
+from resolver.model.statement import Lack, Refusal, Source, Span, Statement, Unread
 from resolver.model.system import SystemVersion
 
 # All that an explanation is made of. Whatever is not here cannot come back from bytes.
 _RECORDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     one.__name__: one
     for one in (
-        *(Contradiction, Closing, Branch, Fix, Change, Environment, PinOf, Attempt, Span, Refusal, SetAside),
+        *(Contradiction, Closing, Branch, Fix, Change, Environment, PinOf, Attempt, Span, Refusal, SetAside, Unread),
         *(Requirement, ComponentRequirement, Clause, Recipe),
         *get_args(Statement),
         *get_args(Fact),

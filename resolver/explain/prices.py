@@ -31,6 +31,7 @@ _CUTOFF = 170
 _PRERELEASES = 180
 _DROP = 600  # when looking: sooner than what goes against vendors, or those would end the search
 _LOST = 400  # more when ways out are told: without a line the stack is another one
+_MACHINE = 2000  # more where it is for other hardware: whatever works on the machine comes first
 _WARNED = 100  # more for an environment that is warned of: by the machine, or by what is not in it
 _OTHER_KERNELS = 500  # the same about the SoC: it will not work there
 _COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # the last is another machine
@@ -109,6 +110,7 @@ def cost(price: int, fix: Fix) -> int:
     lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
     lost += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
     lost += sum(EXTRA for name in gone if "[" in name)
+    lost += sum(_MACHINE for change in fix.changes if (change.kind, change.subject) == (ChangeKind.COMPONENT, "soc"))
     warnings = [fact for where in fix.environments for fact in where.warnings]
     if any("soc" in fact.components for fact in warnings):
         return price + lost + _OTHER_KERNELS

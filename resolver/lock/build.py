@@ -225,7 +225,7 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
                 other = resolution.pin(fact.other)
                 used = other is not None or (pin is not None and fact.speaks_of(pin.version))
             case facts.Warns():
-                used = pin is not None and fact.speaks_of(pin.version) and not _holds(fact, resolution)
+                used = pin is not None and fact.speaks_of(pin.version) and _is_so(fact, resolution)
                 used = used and pin is not None and (not fact.extra or fact.extra in pin.extras)
             case facts.Metadata() | facts.Builds():
                 used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
@@ -240,20 +240,20 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
             yield fact
 
 
-def _holds(fact: facts.Warns, resolution: Resolution) -> bool:
-    """Whether something that makes the warning needless is the case."""
-    target = resolution.problem.target
-    for need in fact.unless:
-        match need:
-            case ComponentRequirement():
-                value = target.system.get(need.component)
-                if value is not None and need.allows(value):
-                    return True
-            case Requirement():
-                pin = resolution.pin(need.name)
-                if pin is not None and need.specifier.contains(pin.version, prereleases=True):
-                    return True
-    return False
+def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
+    """Whether all is there that a warning is about, and nothing that makes it needless."""
+    beside = all(_is_met(need, resolution) for need in fact.beside)
+    return beside and not any(_is_met(need, resolution) for need in fact.unless)
+
+
+def _is_met(need: facts.Need, resolution: Resolution) -> bool:
+    match need:
+        case ComponentRequirement():
+            value = resolution.problem.target.system.get(need.component)
+            return value is not None and need.allows(value)
+        case Requirement():
+            pin = resolution.pin(need.name)
+            return pin is not None and need.specifier.contains(pin.version, prereleases=True)
 
 
 def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:

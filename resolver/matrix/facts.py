@@ -145,6 +145,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
                 text_zh=row.text_zh or "",
                 grave=row.grave,
                 extra=text.name(row.extra or ""),
+                beside=requirements(row.with_, "with"),
                 unless=needs(row.unless, "unless"),
             )
         case schema.NamesRow():

@@ -121,7 +121,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
         path = Path(stack)
         if not path.is_file():
             what = f"`{stack}` is a folder" if path.is_dir() else f"there is no stack file `{stack}`"
-            raise InputError(what, where=stack, hint="give a path to a .toml file")
+            raise InputError(what, where=stack, hint=_near(path, matrices))
         return path
     path = matrices / "stacks" / f"{stack}.toml"
     if path.is_file():
@@ -133,6 +133,15 @@ def find_stack(stack: str, matrices: Path) -> Path:
     close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
     hint = f"did you mean `{close[0]}`?" if close else f"known stacks are {', '.join(known) or 'none'}"
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
+
+
+def _near(path: Path, matrices: Path) -> str:
+    """What to give in place of a path where there is no file: a stack's name, or a file beside it."""
+    if path.stem in stack_names(matrices):
+        return f"did you mean the stack `{path.stem}`?"
+    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.name for one in path.parent.glob("*.toml")]
+    close = difflib.get_close_matches(path.name, sorted(beside), n=1)
+    return f"did you mean `{path.with_name(close[0])}`?" if close else "give a path to a .toml file"
 
 
 def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[Path]:

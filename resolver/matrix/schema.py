@@ -116,6 +116,7 @@ class WarnsRow(FactRow, kw_only=True):
     text: Text
     text_zh: Text | None = None
     grave: bool = False
+    with_: list[Text] = msgspec.field(name="with", default_factory=list)
     unless: list[Text] = []
     extra: Text | None = None
 

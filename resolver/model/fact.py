@@ -109,7 +109,7 @@ class After(_Common, frozen=True, kw_only=True):
 
 
 class Warns(_Common, frozen=True, kw_only=True):
-    """Something to know when `package` is in the lock and none of `unless` holds.
+    """Something to know when `package` is in the lock, and all of `beside`, and none of `unless` holds.
 
     With `extra`, only when that extra is in use. A `grave` one says that what the project is wanted for fails.
     """
@@ -118,6 +118,7 @@ class Warns(_Common, frozen=True, kw_only=True):
     text_zh: str = ""
     grave: bool = False
     extra: str
+    beside: tuple[Requirement, ...] = ()
     unless: tuple[Need, ...]
 
     @property

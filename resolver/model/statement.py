@@ -13,7 +13,7 @@ from enum import Enum
 import msgspec
 
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names
-from resolver.model.release import SetAside
+from resolver.model.release import Reason, SetAside
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -114,6 +114,14 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[SetAside, ...]
 
 
+class Unread(msgspec.Struct, frozen=True):
+    """Files of a page that are of no release, for one reason: how many, and the name of the first."""
+
+    reason: Reason
+    count: int
+    filename: str
+
+
 class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
 
@@ -123,7 +131,8 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
     says so. `meant` is a known project of a similar name, where no index has this one. Where wheels were set aside
     `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
-    cut-off: a day that counts to its end, or a moment.
+    cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release,
+    the most frequent reason first.
     """
 
     subject: str
@@ -137,6 +146,7 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     meant: str = ""
     machine: tuple[tuple[str, str], ...] = ()
     cutoff: str = ""
+    unread: tuple[Unread, ...] = ()
 
 
 Statement = Asks | Has | Needs | Forbids | Shares | Lacks

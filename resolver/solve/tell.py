@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from resolver.model import text
@@ -30,6 +31,7 @@ from resolver.model.statement import (
     Source,
     Span,
     Statement,
+    Unread,
 )
 from resolver.model.tags import machine_of
 from resolver.model.target import Target
@@ -227,7 +229,17 @@ class _Teller:
             meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
             cutoff=shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
+            unread=_unread(project.set_aside) if ground.lack is Lack.RELEASE and not project.versions else (),
         )
+
+
+def _unread(files: Iterable[SetAside]) -> tuple[Unread, ...]:
+    first: dict[Reason, str] = {}
+    counts: Counter[Reason] = Counter()
+    for file in files:
+        first.setdefault(file.reason, file.filename)
+        counts[file.reason] += 1
+    return tuple(Unread(reason, count, first[reason]) for reason, count in counts.most_common())
 
 
 def _is_said_of(ground: Ground, project: str) -> bool:
@@ -247,7 +259,7 @@ def meant(clauses: Clauses, name: str) -> str:
             case Requires():
                 needs += fact.needs
             case Warns():
-                needs += fact.unless
+                needs += (*fact.beside, *fact.unless)
             case _:
                 pass
     told = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}

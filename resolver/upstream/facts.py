@@ -41,7 +41,7 @@ def projects_of(fact: Fact) -> Iterator[NormalizedName]:
         case model.Replaces():
             yield from _names(fact.add)
         case model.Warns():
-            yield from _names(fact.unless)
+            yield from _names((*fact.beside, *fact.unless))
         case model.Collides() | model.Absent():
             yield fact.other
         case model.After():
@@ -111,7 +111,7 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _there(fact.others, offers)
             yield Remark(Saying.ORDER)
         case model.Warns():
-            yield from _there([need.name for need in fact.unless if isinstance(need, Requirement)], offers)
+            yield from _there(list(_names((*fact.beside, *fact.unless))), offers)
             yield from _extra(fact, found, offers)
             yield Remark(Saying.WARNING)
         case model.Excludes():

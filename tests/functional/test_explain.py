@@ -258,15 +258,17 @@ No lock was changed.
 
 --- matrices/stacks/demo.toml
 +++ matrices/stacks/demo-a.toml
-@@ -1,9 +1,9 @@
+@@ -1,9 +1,10 @@
++# Way out A of `demo`: what follows was written for that stack.
  # Evaluation of what the trainer wrote.
  [stack]
 -name = "demo"
+-summary = "a stack of tests"
 +name = "demo-a"
- summary = "a stack of tests"
++summary = "way out A of demo (a stack of tests)"
  requires = [
 -    "trl[vllm]==0.28.0",  # as the guide says
-+    "trl[vllm]==1.0.0",  # as the guide says
++    "trl[vllm]==1.0.0",  # instead of trl[vllm]==0.28.0: as the guide says
      "vllm-ascend==0.13.0",
      "numpy<2",
  ]
@@ -275,10 +277,17 @@ Written: matrices/stacks/demo-a.toml. Next: ascend-lock lock demo-a
 """)
     stacks = clash.matrices / "stacks"
     assert (stacks / "demo.toml").read_text() == CLASH
-    changed = CLASH.replace('"demo"', '"demo-a"').replace("[vllm]==0.28.0", "[vllm]==1.0.0")
-    assert (stacks / "demo-a.toml").read_text() == changed
+    changed = CLASH.replace('trl[vllm]==0.28.0",  # as', 'trl[vllm]==1.0.0",  # instead of trl[vllm]==0.28.0: as')
+    assert (stacks / "demo-a.toml").read_text() == way_out("A", "demo-a", changed)
     clash.locked(stack="demo-a")
     assert clash.pins("demo-a") == {"trl": "1.0.0", "vllm": "0.13.0", "vllm-ascend": "0.13.0", "numpy": "1.26.4"}
+
+
+def way_out(letter: str, name: str, text: str) -> str:
+    """The text of a way out, whose lines these are."""
+    head = f"# Way out {letter} of `demo`: what follows was written for that stack.\n"
+    summary = f'"way out {letter} of demo (a stack of tests)"'
+    return head + text.replace('"demo"', f'"{name}"').replace('"a stack of tests"', summary)
 
 
 def test_every_way_out_locks_to_the_pins_that_were_told(clash: Workspace) -> None:
@@ -304,9 +313,11 @@ def test_apply_of_a_split_writes_both_stacks_in_any_case_of_the_letter(clash: Wo
     assert run.stdout.count("\nWritten: ") == 2
     stacks = clash.matrices / "stacks"
     line = '    "vllm-ascend==0.13.0",\n'
-    assert (stacks / f"demo-{split}1.toml").read_text() == CLASH.replace('"demo"', f'"demo-{split}1"').replace(line, "")
+    text = way_out(split.upper(), f"demo-{split}1", CLASH.replace(line, ""))
+    assert (stacks / f"demo-{split}1.toml").read_text() == text
     line = '    "trl[vllm]==0.28.0",  # as the guide says\n'
-    assert (stacks / f"demo-{split}2.toml").read_text() == CLASH.replace('"demo"', f'"demo-{split}2"').replace(line, "")
+    text = way_out(split.upper(), f"demo-{split}2", CLASH.replace(line, ""))
+    assert (stacks / f"demo-{split}2.toml").read_text() == text
 
 
 def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Workspace) -> None:
@@ -336,13 +347,22 @@ def test_apply_of_a_split_writes_nothing_where_one_of_its_stacks_differs(clash: 
 def test_a_letter_that_no_way_out_has(clash: Workspace) -> None:
     run = explain(clash, "--apply", "Z")
     assert run.status == 2
-    assert "error: there is no fix `Z`\n  at --apply\nhint: found were: A, B, C, D, " in run.stderr
+    assert "error: there is no way out `Z`\n  at --apply\nhint: found were: A, B, C, D, " in run.stderr
 
 
 def test_json_is_one_object_even_where_the_letter_is_wrong(clash: Workspace) -> None:
     run = explain(clash, "--apply", "Z", "--json")
     assert run.status == 2
-    assert run.json["message"] == "there is no fix `Z`"
+    assert run.json["message"] == "there is no way out `Z`"
+
+
+def test_apply_where_nothing_clashes(clash: Workspace) -> None:
+    stack(clash, CLASH.replace("[vllm]==0.28.0", "==0.28.0"))
+    run = explain(clash, "--apply", "A")
+    assert (run.status, run.stderr) == (
+        2,
+        "error: nothing clashes, so there is no way out to write\n  at --apply\nhint: lock it as it is\n",
+    )
 
 
 def test_json_is_one_object_where_a_way_out_is_applied(clash: Workspace) -> None:
@@ -377,6 +397,16 @@ def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_i
     assert {pin["name"]: pin["version"] for pin in workspace.content("demo-a")["pin"]} == {"a": "2.0"}
 
 
+def test_what_is_told_to_do_offline_is_done_offline(clash: Workspace) -> None:
+    assert explain(clash).status == 1
+    run = clash.run("lock", "demo", "--offline")
+    assert "hint: make explain STACK=demo ARGS=--offline APPLY=A writes" in run.stderr
+    run = explain(clash, "--offline", "--apply", "A")
+    _, _, told = run.stdout.rpartition("Next: ascend-lock ")
+    assert told == "lock demo-a --offline\n"
+    assert clash.run(*told.split()).status == 0
+
+
 def test_matrices_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:
     elsewhere = clash.matrices.rename(clash.root / "other facts")
     run = clash.run("lock", "demo", "--matrices", elsewhere.name)
@@ -394,7 +424,8 @@ def test_another_cann_is_a_way_out(clash: Workspace) -> None:
     stack(clash, f'[stack]\nname = "demo"\nsummary = "s"\nrequires = ["vllm-ascend"]\n{ASCEND.format(cann="8.3.RC1")}')
     run = explain(clash, "--apply", "A")
     assert "  A  CANN 8.5.0 instead of 8.3.RC1\n" in run.stdout
-    assert '-cann = "8.3.RC1"  # what the cluster has\n+cann = "8.5.0"  # what the cluster has\n' in run.stdout
+    changed = '+cann = "8.5.0"  # instead of 8.3.RC1: what the cluster has\n'
+    assert f'-cann = "8.3.RC1"  # what the cluster has\n{changed}' in run.stdout
     clash.locked(stack="demo-a")
     assert clash.content("demo-a")["target"]["system"]["cann"] == "8.5.0"
 

@@ -397,6 +397,25 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace, 
     ]
 
 
+def test_a_target_whose_image_has_another_python_is_told_it(workspace: Workspace, index: LoopbackIndex) -> None:
+    shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
+    index.add_wheel("base", "1.0", tags="py3-none-any")
+    target = '[target]\npython = "3.10"\nplatform = "linux-aarch64"\nglibc = "2.35"\n'
+    workspace.stack("base", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
+    workspace.locked()
+    run = export(workspace, "containerfile")
+    assert (run.status, run.stderr) == (
+        2,
+        (
+            "error: no base image is known for linux-aarch64-py310-cann8.3.rc1-a2\n"
+            "  at matrices/images.toml\n"
+            "  the nearest is quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11, which is all that the lock asks for "
+            "but has Python 3.11\n"
+            "hint: build one on it that has python3.10 with venv and headers, and name yours: --base-image NAME\n"
+        ),
+    )
+
+
 def test_a_pipe_gets_the_text_and_stays_a_pipe(locked: Workspace) -> None:
     pipe = locked.root / "pipe"
     os.mkfifo(pipe)

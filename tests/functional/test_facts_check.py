@@ -164,7 +164,7 @@ def app(workspace: Workspace, index: LoopbackIndex) -> None:
 def test_what_releases_say(workspace: Workspace, index: LoopbackIndex) -> None:
     app(workspace, index)
     before = tree(workspace.root / "matrices")
-    run = workspace.run("facts", "check", *NEVER_OLD)
+    run = workspace.run("facts", "check", "--all", *NEVER_OLD)
     assert run.stdout == SAID_OF_APP
     assert (run.status, run.stderr, tree(workspace.root / "matrices")) == (5, "", before)
     assert not workspace.locks.exists()
@@ -175,6 +175,25 @@ def test_what_releases_say(workspace: Workspace, index: LoopbackIndex) -> None:
     assert excluded["remarks"] == [
         {"code": "there", "verdict": "holds", "values": {"releases": "2.0, 1.0"}, "text": "软件源上有 2.0, 1.0"}
     ]
+
+
+def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    app(workspace, index)
+    *said, counts = SAID_OF_APP.splitlines()
+    looked_at = [line for line in said if not line.startswith(("holds: ", "not checked: "))]
+    hint = "hint: 9 facts that hold or were not checked are not told: ascend-lock facts check --all"
+    run = workspace.run("facts", "check", *NEVER_OLD)
+    assert (run.status, run.stdout.splitlines()) == (5, [*looked_at, counts, hint])
+    run = workspace.run("facts", "check", "demo", *NEVER_OLD)
+    assert (run.status, run.stdout.splitlines()) == (5, [*looked_at, counts, f"{hint} demo"])
+    run = workspace.run("facts", "check", "demo", *NEVER_OLD, "--lang", "zh", "--matrices", "matrices")
+    command = "ascend-lock facts check --all demo --matrices matrices"
+    assert run.stdout.splitlines()[-1] == f"提示：有 9 条成立或未核对的事实没有逐条列出，查看请运行：{command}"
+    assert workspace.run("facts", "check", "app", *NEVER_OLD).stdout == SAID_OF_APP
+    assert len(workspace.run("facts", "check", "demo", "--json").json["facts"]) == len(said)
+    assert len(workspace.run("facts", "check", "demo", "--facts-days", "0").stdout.splitlines()) == len(said) + 1
 
 
 ARCHIVES = """
@@ -270,7 +289,7 @@ def test_what_archives_and_others_say(workspace: Workspace, index: LoopbackIndex
     workspace.facts("lost", NAMED.replace("another", "lost"))
     workspace.facts("gitted", AT_COMMIT)
     workspace.stack("lib")
-    run = workspace.run("facts", "check", *NEVER_OLD)
+    run = workspace.run("facts", "check", "--all", *NEVER_OLD)
     lines = re.sub(r" \(matrices/facts/\w+\.toml:\d+\)", "", run.stdout).splitlines()
     assert lines == [
         (
@@ -335,6 +354,13 @@ def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None
         "not checked: silent (matrices/facts/app.toml:7): the index is out of reach: It answered 403.",
         "holds: excluded (matrices/facts/app.toml:49): the index has 2.0, 1.0",
     ]
+    assert run.status == 3
+    index.fault("*", status(403))
+    run = workspace.run("facts", "check", "demo", *NEVER_OLD)
+    first, counts, hint = run.stdout.splitlines()
+    assert first.endswith("the index is out of reach: It answered 403.")
+    assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 18 not checked")
+    assert hint.startswith("hint: 17 facts that hold or were not checked are not told: ")
     assert run.status == 3
     index.clear()
     unknown = workspace.run("facts", "check", "exclude")

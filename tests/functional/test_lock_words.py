@@ -62,6 +62,16 @@ def test_the_end_of_a_run(workspace: Workspace, index: LoopbackIndex) -> None:
     assert "## Lines of the stack that are not for this target\n\n- \\`below-windows; sys_platform" in report
 
 
+def test_a_warning_about_two_projects_is_told_where_both_are(workspace: Workspace, index: LoopbackIndex) -> None:
+    for version in ("1.0", "2.0"):
+        index.add_wheel("beside", version)
+    index.add_wheel("demo", "1.0")
+    workspace.facts("demo", '[[warns]]\nwith = ["beside<2"]\ntext = "old for it"\nreason = "r"\n')
+    for lines, told in ((["demo"], False), (["demo", "beside==2.0"], False), (["demo", "beside==1.0"], True)):
+        workspace.stack(*lines)
+        assert ("demo: old for it" in workspace.locked("--upgrade").stdout) is told
+
+
 def test_the_end_of_a_run_in_chinese(workspace: Workspace, index: LoopbackIndex) -> None:
     """What a fact says in English alone stays English."""
     prepared(workspace, index)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,18 @@ def test_the_report_of_a_conflict(plain: Workspace, stack: str, language: str) -
     assert stderr == (REPORTS / f"{stack}.{language}.txt").read_text(encoding="utf-8")
     if language == "en":
         assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+def test_what_a_snapshot_told_is_locked_where_there_is_a_network(plain: Workspace) -> None:
+    for folder in ("matrices", "snapshots"):
+        shutil.copytree(REPOSITORY / folder, plain.root / folder, dirs_exist_ok=True)
+    run = plain.run("explain", "trl-vllm-train", "--offline", "--apply", "A")
+    assert run.stdout.endswith(
+        "Written: matrices/stacks/trl-vllm-train-a.toml. "
+        "Next, where there is a network (the snapshot lacks some of it): ascend-lock lock trl-vllm-train-a\n"
+    )
+    lost = plain.run("lock", "trl-vllm-train-a", "--offline")
+    assert lost.status == 3
 
 
 def test_check_knows_stacks_that_have_no_lock_but_a_report(plain: Workspace) -> None:

@@ -652,6 +652,23 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
     )
 
 
+def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine) -> None:
+    here = machine.workspace.locks / "demo" / "here"
+    there = here.with_name("there")
+    shutil.copytree(here, there)
+    lock = (there / "lock.toml").read_text()
+    own = f'platform = "linux-{platform.machine()}"'
+    assert own in lock
+    other = "aarch64" if platform.machine() == "x86_64" else "x86_64"
+    (there / "lock.toml").write_text(lock.replace(own, f'platform = "linux-{other}"'))
+    command = ["verify", "demo", "--python", str(machine.python), "--ascend", str(machine.ascend)]
+    try:
+        run = machine.workspace.run(*command, **machine.environment)
+    finally:
+        shutil.rmtree(there)
+    assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
+
+
 def test_a_reader_that_leaves_is_no_failure_of_ours(machine: Machine) -> None:
     script = machine.workspace.folder() / "verify.py"
     done = subprocess.run(

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install verl-qwen3.5 for linux-aarch64-py311-cann8.5.0-a2: verl (FSDP) training of Qwen3.5 with vLLM rollouts on Ascend A2
+# Install verl-qwen3.5 for linux-aarch64-py311-cann8.5.0-a2: verl (FSDP) training with vLLM rollouts on Ascend A2, as the guide for Qwen3.5 pins it (Qwen3.5 checkpoints do not load)
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
 #   1. checks the machine, Python, glibc and CANN, and says what is wrong

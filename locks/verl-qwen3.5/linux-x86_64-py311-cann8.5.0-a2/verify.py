@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is this machine and environment what the lock says? verl-qwen3.5 for linux-x86_64-py311-cann8.5.0-a2: verl (FSDP) training of Qwen3.5 with vLLM rollouts on Ascend A2
+"""Is this machine and environment what the lock says? verl-qwen3.5 for linux-x86_64-py311-cann8.5.0-a2: verl (FSDP) training with vLLM rollouts on Ascend A2, as the guide for Qwen3.5 pins it (Qwen3.5 checkpoints do not load)
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 

@@ -107,6 +107,8 @@ def _stack_argument(problem: Problem) -> str:
 def _change(change: Change, language: Language) -> str:
     before, after = change.before, change.after
     match change.kind:
+        case ChangeKind.COMPONENT if change.subject == "soc" and before:
+            return words.MACHINE_INSTEAD(language, before=before, after=after)
         case ChangeKind.COMPONENT:
             component = component_name(change.subject)
             template = words.COMPONENT_INSTEAD if before else words.COMPONENT_ADDED

@@ -131,6 +131,9 @@ def _lacks(statement: Lacks) -> dict[str, Any]:
             }
             for refusal in statement.refusals
         ],
+        "unread": [
+            {"reason": row.reason.name.lower(), "count": row.count, "name": row.filename} for row in statement.unread
+        ],
     }
 
 

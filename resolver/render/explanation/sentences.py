@@ -10,7 +10,20 @@ from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, SetAside
-from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span, Statement
+from resolver.model.statement import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    Refusal,
+    Shares,
+    Source,
+    Span,
+    Statement,
+    Unread,
+)
 from resolver.model.tags import lacking
 from resolver.render.bilingual import Counted
 from resolver.render.explanation import words
@@ -228,10 +241,18 @@ def _with_reasons(template: Counted, statement: Lacks, language: Language) -> st
 
 
 def _no_release(statement: Lacks, language: Language) -> str:
+    if statement.unread:
+        files = words.CLAUSE(language).join(_unread(row, language) for row in statement.unread)
+        return words.NO_RELEASE_READ(language, subject=statement.subject, files=files)
     if not statement.wanted:
         return words.NO_RELEASE_AT_ALL(language, subject=statement.subject)
     template = words.NO_RELEASE if statement.newest else words.NO_RELEASE_OR_NEWEST
     return template(language, subject=statement.subject, wanted=statement.wanted, newest=statement.newest)
+
+
+def _unread(row: Unread, language: Language) -> str:
+    told = words.SOME_FILES(language, row.count, predicate=words.predicate(row.reason, language, row.count))
+    return words.IN_BRACKETS(language, text=told, extra=words.SUCH_AS(language, row.count, filename=row.filename))
 
 
 def _told_whole(statement: Lacks) -> bool:

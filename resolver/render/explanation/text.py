@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.language import Language
 from resolver.model.problem import Problem
-from resolver.model.statement import Statement
+from resolver.model.statement import Needs, Statement
 from resolver.render.explanation import words
 from resolver.render.explanation.changes import (
     apply_hint,
@@ -26,6 +27,7 @@ from resolver.render.explanation.sentences import (
     closing_sentence,
     explanation_sentence,
     missing_sentence,
+    reason_of,
     statement_details,
     target_line,
     warning_text,
@@ -115,8 +117,16 @@ def statement_lines(statements: Sequence[Statement], language: Language, width: 
         rows.append((f"  {number:>2}", explanation_sentence(statement, language), right))
     for lines, statement in zip(two_columns(rows, width), statements, strict=True):
         yield from lines
-        for detail in statement_details(statement, language):
+        for detail in (*statement_details(statement, language), *_why_the_soc(statement, language)):
             yield from paragraph(detail, width, "        ", "          ")
+
+
+def _why_the_soc(statement: Statement, language: Language) -> Iterator[str]:
+    """The reason of a fact about the SoC, which nobody changes: it says what may be done where there is another."""
+    if isinstance(statement, Needs) and statement.fact is not None:
+        need = ComponentRequirement.parse(statement.needs)
+        if need is not None and need.component == "soc":
+            yield reason_of(statement.fact, language)
 
 
 def _why(problem: Problem, contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:

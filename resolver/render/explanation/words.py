@@ -111,6 +111,11 @@ NO_RELEASE_OR_NEWEST = Words(
     "{subject} 没有符合 `{wanted}` 的版本",
 )
 NO_RELEASE_AT_ALL = Words("the index page of {subject} lists no release", "软件源的 {subject} 页面没有列出任何版本")
+NO_RELEASE_READ = Words(
+    "the index page of {subject} lists no release that can be read: {files}",
+    "软件源的 {subject} 页面没有列出任何可识别的版本：{files}",
+)
+SUCH_AS = Counted(Words("{filename}", "{filename}"), Words("such as {filename}", "例如 {filename}"))
 NO_FILE = Counted(
     Words("{releases} has no file for the target", "{releases} 没有目标机器可用的文件"),
     Words("{releases} have no file for the target", "{releases} 都没有目标机器可用的文件"),
@@ -407,6 +412,9 @@ KNOWN_FAULTS = Words("Known faults of these releases:", "这些版本的已知�
 # --- changes
 
 ASK_INSTEAD = Words("ask for {after} instead of {before}", "将 {before} 改为 {after}")
+MACHINE_INSTEAD = Words(
+    "another machine, with SoC {after} instead of {before}", "换用其他机器：SoC 由 {before} 改为 {after}"
+)
 WITHOUT_EXTRA = Words("{after} without the extra, instead of {before}", "去掉 extra：将 {before} 改为 {after}")
 WITHOUT_EXTRAS = Counted(
     Words("without the extra {extras}", "去掉 extra {extras}"),
@@ -511,6 +519,10 @@ SEE_PACKAGE = Words(
     "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
 )
 WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
+WRITTEN_ONLINE = Words(
+    "Written: {path}. Next, where there is a network (the snapshot lacks some of it): ascend-lock lock {stack}",
+    "已写入 {path}。下一步，在有网络的地方（快照中的数据不足以锁定它）：ascend-lock lock {stack}",
+)
 REPORT_IN = Words(
     "The report is in {folder}: conflict.html, .md and .json.", "报告位于 {folder}：conflict.html、.md 与 .json。"
 )

@@ -62,9 +62,18 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
             hint="name one: --base-image quay.io/ascend/cann:TAG",
         )
     known = [image for image in images if _has_cann(image, system["cann"])]
-    for image in known:
-        if image.soc.upper() == system["soc"].upper() and image.python == _line(lock) and _glibc(image, lock):
+    fitting = [image for image in known if image.soc.upper() == system["soc"].upper() and _glibc(image, lock)]
+    for image in fitting:
+        if image.python == _line(lock):
             return image.name
+    if fitting:
+        python, near = _line(lock), fitting[0]
+        raise InputError(
+            f"no base image is known for {lock.target.name}",
+            where="matrices/images.toml",
+            why=f"the nearest is {near.name}, which is all that the lock asks for but has Python {near.python}",
+            hint=f"build one on it that has python{python} with venv and headers, and name yours: --base-image NAME",
+        )
     raise InputError(
         f"no base image is known for {lock.target.name}",
         where="matrices/images.toml",

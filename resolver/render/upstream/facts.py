@@ -38,6 +38,11 @@ def summary(all_judged: Sequence[Judged], target: str, language: Language) -> st
     return words.FACTS(language, len(all_judged), target=target, outcome=outcome)
 
 
+def left_out(count: int, arguments: str, language: Language) -> str:
+    """That so many were not told, and the command that tells them."""
+    return words.LEFT_OUT(language, count, arguments=arguments)
+
+
 def judged_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any]:
     """The same for machines; `values` are as the index has them, `text` is in the language."""
     fact = judged.fact

@@ -67,6 +67,16 @@ FACTS = Counted(
     Words("{count} fact for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
     Words("{count} facts for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
 )
+LEFT_OUT = Counted(
+    Words(
+        "hint: {count} fact that holds or was not checked is not told: ascend-lock facts check {arguments}",
+        "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
+    ),
+    Words(
+        "hint: {count} facts that hold or were not checked are not told: ascend-lock facts check {arguments}",
+        "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
+    ),
+)
 NO_FACTS = Words("no facts are used", "没有用到任何事实")
 OUTCOME = Words(
     "{holds} hold, {contradicted} contradicted, {gone} gone, {unmet} unmet, {unchecked} not checked",

@@ -171,6 +171,23 @@ def test_compressed_pages(index: LoopbackIndex, opened: Opener) -> None:
     assert names(opened().lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
 
 
+def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0", metadata_sidecar=False, sha256=False)
+    online = opened()
+    (wheel,) = files(online.lookup(DEMO))
+    online.metadata(wheel)
+    asked(index)
+    offline = opened(offline=True)
+    offline.lookup(DEMO)
+    assert failure(lambda: offline.metadata(wheel)) == (
+        "demo-1.0-py3-none-any.whl is not in the cache, and --offline asks no network.\n"
+        "  Its index names no sha256, and of such a file nothing is kept: it may be another next time.\n"
+        "hint: lock without --offline, or through an index whose pages have hashes; "
+        "for machines without network make a bundle (ascend-lock bundle)"
+    )
+    assert asked(index) == []
+
+
 def test_offline(index: LoopbackIndex, opened: Opener) -> None:
     index.add_wheel("demo", "1.0", requires=["numpy"])
     index.add_archive("demo", "1.0", members={"a.txt": "text"})
@@ -359,7 +376,7 @@ def test_an_index_that_was_unreachable_is_not_asked_again(
 
 def test_no_index_left(index: LoopbackIndex, opened: Opener) -> None:
     catalog = opened(bound(("a", NOTHING), ("b", NOTHING), unreachable="next"))
-    assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `b` cannot be reached.")
+    assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `a` cannot be reached.")
     catalog = opened(bound(("a", NOTHING), ("b", index.url), unreachable="fail"))
     assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `a` cannot be reached.")
 

@@ -30,6 +30,8 @@ prereleases = "never"
 exclude-newer = 2026-01-31  # the guide's day
 """
 
+COMMENT = "# instead of torch==2.8.0: the plug-in's"
+
 
 def test_another_name_and_nothing_that_reads_the_same() -> None:
     assert StackText(STACK).renamed("demo-a").text == STACK.replace('name = "demo"', 'name = "demo-a"')
@@ -44,14 +46,29 @@ def test_another_name_and_nothing_that_reads_the_same() -> None:
     ],
 )
 def test_another_line(number: int, old: str, new: str) -> None:
-    assert StackText(STACK).with_line(number, new).text == STACK.replace(old, f'"{new}"')
+    changed = STACK.replace(old, f'"{new}"').replace("# the plug-in's", COMMENT if number == 0 else "# the plug-in's")
+    assert StackText(STACK).with_line(number, new).text == changed
+
+
+def test_a_comment_beside_what_changes_says_of_what_it_was_written() -> None:
+    text = STACK.replace('cann = "8.5.0", soc = "A2" }', "cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours")
+    changed = StackText(text).with_value(("target", "system", "cann"), "8.3.RC2").text
+    wanted = """cann = "8.3.RC2", soc = 'A2#' } #instead of 8.5.0: the guide's, # and ours"""
+    assert changed == text.replace("cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours", wanted)
+
+
+def test_a_way_out_says_so_and_keeps_what_was_written_for_the_stack() -> None:
+    head = "# Way out A of `demo`: what follows was written for that stack.\n"
+    text = STACK.replace('summary = "demo"', 'summary = "train \\"it\\"" # ours')
+    wanted = text.replace('summary = "train', 'summary = "way out A of demo (train').replace('it\\""', 'it\\")"')
+    assert StackText(text).way_out("A", "demo").text == head + wanted
 
 
 def test_a_line_with_a_marker_is_quoted_as_toml_needs_it() -> None:
     line = 'torch==2.8.0 ; platform_machine == "aarch64"'
     changed = StackText(STACK).with_line(0, line).text
     assert tomli.loads(changed)["stack"]["requires"][0] == line
-    assert "# the plug-in's" in changed
+    assert COMMENT in changed
 
 
 def test_the_same_line_twice() -> None:
@@ -94,7 +111,7 @@ def test_another_value_of_the_second_of_two_targets() -> None:
     text = '[stack]\nname = "s"\n' + '[[target]]\npython = "3.11"\n[target.system]\ncann = "8.5.0"  # here\n' * 2
     changed = StackText(text).with_value(("target", 1, "system", "cann"), "8.5.1").text
     at = text.rindex('"8.5.0"')
-    assert changed == text[:at] + '"8.5.1"' + text[at + len('"8.5.0"') :]
+    assert changed == text[:at] + '"8.5.1"  # instead of 8.5.0: here\n'
 
 
 def test_without_the_cut_off() -> None:

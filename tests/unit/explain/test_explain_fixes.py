@@ -45,6 +45,11 @@ summary = "CANN"
 known = ["8.3.RC1", "8.5.0"]
 source = "a test"
 
+[component.soc]
+summary = "SoC"
+known = ["310P", "A2"]
+source = "a test"
+
 [component.python]
 summary = "Python"
 known = ["3.10", "3.11", "3.12"]
@@ -311,6 +316,10 @@ def test_a_note_about_a_release_is_no_fault_of_it() -> None:
     for fault in ("grave = true", 'unless = ["soc in A2"]'):
         first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note, fault))
         assert told(first)[:1] == ["base==3 -> base==1"]
+    for beside in ("other", "deep"):  # told where that is there; while ways out are looked for nobody knows
+        first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note, f'grave = true\nwith = ["{beside}"]'))
+        assert told(first)[:1] == ["base==3 -> base==2"]
+        assert len(first.environments[0].warnings) == (1 if beside == "deep" else 0)
 
 
 def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> None:
@@ -336,6 +345,17 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
     (override,) = (fix for fix in fixes if fix.risky)
     assert 'versions = "==2"' in override.changes[0].after
     assert override.changes[0].before == "base==2"
+
+
+def test_another_machine_comes_after_all_that_works_on_this_one() -> None:
+    catalog = DataCatalog({"plugin": {"2": ["base==2"]}, "base": {one: [] for one in "123"}, "more": {"1": []}})
+    catalog.add_wheel("plugin", "1", ["base==1", "more"])
+    row = FACT.format(
+        kind="requires", package="plugin", versions="==2", what='needs = ["soc in A2"]', strength="vendor"
+    )
+    fixes = ways_out(catalog, "plugin==2", "base==2", "more==1", facts=row)
+    assert [told(fix) for fix in fixes if not fix.risky][-1] == ["310P -> A2"]
+    assert ["plugin==2 -> "] in [told(fix) for fix in fixes]
 
 
 def test_a_release_of_which_nothing_is_known_comes_after_one_that_is_warned_of() -> None:

@@ -113,6 +113,7 @@ others = ["torch"]
 reason = "it imports it"
 [[warns]]
 text = "mind this"
+with = ["torch>=2"]
 unless = ["numpy<2"]
 reason = "seen"
 [[names]]
@@ -138,6 +139,7 @@ reason = "it runs better so"
     assert (builds.env, builds.isolation, builds.build_drop) == ((("A", "{version}"), ("B", "2")), False, ("torch",))
     assert list(map(str, builds.build_add)) == ["ninja"]
     assert (collides.other, collides.module) == ("triton", "triton")
+    assert list(map(str, warns.beside)) == ["torch>=2"]
     assert (after.others, warns.text, list(map(str, warns.unless)), names.index) == (
         ("torch",),
         "mind this",

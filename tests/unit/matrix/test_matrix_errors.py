@@ -301,6 +301,17 @@ def test_a_stack_file_that_is_not_there(tmp_path: Path) -> None:
     )
 
 
+def test_a_stack_file_of_another_name(tmp_path: Path) -> None:
+    (tmp_path / "my-stack.toml").write_text(STACK)
+    path = str(tmp_path / "my-stak.toml")
+    assert message(tmp_path, name=path) == (
+        f"there is no stack file `{path}`\n  at {path}\nhint: did you mean `{tmp_path}/my-stack.toml`?"
+    )
+    with pytest.raises(InputError) as caught:
+        load("s.toml", tmp_path)
+    assert str(caught.value) == "there is no stack file `s.toml`\n  at s.toml\nhint: did you mean the stack `s`?"
+
+
 def test_no_folder_of_matrices(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load("s", tmp_path / "matrices")

@@ -61,3 +61,11 @@ def test_the_extras_that_go_are_named(
     change = Change(kind=kind, subject="demo", before=before, after=after, where="a:1", steps=steps)
     assert change_sentence(change, "en") == english
     assert change_sentence(change, "zh") == chinese
+
+
+def test_another_soc_is_another_machine() -> None:
+    change = Change(kind=ChangeKind.COMPONENT, subject="soc", before="A3", after="A2", where="a:1")
+    assert change_sentence(change, "en") == "another machine, with SoC A2 instead of A3"
+    assert change_sentence(change, "zh") == "换用其他机器：SoC 由 A3 改为 A2"
+    stated = Change(kind=ChangeKind.COMPONENT, subject="soc", before="", after="A2", where="a:1")
+    assert change_sentence(stated, "en") == "state SoC A2"

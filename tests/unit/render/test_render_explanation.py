@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from resolver.model import fact as facts
 from resolver.model.explanation import Why
+from resolver.render.explanation.text import statement_lines
 from resolver.render.explanation.why import why_text
 from tests.unit.render import samples
 from tests.unit.render.expected import FOLDER, LANGUAGES, TEXTS, Language
@@ -55,6 +57,22 @@ def test_the_same_bytes_whatever_the_order_of_sets() -> None:
         )
         digests.add(done.stdout)
     assert len(digests) == 1
+
+
+def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
+    fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
+    statements = [samples.needs("vllm-ascend", "1", what, fact) for what in ("soc in A2", "cann in 8.5.0")]
+    lines = {
+        "en": [
+            "   1  vllm-ascend 1 needs soc in A2      matrices/facts/vllm-ascend.toml:12 (vendor)",
+            "                                         a table of the vendor",
+            "        Somebody read it.",
+            "   2  vllm-ascend 1 needs cann in 8.5.0  matrices/facts/vllm-ascend.toml:12 (vendor)",
+        ],
+        "zh": ["        有人读到过。"],
+    }
+    assert list(statement_lines(statements, "en", 110)) == lines["en"]
+    assert list(statement_lines(statements, "zh", 110))[2:3] == lines["zh"]
 
 
 def test_why_of_the_newest() -> None:

@@ -20,6 +20,7 @@ from resolver.model.statement import (
     Source,
     Span,
     Statement,
+    Unread,
 )
 from resolver.render.explanation.places import place_of, with_strength
 from resolver.render.explanation.sentences import (
@@ -109,6 +110,22 @@ def refusal(version: str, *files: SetAside) -> Refusal:
         ),
         (lacks(Lack.RELEASE, wanted="==9.9"), "there is no release of x in `==9.9`", "x 没有符合 `==9.9` 的版本"),
         (lacks(Lack.RELEASE), "the index page of x lists no release", "软件源的 x 页面没有列出任何版本"),
+        (
+            lacks(Lack.RELEASE, wanted="==9.9", unread=(Unread(Reason.NAME, 1, "x.whl"),)),
+            "the index page of x lists no release that can be read: 1 file has a file name that cannot be read (x.whl)",
+            "软件源的 x 页面没有列出任何可识别的版本：1 个文件无法解析文件名（x.whl）",
+        ),
+        (
+            lacks(Lack.RELEASE, unread=(Unread(Reason.FOREIGN, 38, "y-1.zip"), Unread(Reason.FORMAT, 2, "x-1.exe"))),
+            (
+                "the index page of x lists no release that can be read: 38 files belong to another project"
+                " (such as y-1.zip), 2 files are not a wheel, .tar.gz or .zip (such as x-1.exe)"
+            ),
+            (
+                "软件源的 x 页面没有列出任何可识别的版本：38 个文件属于其他项目（例如 y-1.zip），"
+                "2 个文件不是 wheel、.tar.gz 或 .zip 格式（例如 x-1.exe）"
+            ),
+        ),
         (
             lacks(Lack.FILE, refusal("1", WHEEL)),
             "x 1 has no file for the target: x-1-cp312-none-any.whl is built for another platform or Python",

@@ -32,7 +32,33 @@ def test_a_project_without_any_release() -> None:
     catalog.add_project("torch", set_aside=[SetAside("torch-2.8.0.exe", Reason.FORMAT)])
     assert told(problem("torch"), catalog) == [
         "the stack asks for torch @ stack.toml:5",
+        (
+            "the index page of torch lists no release that can be read: "
+            "1 file is not a wheel, .tar.gz or .zip (torch-2.8.0.exe) @ looked up on pypi"
+        ),
+    ]
+
+
+def test_a_page_without_any_file() -> None:
+    catalog = DataCatalog()
+    catalog.add_project("torch")
+    assert told(problem("torch"), catalog) == [
+        "the stack asks for torch @ stack.toml:5",
         "the index page of torch lists no release @ looked up on pypi",
+    ]
+
+
+def test_a_page_of_many_files_and_no_release() -> None:
+    odd = [SetAside(f"torch-{number}.exe", Reason.FORMAT) for number in range(40)]
+    catalog = DataCatalog()
+    catalog.add_project("torch", set_aside=[SetAside("tensor-1.zip", Reason.FOREIGN), *odd])
+    assert told(problem("torch==2.8.0"), catalog) == [
+        "the stack asks for torch==2.8.0 @ stack.toml:5",
+        (
+            "the index page of torch lists no release that can be read: "
+            "40 files are not a wheel, .tar.gz or .zip (such as torch-0.exe), "
+            "1 file belongs to another project (tensor-1.zip) @ looked up on pypi"
+        ),
     ]
 
 
