@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import CycleError
 
 from resolver.errors import InputError
+from resolver.lock import phrases
 from resolver.model import fact as facts
 from resolver.model.digraph import generations, reached
 from resolver.model.lock import LockedStage, Mode
@@ -95,16 +96,16 @@ def _groups(
 
 
 def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
-    names = " and ".join(group) if len(group) <= 3 else f"{len(group)} distributions"
+    names = " and ".join(group) if len(group) <= 3 else phrases.SO_MANY(count=len(group))
     if group[0] in from_git:
-        return f"{names}, from git"
+        return phrases.FROM_GIT(names=names)
     match mode:
         case "wheels":
             return names
         case "built-apart":
-            return f"{names}, built from source in an environment apart"
+            return phrases.BUILT_APART(names=names)
         case "built-here":
-            return f"{names}, built from source in this environment"
+            return phrases.BUILT_HERE(names=names)
 
 
 def _refuse_cycles(before: Mapping[str, Collection[str]], afters: Sequence[facts.After | facts.Sources]) -> None:

@@ -101,6 +101,11 @@ NOT_HERE: Final = Phrase(
     "未采用 `{line}`：其标记（marker）对此目标不成立（{where}）",
 )
 
+FROM_GIT: Final = Phrase("{names}, from git", "{names}，来自 git")
+BUILT_APART: Final = Phrase("{names}, built from source in an environment apart", "{names}，在独立的环境中从源码构建")
+BUILT_HERE: Final = Phrase("{names}, built from source in this environment", "{names}，在此环境中从源码构建")
+SO_MANY: Final = Phrase("{count} distributions", "{count} 个软件包")
+
 PHRASES: Final = (
     RELAXED,
     UNCHECKED_FACT,
@@ -123,3 +128,11 @@ PHRASES: Final = (
 def chinese(sentence: str) -> str | None:
     """The Chinese for a sentence of a lock; None where it has none."""
     return next((told for phrase in PHRASES if (told := phrase.chinese_of(sentence)) is not None), None)
+
+
+def title(stage: str) -> str:
+    """The Chinese for the title of a stage."""
+    names, _, how = stage.partition(", ")
+    told = SO_MANY.chinese_of(names) or names.replace(" and ", "、")
+    whole = f"{told}, {how}" if how else told
+    return next((found for phrase in (FROM_GIT, BUILT_APART, BUILT_HERE) if (found := phrase.chinese_of(whole))), whole)

@@ -284,6 +284,13 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: Loopba
     assert run.stderr.startswith("error: which lock? ./install.sh LOCK; this bundle has (with processor and Python)\n")
     assert "demo/here" in run.stderr
     assert execute(workspace, [script, "nothing"]).stderr.startswith("error: this bundle has no lock nothing\n")
+    run = execute(workspace, [script, "--lang", "zh"])
+    assert run.stderr.startswith(
+        "错误：使用哪个锁文件？./install.sh 锁文件；此离线包中有（附处理器架构和 Python 版本）\n"
+    )
+    assert execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8").stderr.startswith(
+        "错误：此离线包中没有锁文件 nothing\n提示：其中有\n"
+    )
     shellcheck = Path(sys.executable).with_name("shellcheck")
     assert execute(workspace, [str(shellcheck), script]).stdout == ""
 
