@@ -113,7 +113,7 @@ def command(
     catalogs.close()
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
-    write_reports(conflicts, language)
+    write_reports(conflicts)
     fix = None if letter is None else named_fix(letter, [answer for _, answer in conflicts])
     written = [] if fix is None else write_fix(fix, find_stack(stack, matrices))
     if as_json:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.language import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
@@ -122,11 +121,7 @@ class Explaining:
         return isinstance(answer, Resolution)
 
 
-def write_reports(found: Iterable[tuple[Path, Explanation]], wanted: str | None) -> None:
-    """Write conflict.md, conflict.html and conflict.json into each lock's folder; an old lock there stays.
-
-    Without a wanted language a report keeps the one that it has: a locale should change no file that is shared.
-    """
+def write_reports(found: Iterable[tuple[Path, Explanation]]) -> None:
+    """Write the report of each conflict into its lock's folder, in both languages; an old lock there stays."""
     for folder, explanation in found:
-        language = language_of(wanted or lock_folder.reported_language(folder))
-        lock_folder.add(folder, report_files(explanation, language))
+        lock_folder.add(folder, report_files(explanation))

@@ -88,7 +88,6 @@ def command(
         anew=anew,
         seconds=explain_seconds,
         language=language_of(language),
-        wanted=language,
     )
     # of a single stack what clashes is told as it becomes known, of several there is a table
     page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress, given)

@@ -49,8 +49,7 @@ _TIMES = 20  # that a stack is locked anew because another run was faster
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was told to do with each of its stacks. No `targets` are all of them.
 
-    `anew` solves even what is remembered. `language` is what is spoken, `wanted` what was asked for, None where it
-    was not.
+    `anew` solves even what is remembered.
     """
 
     matrices: Path
@@ -61,7 +60,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     anew: bool
     seconds: float
     language: Language
-    wanted: str | None
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -272,7 +270,7 @@ def _write(outcomes: Sequence[Outcome], order: Order, store: Cache) -> list[Outc
     if reports:
         from resolver.cli.explaining import write_reports
 
-        write_reports(reports, order.wanted)
+        write_reports(reports)
 
     def require_the_same(folder: Path) -> None:
         now = _read(folder, upgrade=order.wishes.upgrade)
