@@ -42,7 +42,9 @@ def stages(
             before.setdefault(fact.package, set()).add(other)
             before.setdefault(other, set())
         if others:
-            text = f"{fact.package} after {' and '.join(others)}: {fact.reason} ({fact.where})"
+            text = phrases.AFTER(
+                package=fact.package, others=" and ".join(others), reason=fact.reason, where=fact.where
+            )
             because.setdefault(fact.package, []).append(text)
     for source in sources:
         others = [other for other in source.recipe.rewrites if other in modes and other != source.name]
@@ -50,7 +52,7 @@ def stages(
             before.setdefault(source.name, set()).add(other)
             before.setdefault(other, set())
         if others:
-            text = f"{source.name} rewrites installed files of {' and '.join(others)} ({source.where})"
+            text = phrases.REWRITES(package=source.name, others=" and ".join(others), where=source.where)
             because.setdefault(source.name, []).append(text)
     _refuse_cycles(before, [*afters, *(source.fact for source in sources if source.fact is not None)])
     from_git = {source.name for source in sources}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from resolver.lock import cautions, phrases
 from resolver.lock.phrases import Phrase
 from resolver.model.language import Language
-from resolver.model.problem import Problem
+from resolver.model.lock import LockedFact
 
 _QUOTED: Final = (
     Phrase("its address does not end in `{ending}`", "它的地址不以 `{ending}` 结尾"),
@@ -37,15 +38,15 @@ def quoted(text: str, language: Language) -> str:
     return next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
 
 
-def caution(sentence: str, problem: Problem) -> str:
-    """What a lock of the problem warns of or notes, in Chinese; free text stays as it is."""
+def caution(sentence: str, about: Sequence[LockedFact]) -> str:
+    """What a lock that rests on these facts warns of or notes, in Chinese; free text stays as it is."""
     if (told := phrases.UNREACHABLE.chinese_of(sentence)) is not None:
         return _FROM.sub(_from, told)
     if (told := phrases.ELSEWHERE.chinese_of(sentence)) is not None:
         return _ON.sub(_on, told)
     subject, _, reason = sentence.partition(": ")
     chinese = quoted(reason, "zh")
-    return f"{subject}：{chinese}" if chinese != reason else cautions.in_chinese(sentence, problem)
+    return f"{subject}：{chinese}" if chinese != reason else cautions.in_chinese(sentence, about)
 
 
 def _from(found: re.Match[str]) -> str:

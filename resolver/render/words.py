@@ -33,7 +33,7 @@ COLON: Final = Words(":", "：")
 STOP: Final = Words(".", "。")
 
 NEXT: Final = Words("Next:", "下一步：")
-READ: Final = Words("  read     {folder}/report.md", "  阅读  {folder}/report.md")
+READ: Final = Words("  read     {folder}/report.md", "  阅读  {folder}/report.zh.md")
 TRY: Final = Words(
     "  try      {folder}/install.sh --dry-run   on the target, in a fresh environment",
     "  试行  {folder}/install.sh --dry-run   在目标机器上，在新的环境中",

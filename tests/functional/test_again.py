@@ -159,7 +159,8 @@ def test_what_the_new_lock_does_not_need_goes(locked: Workspace, index: Loopback
     locked.stack("a")
     locked.locked()
     assert tree(locked.folder()).keys() == {
-        "activate.sh", "install.sh", "lock.toml", "report.md", "requirements.txt", "stages", "stages/1.txt", "verify.py"
+        "activate.sh", "install.sh", "lock.toml", "report.md", "report.zh.md", "requirements.txt", "stages",
+        "stages/1.txt", "verify.py",
     }  # fmt: skip
 
 

@@ -537,7 +537,7 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt"; fi
 
-# triton-ascend must not be there: MindSpeed-RL does not support triton, says its install guide, and verl_npu takes the import of triton's kernels out of verl. (matrices/stacks/mindspeed-rl.toml:36)
+# triton-ascend must not be there: MindSpeed-RL does not support triton, says its install guide, and verl_npu takes the import of triton's kernels out of verl. (matrices/stacks/mindspeed-rl.toml:37)
 remove triton-ascend
 
 left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt") ||

@@ -527,11 +527,11 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt"; fi
 
-# timm must not be there: The guide removes it: sglang asks for timm==1.0.16 for multi-modal models, and timm brings torchvision. (matrices/stacks/verl-sglang.toml:45)
+# timm must not be there: The guide removes it: sglang asks for timm==1.0.16 for multi-modal models, and timm brings torchvision. (matrices/stacks/verl-sglang.toml:47)
 remove timm
-# torchvision must not be there: The guide removes it, as its sglang has no multi-modal models on NPUs; 0.20.1, which requirements-npu.txt of verl asks for, also needs torch 2.5.1 and would have replaced torch 2.6.0. (matrices/stacks/verl-sglang.toml:41)
+# torchvision must not be there: The guide removes it, as its sglang has no multi-modal models on NPUs; 0.20.1, which requirements-npu.txt of verl asks for, also needs torch 2.5.1 and would have replaced torch 2.6.0. (matrices/stacks/verl-sglang.toml:42)
 remove torchvision
-# triton must not be there: The guide removes it: it owns the same module as triton-ascend. (matrices/stacks/verl-sglang.toml:49)
+# triton must not be there: The guide removes it: it owns the same module as triton-ascend. (matrices/stacks/verl-sglang.toml:52)
 remove triton
 
 if stage 1 torch torch "$here/stages/1.txt"; then

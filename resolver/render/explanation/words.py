@@ -512,7 +512,8 @@ SEE_PACKAGE = Words(
 )
 WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
 REPORT_IN = Words(
-    "The report is in {folder}: conflict.html, .md and .json.", "报告位于 {folder}：conflict.zh.html、conflict.zh.md 与 conflict.json。"
+    "The report is in {folder}: conflict.html, .md and .json.",
+    "报告位于 {folder}：conflict.zh.html、conflict.zh.md 与 conflict.json。",
 )
 OLD_LOCK = Words("No lock was changed.", "没有改动任何锁文件。")
 
