@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from resolver.catalog.meter import Traffic
 from resolver.errors import shown
+from resolver.model.language import Language
+from resolver.render import words
 from resolver.render.text import count
 
 if TYPE_CHECKING:
@@ -71,13 +73,13 @@ class Progress:
         self._transfers = f"{copied.bytes / 1e6:.0f}{total} MB, {rate / 1e6:.1f} MB/s"
         self._draw()
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, language: Language = "en") -> None:
         """A warning, on a line of its own, on a terminal or not; the same one once."""
         if text in self._warned:
             return
         self._warned.add(text)
         self.clear()
-        sys.stderr.write("warning: " + "\n".join(map(shown, text.split("\n"))) + "\n")
+        sys.stderr.write(words.WARNING(language, message="\n".join(map(shown, text.split("\n")))) + "\n")
         sys.stderr.flush()
 
     def clear(self) -> None:

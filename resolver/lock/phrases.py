@@ -120,6 +120,20 @@ AFTER: Final = Phrase("{package} after {others}: {reason} ({where})", "{package}
 REWRITES: Final = Phrase(
     "{package} rewrites installed files of {others} ({where})", "{package} 会改写 {others} 已安装的文件（{where}）"
 )
+# What is wrong with a bundle
+SUMS_NO_TEXT: Final = Phrase("{file} cannot be read: it is no text", "无法读取 {file}：它不是文本")
+SUMS_UNREADABLE: Final = Phrase("{file} cannot be read: {why}", "无法读取 {file}：{why}")
+SUMS_DIFFER: Final = Phrase(
+    "{file} and {other} do not name the same files: one of them was changed",
+    "{file} 和 {other} 列出的文件不同：其中之一被改动过",
+)
+FILE_GONE: Final = Phrase("{file} is missing", "缺少 {file}")
+FILE_SIZE: Final = Phrase("{file} has {size} bytes, not {wanted}", "{file} 的大小是 {size} 字节，应为 {wanted}")
+FILE_CONTENT: Final = Phrase(
+    "{file} has another content: its sha256 is not {wanted}", "{file} 的内容不同：其 sha256 不是 {wanted}"
+)
+_FAULTS: Final = (SUMS_NO_TEXT, SUMS_UNREADABLE, SUMS_DIFFER, FILE_SIZE, FILE_CONTENT, FILE_GONE)
+
 FROM_GIT: Final = Phrase("{names}, from git", "{names}，来自 git")
 BUILT_APART: Final = Phrase("{names}, built from source in an environment apart", "{names}，在独立的环境中从源码构建")
 BUILT_HERE: Final = Phrase("{names}, built from source in this environment", "{names}，在此环境中从源码构建")
@@ -155,6 +169,11 @@ def title(stage: str) -> str:
     told = SO_MANY.chinese_of(names) or names.replace(" and ", "、")
     whole = f"{told}, {how}" if how else told
     return next((found for phrase in (FROM_GIT, BUILT_APART, BUILT_HERE) if (found := phrase.chinese_of(whole))), whole)
+
+
+def fault(sentence: str) -> str:
+    """The Chinese for what is wrong with a bundle."""
+    return next((told for phrase in _FAULTS if (told := phrase.chinese_of(sentence)) is not None), sentence)
 
 
 def why(sentence: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
@@ -209,6 +210,42 @@ def test_a_sentence_leads_to_its_chinese(phrase: phrases.Phrase) -> None:
     assert sorted(names) == sorted(re.findall(r"\{(\w+)\}", phrase.zh))
     values = {name: f"{name} of (a) `demo`" if name != "where" else "stack.toml:4" for name in names}
     assert phrases.chinese(phrase(**values)) == phrase.zh.format(**values)
+
+
+@pytest.mark.parametrize(
+    ("tell", "english", "chinese"),
+    [
+        (phrases.why, "the stack asks for a[b]==1.0", "软件栈要求 a[b]==1.0"),
+        (phrases.why, "a 1.0 needs b>=2 (fact a-1.0)", "a 1.0 要求 b>=2（事实 a-1.0）"),
+        (phrases.why, "building a 1.0 needs b (fact a-1.0)", "构建 a 1.0 需要 b（事实 a-1.0）"),
+        (phrases.why, "a[b] 1.0 is an extra of a 1.0", "a[b] 1.0 是 a 1.0 的 extra"),
+        (phrases.title, "a", "a"),
+        (phrases.title, "a and b and c, built from source in this environment", "a、b、c，在此环境中从源码构建"),
+        (phrases.title, "12 distributions, built from source in an environment apart",
+         "12 个软件包，在独立的环境中从源码构建"),
+        (phrases.title, "a, from git", "a，来自 git"),
+        (phrases.fault, "bundle.json and SHA256SUMS do not name the same files: one of them was changed",
+         "bundle.json 和 SHA256SUMS 列出的文件不同：其中之一被改动过"),
+        (phrases.fault, "SHA256SUMS cannot be read: it is no text", "无法读取 SHA256SUMS：它不是文本"),
+        (phrases.fault, "a.whl has 3 bytes, not 4", "a.whl 的大小是 3 字节，应为 4"),
+    ],
+)  # fmt: skip
+def test_what_a_lock_or_a_bundle_says_in_english_leads_to_its_chinese(
+    tell: Callable[[str], str], english: str, chinese: str
+) -> None:
+    assert tell(english) == chinese
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("a after b and c: it hides b (facts/a.toml:3)", "a 在 b、c 之后：它会遮住 b（facts/a.toml:3）"),
+        ("a after b: nobody wrote it (facts/a.toml:9)", "a 在 b 之后：nobody wrote it（facts/a.toml:9）"),
+        ("a rewrites installed files of b and c (facts/a.toml:3)", "a 会改写 b、c 已安装的文件（facts/a.toml:3）"),
+    ],
+)
+def test_a_reason_of_the_order_leads_to_its_chinese(english: str, chinese: str) -> None:
+    assert phrases.order(english, {"facts/a.toml:3": "它会遮住 b"}) == chinese
 
 
 def test_every_warning_of_the_committed_locks_is_there_in_chinese() -> None:
