@@ -60,7 +60,8 @@ def command(
     matrices = matrices or options.default_matrices()
     parts = [part for stack in dict.fromkeys(stacks) for part in parts_of(stack, matrices, locks, targets)]
     refuse_unknown(targets, parts)
-    progress = Progress(enabled=False if as_json else None)
+    tongue = language_of(language)
+    progress = Progress(tongue, enabled=False if as_json else None)
     _refuse_locks(folder, locks)
     _make(folder)
     with alone(folder):
@@ -83,7 +84,7 @@ def command(
     if as_json:
         _tell_json(folder, manifest, fetched, left, pruned=prune)
     else:
-        _tell(folder, manifest, fetched, left, language_of(language), pruned=prune)
+        _tell(folder, manifest, fetched, left, tongue, pruned=prune)
     return 0
 
 

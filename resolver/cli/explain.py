@@ -38,6 +38,7 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.render import words as lock_words
 from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.sentences import target_line
@@ -80,7 +81,7 @@ def command(
     given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
-    progress = Progress(enabled=False if as_json else None)
+    progress = Progress(tongue, enabled=False if as_json else None)
     page = Page(None if as_json else sys.stdout, tongue, progress, given)
     inputs = load(stack, matrices)
     wanted = None if package is None else _wanted(package)
@@ -99,7 +100,7 @@ def command(
             page.ways(known)
             answers.append((folder, problem, known))
             continue
-        progress.label(f"solving {problem.stack.name} for {problem.target.name}")
+        progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
         explaining = Explaining(inputs, exclude_newer, explain_seconds, catalogs, progress, page, remembered)
         ask = partial(_explain, problem, previous, wanted, explain_seconds, explaining, progress)
         answer = catalogs.ask(problem, ask)

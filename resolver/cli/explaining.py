@@ -26,6 +26,7 @@ from resolver.model.explanation import Attempt, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
+from resolver.render import words
 from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
@@ -37,7 +38,7 @@ def explanation_of(
 ) -> Explanation:
     """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once."""
     problem = refutation.engine.clauses.universe.problem
-    progress.label(f"looking for ways out of {problem.stack.name} for {problem.target.name}")
+    progress.label(words.WAYS_OUT(progress.language, stack=problem.stack.name, target=problem.target.name))
     return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
 
 

@@ -22,7 +22,6 @@ from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.images import load_images
 from resolver.matrix.load import load
-from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.render import words
@@ -70,13 +69,13 @@ def command(
             hint="choose another folder",
         )
     tongue = language_of(language)
-    progress = Progress()
+    progress = Progress(tongue)
     chosen = _choose(stack, target, matrices, locks)
     if chosen.lock.inputs != chosen.problem.digest and not chosen.lock.exclude_newer:
-        progress.warn(words.EXPORTED_OLD(tongue, stack=stack), tongue)
+        progress.warn(words.EXPORTED_OLD(tongue, stack=stack))
     match form:
         case "pylock":
-            text = _pylock(chosen, progress, tongue, offline=offline)
+            text = _pylock(chosen, progress, offline=offline)
         case "sbom":
             text = _sbom(chosen.lock)
         case _:
@@ -117,9 +116,9 @@ def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Cho
     return _Chosen(problem, lock, folder)
 
 
-def _pylock(chosen: _Chosen, progress: Progress, language: Language, *, offline: bool) -> str:
-    lock = chosen.lock
-    progress.label(f"asking where the files of {lock.stack} are")
+def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
+    lock, language = chosen.lock, progress.language
+    progress.label(words.ASKING(progress.language, stack=lock.stack))
     live = LiveCatalog(
         chosen.problem.indexes,
         chosen.problem.target.platform,
@@ -138,9 +137,9 @@ def _pylock(chosen: _Chosen, progress: Progress, language: Language, *, offline:
         (words.BUILT_UNPINNED, apart),
     ):
         if names := words.COMMA(language).join(f"{pin.name} {pin.version}" for pin in pins):
-            progress.warn(told(language, names=names), language)
+            progress.warn(told(language, names=names))
     if lock.override:
-        progress.warn(words.TAKEN_OUT(language), language)
+        progress.warn(words.TAKEN_OUT(language))
     return text
 
 

@@ -127,3 +127,28 @@ TAKEN_OUT: Final = Words(
     "facts take out requirements that metadata states: install with --no-deps, see report.md",
     "事实去掉了元数据中的部分依赖：请用 --no-deps 安装，详见 report.zh.md",
 )
+
+SEMICOLON: Final = Words("; ", "；")
+GOING_ON: Final = Words("{label}: {done}", "{label}：{done}")
+STEPS: Final = Words("{packages} packages, {rounds} steps", "{packages} 个软件包，{rounds} 步")
+REQUESTS: Final = Words("{count} requests, {size} MB", "{count} 次请求，{size} MB")
+OF: Final = Words("{part} of {whole}", "{part} / {whole}")
+TRANSFER: Final = Words("{size} MB, {rate} MB/s", "{size} MB，{rate} MB/s")
+LOCKING: Final = Words("locking {stack} for {target}", "正在锁定 {stack}，目标 {target}")
+SOLVING: Final = Words("solving {stack} for {target}", "正在求解 {stack}，目标 {target}")
+WAYS_OUT: Final = Words("looking for ways out of {stack} for {target}", "正在为 {stack} 查找解决办法，目标 {target}")
+ASKING: Final = Words("asking where the files of {stack} are", "正在查询 {stack} 各文件的地址")
+COMPARING: Final = Words("comparing what {folder} has", "正在核对 {folder} 中已有的文件")
+LOOKING_UP: Final = Words("looking up {files}", "正在查找 {files}")
+BUNDLING: Final = Words("bundling into {folder}", "正在下载到 {folder}")
+LOOKING_AT: Final = Words("looking at {fact}", "正在核对 {fact}")
+ASKING_INDEXES: Final = Words(
+    "comparing {stack} for {target} with its indexes", "正在将 {stack}（目标 {target}）与软件源核对"
+)
+OFFLINE: Final = Words("offline: using the snapshot of {day} ({path})", "离线：使用 {day} 的快照（{path}）")
+REPLACED: Final = Words(
+    "{file} is not the file that was locked before: its sha256 was {was}, and is {now} now.\n"
+    "hint: an index that replaces a file under its name may have been broken into; ask before this is installed",
+    "{file} 与之前锁定的不是同一个文件：原 sha256 为 {was}，现在是 {now}。\n"
+    "提示：软件源以同名文件替换原有文件，可能已被入侵；安装前请先查明原因",
+)
