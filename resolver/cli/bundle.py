@@ -14,15 +14,17 @@ import msgspec
 from resolver.cli import options
 from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
 from resolver.cli.called import as_called
+from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock, shown
-from resolver.lock import bundle
+from resolver.lock import bundle, phrases
 from resolver.lock.bundle import Manifest
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load, stack_names
+from resolver.model.language import Language
+from resolver.render import words
 from resolver.render.bundle import bundle_script
 from resolver.render.files import render
-from resolver.render.text import count
 
 
 @click.command("bundle")
@@ -30,6 +32,7 @@ from resolver.render.text import count
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
 @click.option("--check", "only_check", is_flag=True, help="Compare DIR with its manifest; ask no network.")
 @click.option("--prune", is_flag=True, help="Remove what no STACK named now needs, such as files of an earlier lock.")
+@options.language
 @options.matrices
 @options.locks
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
@@ -38,6 +41,7 @@ def command(
     targets: tuple[str, ...],
     only_check: bool,
     prune: bool,
+    language: str | None,
     matrices: Path | None,
     locks: Path,
     as_json: bool,
@@ -51,14 +55,15 @@ def command(
     if only_check:
         if stacks or targets or prune:
             raise InputError("--check takes the folder of a bundle and nothing else", where="--check")
-        return _check(folder, as_json=as_json)
+        return _check(folder, language_of(language), as_json=as_json)
     if not stacks:
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle STACK {last}")
     matrices = matrices or options.default_matrices()
-    problems = {stack: compile_problems(load(stack, matrices)) for stack in stacks}
+    problems = {stack: compile_problems(load(stack, matrices)) for stack in dict.fromkeys(stacks)}
     refuse_unknown(targets, (problem for several in problems.values() for problem in several))
     parts = [part for stack, several in problems.items() for part in parts_of(stack, several, locks, targets)]
-    progress = Progress(enabled=False if as_json else None)
+    tongue = language_of(language)
+    progress = Progress(tongue, enabled=False if as_json else None)
     _refuse_locks(folder, locks)
     _make(folder)
     with alone(folder):
@@ -78,7 +83,10 @@ def command(
             _remove(left, folder)
             manifest = bundle.write(folder, served, entries, texts, ())
     progress.clear()
-    _tell(folder, manifest, fetched, left, pruned=prune, as_json=as_json)
+    if as_json:
+        _tell_json(folder, manifest, fetched, left, pruned=prune)
+    else:
+        _tell(folder, manifest, fetched, left, tongue, pruned=prune)
     return 0
 
 
@@ -113,7 +121,7 @@ def _remove(names: Sequence[str], folder: Path) -> None:
                 parent.rmdir()
 
 
-def _check(folder: Path, *, as_json: bool) -> int:
+def _check(folder: Path, language: Language, *, as_json: bool) -> int:
     """Say what of a bundle is not as its manifest says."""
     try:
         manifest = bundle.read(folder)
@@ -129,42 +137,57 @@ def _check(folder: Path, *, as_json: bool) -> int:
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
     else:
         for fault in found:
-            sys.stdout.write(f"{shown(fault)}\n")
+            sys.stdout.write(shown(phrases.fault(fault) if language == "zh" else fault) + "\n")
         for name in left:
-            sys.stdout.write(f"{shown(name)} belongs to no lock of the bundle\n")
-        size = sum(row.size for row in manifest.files)
-        whole = f"{count(len(manifest.files), 'file')} ({size / 1e6:.1f} MB), each as in {bundle.MANIFEST}"
-        sys.stdout.write(f"{folder} is damaged: {count(len(found), 'fault')}\n" if found else f"{folder}: {whole}\n")
-        if found:
-            known = stack_names(options.default_matrices())
-            names = dict.fromkeys(lock.stack for lock in manifest.locks)
-            stacks = " ".join(name if name in known else f"path/to/{name}.toml" for name in names)
-            sys.stdout.write(as_called(f"hint: where there is a network: ascend-lock bundle {stacks} {folder}\n"))
+            sys.stdout.write(words.STRAY(language, name=shown(name)) + "\n")
+        _tell_whole(folder, manifest, len(found), language)
     return StaleLock.exit_status if found else 0
 
 
-def _tell(
-    folder: Path, manifest: Manifest, fetched: Sequence[str], left: Sequence[str], *, pruned: bool, as_json: bool
-) -> None:
-    size = sum(row.size for row in manifest.files)
-    if as_json:
-        told = {
-            "status": "bundled",
-            "folder": str(folder),
-            "locks": [f"{lock.stack}/{lock.target}" for lock in manifest.locks],
-            "files": len(manifest.files),
-            "bytes": size,
-            "downloaded": list(fetched),
-            "pruned" if pruned else "left": list(left),
-        }
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+def _tell_whole(folder: Path, manifest: Manifest, faults: int, language: Language) -> None:
+    if not faults:
+        files = words.FILES(language, len(manifest.files))
+        told = words.WHOLE(language, folder=folder, files=files, size=_megabytes(manifest), manifest=bundle.MANIFEST)
+        sys.stdout.write(told + "\n")
         return
-    served = ", ".join(f"{lock.stack} for {lock.target}" for lock in manifest.locks)
-    sys.stdout.write(
-        f"{folder} holds the {count(len(manifest.files), 'file')} ({size / 1e6:.1f} MB) of {served}; "
-        f"{count(len(fetched), 'file')} downloaded now.\n"
-    )
-    if left:
-        did = "Removed, as no lock needs it" if pruned else "No lock needs this any more (--prune removes it)"
-        sys.stdout.write("".join(f"{did}: {name}\n" for name in left))
-    sys.stdout.write(f"Next: copy {folder} to the target, and run {folder.name}/install.sh there.\n")
+    sys.stdout.write(words.DAMAGED(language, folder=folder, faults=words.FAULTS(language, faults)) + "\n")
+    known = stack_names(options.default_matrices())
+    names = dict.fromkeys(lock.stack for lock in manifest.locks)
+    stacks = " ".join(name if name in known else f"path/to/{name}.toml" for name in names)
+    sys.stdout.write(as_called(words.BUNDLE_AGAIN(language, command=f"ascend-lock bundle {stacks} {folder}") + "\n"))
+
+
+def _megabytes(manifest: Manifest) -> str:
+    return f"{sum(row.size for row in manifest.files) / 1e6:.1f}"
+
+
+def _tell_json(folder: Path, manifest: Manifest, fetched: Sequence[str], left: Sequence[str], *, pruned: bool) -> None:
+    told = {
+        "status": "bundled",
+        "folder": str(folder),
+        "locks": [f"{lock.stack}/{lock.target}" for lock in manifest.locks],
+        "files": len(manifest.files),
+        "bytes": sum(row.size for row in manifest.files),
+        "downloaded": list(fetched),
+        "pruned" if pruned else "left": list(left),
+    }
+    sys.stdout.write(json.dumps(told, indent=2) + "\n")
+
+
+def _tell(
+    folder: Path, manifest: Manifest, fetched: Sequence[str], left: Sequence[str], language: Language, *, pruned: bool
+) -> None:
+    locks = [words.SERVED(language, stack=lock.stack, target=lock.target) for lock in manifest.locks]
+    lines = [
+        words.BUNDLED(
+            language,
+            folder=folder,
+            files=words.FILES(language, len(manifest.files)),
+            size=_megabytes(manifest),
+            served=words.COMMA(language).join(locks),
+            fetched=words.FILES(language, len(fetched)),
+        )
+    ]
+    lines += [(words.PRUNED if pruned else words.LEFT)(language, name=name) for name in left]
+    lines.append(words.COPY(language, folder=folder, name=folder.name))
+    sys.stdout.write("".join(f"{line}\n" for line in lines))

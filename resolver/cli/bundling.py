@@ -25,7 +25,7 @@ from resolver.lock.bundle import Entry, Manifest, Served
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File
-from resolver.render.text import count
+from resolver.render import words
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -105,20 +105,20 @@ def fetch(
     parts: Sequence[Part], entries: Sequence[Entry], folder: Path, matrices: Path, progress: Progress
 ) -> list[str]:
     """Download what is not there; the names of what was. Files of locks that were bundled before are there."""
-    progress.label(f"comparing what {folder} has")
+    progress.label(words.COMPARING(progress.language, folder=folder))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         there = threads.map(lambda row: bundle.sha256_of(folder / row.path) == row.sha256, entries)
         missing = {row.path: row for row, found in zip(entries, there, strict=True) if not found}
     if not missing:
         return []
-    progress.label(f"looking up {count(len(missing), 'file')}")
+    progress.label(words.LOOKING_UP(progress.language, files=words.FILES(progress.language, len(missing))))
     with closing(Catalogs(matrices, progress)) as catalogs:
         files: dict[str, File] = {}
         for part in parts:
             files |= {file.filename: file for file in _offers(part, missing.keys() - files.keys(), catalogs)}
         if lost := sorted(missing.keys() - files.keys()):
             raise _damaged(folder / lost[0], missing[lost[0]].locks[0])
-        progress.label(f"bundling into {folder}")
+        progress.label(words.BUNDLING(progress.language, folder=folder))
         catalogs.pool.save(list(files.values()), folder, progress.copying)
     return sorted(files)
 

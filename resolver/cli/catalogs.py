@@ -24,6 +24,7 @@ from resolver.model import text
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.render import words
 
 if TYPE_CHECKING:
     from resolver.catalog.snapshot import Snapshot
@@ -163,5 +164,6 @@ class Catalogs:
 
             self._last = path, snapshot_file.read(path)
             self._progress.clear()
-            sys.stderr.write(f"offline: using the snapshot of {self._last[1].date.isoformat()} ({path})\n")
+            day = self._last[1].date.isoformat()
+            sys.stderr.write(words.OFFLINE(self._progress.language, day=day, path=path) + "\n")
         return self._last[1]

@@ -38,6 +38,7 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.render import words as lock_words
 from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.sentences import target_line
@@ -81,7 +82,7 @@ def command(
     elsewhere = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
-    progress = Progress(enabled=False if as_json else None)
+    progress = Progress(tongue, enabled=False if as_json else None)
     page = Page(None if as_json else sys.stdout, tongue, progress, given)
     inputs = load(stack, matrices)
     wanted = None if package is None else _wanted(package)
@@ -100,7 +101,7 @@ def command(
             page.ways(known)
             answers.append((folder, problem, known))
             continue
-        progress.label(f"solving {problem.stack.name} for {problem.target.name}")
+        progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
         explaining = Explaining(inputs, exclude_newer, explain_seconds, catalogs, progress, page, remembered)
         ask = partial(_explain, problem, previous, wanted, explain_seconds, explaining, progress)
         answer = catalogs.ask(problem, ask)
@@ -114,7 +115,7 @@ def command(
     catalogs.close()
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
-    write_reports(conflicts, language)
+    write_reports(conflicts)
     fix = None if letter is None else named_fix(letter, [answer for _, answer in conflicts])
     written = [] if fix is None else write_fix(fix, find_stack(stack, matrices))
     if as_json:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.language import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
@@ -27,6 +26,7 @@ from resolver.model.explanation import Attempt, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
+from resolver.render import words
 from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
@@ -38,7 +38,7 @@ def explanation_of(
 ) -> Explanation:
     """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once."""
     problem = refutation.engine.clauses.universe.problem
-    progress.label(f"looking for ways out of {problem.stack.name} for {problem.target.name}")
+    progress.label(words.WAYS_OUT(progress.language, stack=problem.stack.name, target=problem.target.name))
     return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
 
 
@@ -122,11 +122,7 @@ class Explaining:
         return isinstance(answer, Resolution)
 
 
-def write_reports(found: Iterable[tuple[Path, Explanation]], wanted: str | None) -> None:
-    """Write conflict.md, conflict.html and conflict.json into each lock's folder; an old lock there stays.
-
-    Without a wanted language a report keeps the one that it has: a locale should change no file that is shared.
-    """
+def write_reports(found: Iterable[tuple[Path, Explanation]]) -> None:
+    """Write the report of each conflict into its lock's folder, in both languages; an old lock there stays."""
     for folder, explanation in found:
-        language = language_of(wanted or lock_folder.reported_language(folder))
-        lock_folder.add(folder, report_files(explanation, language))
+        lock_folder.add(folder, report_files(explanation))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -16,14 +15,16 @@ from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.offered import offered
 from resolver.cli import options
+from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock
 from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.images import load_images
 from resolver.matrix.load import load
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.lock import Lock
 from resolver.model.problem import Problem
+from resolver.render import words
 from resolver.render.export import containerfile as containers
 from resolver.render.export import pylock as pylocks
 
@@ -43,6 +44,7 @@ _FORMATS = ("pylock", "sbom", "containerfile")
 @click.option("--offline", is_flag=True, help="pylock: take addresses from the cache, use no network.")
 @click.option("--base-image", metavar="NAME", help="containerfile: another base image than the one for the target.")
 @click.option("--wheelhouse", metavar="DIR", help="containerfile: install from this folder of the build context.")
+@options.language
 @options.matrices
 @options.locks
 def command(
@@ -53,6 +55,7 @@ def command(
     offline: bool,
     base_image: str | None,
     wheelhouse: str | None,
+    language: str | None,
     matrices: Path | None,
     locks: Path,
 ) -> int:
@@ -65,10 +68,11 @@ def command(
             why="what lies beside a lock is made from it alone, and compared with it",
             hint="choose another folder",
         )
-    progress = Progress()
+    tongue = language_of(language)
+    progress = Progress(tongue)
     chosen = _choose(stack, target, matrices, locks)
     if chosen.lock.inputs != chosen.problem.digest and not chosen.lock.exclude_newer:
-        progress.warn(f"the stack or the facts changed since {stack} was locked; its lock is exported as it is")
+        progress.warn(words.EXPORTED_OLD(tongue, stack=stack))
     match form:
         case "pylock":
             text = _pylock(chosen, progress, offline=offline)
@@ -86,7 +90,7 @@ def command(
         sys.stdout.write(text)
     else:
         _write(output, text)
-        sys.stdout.write(f"Written to {output}\n")
+        sys.stdout.write(words.WRITTEN_TO(tongue, path=output) + "\n")
     return 0
 
 
@@ -113,8 +117,8 @@ def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Cho
 
 
 def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
-    lock = chosen.lock
-    progress.label(f"asking where the files of {lock.stack} are")
+    lock, language = chosen.lock, progress.language
+    progress.label(words.ASKING(progress.language, stack=lock.stack))
     live = LiveCatalog(
         chosen.problem.indexes,
         chosen.problem.target.platform,
@@ -126,28 +130,17 @@ def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
     with closing(live):
         text = pylocks.pylock(lock, offered(pylocks.exported(lock), live))
     without = pylocks.left_out(lock)
-    if here := _names(pin for pin in without if pin.git is None):
-        progress.warn(
-            f"pylock.toml leaves out {here}: built from source in the environment itself, which the "
-            "format cannot say; install.sh does it"
-        )
-    if sources := _names(pin for pin in without if pin.git is not None):
-        progress.warn(
-            f"pylock.toml leaves out {sources}: from git, which pip does not take beside files with hashes; "
-            "install.sh does it"
-        )
-    if apart := _names(pin for pin in pylocks.exported(lock) if pin.mode == "built-apart"):
-        progress.warn(
-            f"{apart}: source archives, which an installer builds with tools that it downloads unpinned; "
-            "install.sh builds them with the lock's"
-        )
+    apart = (pin for pin in pylocks.exported(lock) if pin.mode == "built-apart")
+    for told, pins in (
+        (words.LEFT_OUT_BUILT, (pin for pin in without if pin.git is None)),
+        (words.LEFT_OUT_GIT, (pin for pin in without if pin.git is not None)),
+        (words.BUILT_UNPINNED, apart),
+    ):
+        if names := words.COMMA(language).join(f"{pin.name} {pin.version}" for pin in pins):
+            progress.warn(told(language, names=names))
     if lock.override:
-        progress.warn("facts take out requirements that metadata states: install with --no-deps, see report.md")
+        progress.warn(words.TAKEN_OUT(language))
     return text
-
-
-def _names(pins: Iterable[LockedPin]) -> str:
-    return ", ".join(f"{pin.name} {pin.version}" for pin in pins)
 
 
 def _sbom(lock: Lock) -> str:

@@ -28,6 +28,7 @@ from resolver.matrix.load import load, readings_folder, stack_names
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
+from resolver.render import words
 from resolver.render.upstream import facts as told
 from resolver.upstream.age import DAYS
 from resolver.upstream.facts import judge, projects_of
@@ -73,7 +74,7 @@ def check(
     tongue = language_of(language)
     days = DAYS if facts_days is None else facts_days
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    progress = Progress(enabled=False if as_json else None)
+    progress = Progress(tongue, enabled=False if as_json else None)
     repositories = Repositories(default_folder(), warn=progress.warn)
     every: list[Judged] = []
     rows = []
@@ -87,7 +88,7 @@ def check(
                 offers.expect(list(dict.fromkeys(name for fact in facts for name in projects_of(fact))))
                 found = []
                 for fact in facts:
-                    progress.label(f"looking at {fact.id}")
+                    progress.label(words.LOOKING_AT(tongue, fact=fact.id))
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
                     old = (today - fact.checked).days > days

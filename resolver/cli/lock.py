@@ -78,7 +78,8 @@ def command(
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
     names = _named(stacks, matrices)
-    progress = Progress(enabled=False if as_json else None)
+    tongue = language_of(language)
+    progress = Progress(tongue, enabled=False if as_json else None)
     order = Order(
         matrices=matrices,
         locks=locks,
@@ -87,8 +88,7 @@ def command(
         wishes=Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
         anew=anew,
         seconds=explain_seconds,
-        language=language_of(language),
-        wanted=language,
+        language=tongue,
     )
     # of a single stack what clashes is told as it becomes known, of several there is a table
     page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress, given)

@@ -35,6 +35,7 @@ from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.render import words
 
 if TYPE_CHECKING:  # what is remembered does not pay for what explains
     from resolver.cli.explaining import Explaining
@@ -49,8 +50,7 @@ _TIMES = 20  # that a stack is locked anew because another run was faster
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was told to do with each of its stacks. No `targets` are all of them.
 
-    `anew` solves even what is remembered. `language` is what is spoken, `wanted` what was asked for, None where it
-    was not.
+    `anew` solves even what is remembered.
     """
 
     matrices: Path
@@ -61,7 +61,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     anew: bool
     seconds: float
     language: Language
-    wanted: str | None
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -132,7 +131,7 @@ def _locked(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Pro
     outcomes = []
     for job in jobs:
         problem = job.problem
-        progress.label(f"locking {problem.stack.name} for {problem.target.name}")
+        progress.label(words.LOCKING(progress.language, stack=problem.stack.name, target=problem.target.name))
         began = time.monotonic()
         found = attempt(partial(_answer, job, order, catalogs, progress, page))
         seconds = time.monotonic() - began
@@ -223,11 +222,7 @@ def _lock(
         remembered.keep(catalog, lock, *itself.keep(lock), itself.passed_over(lock))
     lock = diff.after(previous, lock)
     for was, now in diff.replaced(previous, lock) if previous is not None else ():
-        progress.warn(
-            f"{now.name} is not the file that was locked before: "
-            f"its sha256 was {was.sha256}, and is {now.sha256} now.\n"
-            "hint: an index that replaces a file under its name may have been broken into; ask before this is installed"
-        )
+        progress.warn(words.REPLACED(progress.language, file=now.name, was=was.sha256, now=now.sha256))
     return lock
 
 
@@ -272,7 +267,7 @@ def _write(outcomes: Sequence[Outcome], order: Order, store: Cache) -> list[Outc
     if reports:
         from resolver.cli.explaining import write_reports
 
-        write_reports(reports, order.wanted)
+        write_reports(reports)
 
     def require_the_same(folder: Path) -> None:
         now = _read(folder, upgrade=order.wishes.upgrade)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from resolver.catalog.meter import Traffic
 from resolver.errors import shown
-from resolver.render.text import count
+from resolver.model.language import Language
+from resolver.render import words
+from resolver.render.text import cut
 
 if TYPE_CHECKING:
     from resolver.catalog.transfer import Copied
@@ -24,7 +26,8 @@ class Progress:
     `rounds` of all searches and `traffic` are counted in any case.
     """
 
-    def __init__(self, *, enabled: bool | None = None) -> None:
+    def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
+        self.language = language
         self.rounds = 0
         self.traffic = Traffic()
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
@@ -49,13 +52,13 @@ class Progress:
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once a round."""
         self.rounds += 1
-        self._counters = f"{packages} packages, {rounds} steps"
+        self._counters = words.STEPS(self.language, packages=packages, rounds=rounds)
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
         self.traffic = traffic
-        self._transfers = f"{traffic.requests} requests, {traffic.bytes / 1e6:.0f} MB"
+        self._transfers = words.REQUESTS(self.language, count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
         self._draw()
 
     def copying(self, copied: Copied) -> None:
@@ -66,18 +69,24 @@ class Progress:
         self._pace = [*(pair for pair in self._pace if now - pair[0] < _PACE), (now, copied.bytes)]
         since, before = self._pace[0]
         rate = max(copied.bytes - before, 0) / max(now - since, _EVERY)
-        total = "" if copied.total is None else f" of {copied.total / 1e6:.0f}"
-        self._counters = f"{copied.files} of {count(copied.of_files, 'file')}"
-        self._transfers = f"{copied.bytes / 1e6:.0f}{total} MB, {rate / 1e6:.1f} MB/s"
+        size, speed = f"{copied.bytes / 1e6:.0f}", f"{rate / 1e6:.1f}"
+        if copied.total is not None:
+            size = words.OF(self.language, part=size, whole=f"{copied.total / 1e6:.0f}")
+        files = words.FILES(self.language, copied.of_files)
+        self._counters = words.OF(self.language, part=copied.files, whole=files)
+        self._transfers = words.TRANSFER(self.language, size=size, rate=speed)
         self._draw()
 
     def warn(self, text: str) -> None:
-        """A warning, on a line of its own, on a terminal or not; the same one once."""
+        """A warning, on a line of its own, on a terminal or not; the same one once. Chinese where there is any."""
         if text in self._warned:
             return
         self._warned.add(text)
         self.clear()
-        sys.stderr.write("warning: " + "\n".join(map(shown, text.split("\n"))) + "\n")
+        from resolver.render.quoted import heard  # most runs warn of nothing
+
+        told = heard(text, self.language)
+        sys.stderr.write(words.WARNING(self.language, message="\n".join(map(shown, told.split("\n")))) + "\n")
         sys.stderr.flush()
 
     def clear(self) -> None:
@@ -94,7 +103,10 @@ class Progress:
         if not (self._enabled if force else self._is_due()):
             return
         self._last = time.monotonic()
-        text = ": ".join(filter(None, [self._label, "; ".join(filter(None, [self._counters, self._transfers]))]))
-        sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
+        done = words.SEMICOLON(self.language).join(filter(None, [self._counters, self._transfers]))
+        text = (
+            words.GOING_ON(self.language, label=self._label, done=done) if self._label and done else self._label + done
+        )
+        sys.stderr.write(f"\r\x1b[K{cut(text, shutil.get_terminal_size().columns - 1)}")
         sys.stderr.flush()
         self._drawn = True

@@ -8,17 +8,22 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
+from resolver.cli.language import language_of
 from resolver.errors import shown
 from resolver.matrix.load import read_stack, stack_names
 
 
 @click.command("stacks")
+@options.language
 @options.matrices
-def command(matrices: Path | None) -> int:
+def command(language: str | None, matrices: Path | None) -> int:
     """List the stacks, a line each."""
     matrices = matrices or options.default_matrices()
     names = stack_names(matrices)
     width = max(map(len, names), default=0)
+    chinese = language_of(language) == "zh"
     for name in names:
-        sys.stdout.write(f"  {shown(name):<{width}}  {shown(read_stack(name, matrices).content.stack.summary)}\n")
+        stack = read_stack(name, matrices).content.stack
+        summary = (stack.summary_zh if chinese else "") or stack.summary
+        sys.stdout.write(f"  {shown(name):<{width}}  {shown(summary)}\n")
     return 0

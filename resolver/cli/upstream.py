@@ -19,6 +19,7 @@ from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
+from resolver.render import words
 from resolver.render.upstream import changes
 from resolver.render.upstream.changes import old_facts
 from resolver.upstream.age import DAYS, older
@@ -50,7 +51,8 @@ class Since:
         self._days = DAYS if facts_days is None else facts_days
         self._language = language_of(language)
         self._today = dt.datetime.now(tz=dt.timezone.utc).date()
-        self._upstream = Upstream(matrices, Progress(enabled=False if quiet else None), ignored) if ask else None
+        progress = Progress(self._language, enabled=False if quiet else None)
+        self._upstream = Upstream(matrices, progress, ignored) if ask else None
 
     def seen(self, problem: Problem, lock: Lock) -> Seen:
         """All that is told of a lock."""
@@ -95,7 +97,8 @@ class Upstream:
 
     def of(self, problem: Problem, lock: Lock) -> Compared:
         """A lock held against its indexes."""
-        self._progress.label(f"comparing {lock.stack} for {lock.target.name} with its indexes")
+        told = words.ASKING_INDEXES(self._progress.language, stack=lock.stack, target=lock.target.name)
+        self._progress.label(told)
         problem = replace(problem, indexes=as_locked(lock, problem.indexes))
         with closing(self._catalogs.live(problem)) as catalog:
             found = compare(lock, catalog)

@@ -66,6 +66,7 @@ def build(
         format=FORMAT,
         stack=problem.stack.name,
         summary=problem.stack.summary,
+        summary_zh=problem.stack.summary_zh,
         source=problem.stack.source,
         inputs=problem.digest,
         target=LockedTarget(
@@ -98,6 +99,8 @@ def build(
                 where=fact.where,
                 strength=str(fact.strength),
                 reason=fact.reason,
+                reason_zh=fact.reason_zh,
+                text_zh=fact.text_zh if isinstance(fact, facts.Warns) else "",
                 source=fact.source,
                 checked=fact.checked.isoformat(),
             )
@@ -258,16 +261,16 @@ def _is_met(need: facts.Need, resolution: Resolution) -> bool:
 
 def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
     """What must not be there: the stack's rows, and the other one of two that facts keep apart."""
-    rows = {row.package: (row.reason, row.where) for row in resolution.problem.stack.absent}
+    rows = {row.package: (row.reason, row.reason_zh, row.where) for row in resolution.problem.stack.absent}
     for fact in about:
         if isinstance(fact, (facts.Collides, facts.Absent)):
             pin, other = resolution.pin(fact.package), resolution.pin(fact.other)
             if pin is not None and fact.speaks_of(pin.version) and other is None:
-                rows.setdefault(fact.other, (fact.reason, fact.id))
+                rows.setdefault(fact.other, (fact.reason, fact.reason_zh, fact.id))
             elif isinstance(fact, facts.Collides) and pin is None and other is not None:
-                rows.setdefault(fact.package, (fact.reason, fact.id))
-    for name, (reason, because) in sorted(rows.items()):
-        yield LockedAbsent(name=name, reason=reason, because=because)
+                rows.setdefault(fact.package, (fact.reason, fact.reason_zh, fact.id))
+    for name, (reason, reason_zh, because) in sorted(rows.items()):
+        yield LockedAbsent(name=name, reason=reason, reason_zh=reason_zh, because=because)
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:

@@ -19,6 +19,7 @@ import msgspec
 
 from resolver import disk
 from resolver.errors import InputError
+from resolver.lock import phrases
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
@@ -172,22 +173,24 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
     found = []
     try:
         sums = disk.read_text(folder / SUMS, _LARGEST)
-    except (OSError, UnicodeDecodeError) as error:
-        found.append(f"{SUMS} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}")
+    except OSError as error:
+        found.append(phrases.SUMS_UNREADABLE(file=SUMS, why=error.strerror or error))
+    except UnicodeDecodeError:
+        found.append(phrases.SUMS_NO_TEXT(file=SUMS))
     else:
         if sums != _sums(manifest, sha256_of(folder / MANIFEST)):
-            found.append(f"{MANIFEST} and {SUMS} do not name the same files: one of them was changed")
+            found.append(phrases.SUMS_DIFFER(file=MANIFEST, other=SUMS))
     for row in rows_of(manifest):
         path = folder / row.path
         try:
             size = path.stat().st_size
         except OSError:
-            found.append(f"{row.path} is missing")
+            found.append(phrases.FILE_GONE(file=row.path))
             continue
         if size != row.size:
-            found.append(f"{row.path} has {size} bytes, not {row.size}")
+            found.append(phrases.FILE_SIZE(file=row.path, size=size, wanted=row.size))
         elif sha256_of(path) != row.sha256:
-            found.append(f"{row.path} has another content: its sha256 is not {row.sha256}")
+            found.append(phrases.FILE_CONTENT(file=row.path, wanted=row.sha256))
     return found
 
 

@@ -11,7 +11,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.index import Indexes
-from resolver.model.lock import LockedPin
+from resolver.model.lock import LockedFact, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import Requirement
@@ -163,9 +163,9 @@ def unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Res
             yield phrases.UNBUILT(names=names, why=why)
 
 
-def in_chinese(sentence: str, problem: Problem) -> str:
-    """A sentence of a lock of the problem in Chinese; as it is where nobody wrote it in Chinese."""
-    for fact in problem.facts:
-        if isinstance(fact, facts.Warns) and fact.text_zh and sentence == _warning(fact):
-            return f"{fact.package}：{fact.text_zh}（{fact.where}）"
+def in_chinese(sentence: str, about: Sequence[LockedFact]) -> str:
+    """A sentence of a lock that rests on these facts in Chinese; as it is where nobody wrote it in Chinese."""
+    for fact in about:
+        if fact.text_zh and sentence.endswith(f" ({fact.where})"):
+            return f"{sentence.partition(': ')[0]}：{fact.text_zh}（{fact.where}）"
     return phrases.chinese(sentence) or sentence

@@ -28,7 +28,7 @@ _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _EXECUTABLE = (".sh", ".py")
 _BUILD_FILE = re.compile(r"build-requirements(-\d+)?\.txt\Z")  # one for each environment of builds
-_REPORT = ("conflict.md", "conflict.html", "conflict.json")
+_REPORT = ("conflict.md", "conflict.zh.md", "conflict.html", "conflict.zh.html", "conflict.json")
 
 
 @counts("writing")
@@ -105,14 +105,6 @@ def current(files: Mapping[str, str], folder: Path) -> bool:
 def has_report(folder: Path) -> bool:
     """Whether the report of a conflict lies beside the lock, which the next lock takes away."""
     return any((folder / name).exists() for name in _REPORT)
-
-
-def reported_language(folder: Path) -> str:
-    """The language of the report of a conflict that is there; empty where none is or can be read."""
-    try:
-        return str(json.loads(disk.read(folder / "conflict.json", _LARGEST))["language"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
 
 
 def reported(folder: Path) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import CycleError
 
 from resolver.errors import InputError
+from resolver.lock import phrases
 from resolver.model import fact as facts
 from resolver.model.digraph import generations, reached
 from resolver.model.lock import LockedStage, Mode
@@ -41,7 +42,9 @@ def stages(
             before.setdefault(fact.package, set()).add(other)
             before.setdefault(other, set())
         if others:
-            text = f"{fact.package} after {' and '.join(others)}: {fact.reason} ({fact.where})"
+            text = phrases.AFTER(
+                package=fact.package, others=" and ".join(others), reason=fact.reason, where=fact.where
+            )
             because.setdefault(fact.package, []).append(text)
     for source in sources:
         others = [other for other in source.recipe.rewrites if other in modes and other != source.name]
@@ -49,7 +52,7 @@ def stages(
             before.setdefault(source.name, set()).add(other)
             before.setdefault(other, set())
         if others:
-            text = f"{source.name} rewrites installed files of {' and '.join(others)} ({source.where})"
+            text = phrases.REWRITES(package=source.name, others=" and ".join(others), where=source.where)
             because.setdefault(source.name, []).append(text)
     _refuse_cycles(before, [*afters, *(source.fact for source in sources if source.fact is not None)])
     from_git = {source.name for source in sources}
@@ -95,16 +98,16 @@ def _groups(
 
 
 def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
-    names = " and ".join(group) if len(group) <= 3 else f"{len(group)} distributions"
+    names = " and ".join(group) if len(group) <= 3 else phrases.SO_MANY(count=len(group))
     if group[0] in from_git:
-        return f"{names}, from git"
+        return phrases.FROM_GIT(names=names)
     match mode:
         case "wheels":
             return names
         case "built-apart":
-            return f"{names}, built from source in an environment apart"
+            return phrases.BUILT_APART(names=names)
         case "built-here":
-            return f"{names}, built from source in this environment"
+            return phrases.BUILT_HERE(names=names)
 
 
 def _refuse_cycles(before: Mapping[str, Collection[str]], afters: Sequence[facts.After | facts.Sources]) -> None:

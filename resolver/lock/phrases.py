@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Final
 
@@ -21,8 +22,13 @@ class Phrase(msgspec.Struct, frozen=True, dict=True):
 
     def chinese_of(self, sentence: str) -> str | None:
         """The Chinese for an English sentence that this phrase made; None for any other."""
+        values = self.values_of(sentence)
+        return None if values is None else self.zh.format(**values)
+
+    def values_of(self, sentence: str) -> dict[str, str] | None:
+        """What stands in the places of an English sentence that this phrase made; None for any other."""
         found = self._form.fullmatch(sentence)
-        return None if found is None else self.zh.format(**found.groupdict())
+        return None if found is None else found.groupdict()
 
     @cached_property
     def _form(self) -> re.Pattern[str]:
@@ -101,6 +107,38 @@ NOT_HERE: Final = Phrase(
     "未采用 `{line}`：其标记（marker）对此目标不成立（{where}）",
 )
 
+# Why a pin is there, as origins say it in English (model/origin.py); the longer one first
+_WHY: Final = (
+    Phrase("the stack asks for {line}", "软件栈要求 {line}"),
+    Phrase("building {package} needs {line}", "构建 {package} 需要 {line}"),
+    Phrase("{package} needs {line}", "{package} 要求 {line}"),
+    Phrase("{package} is an extra of {line}", "{package} 是 {line} 的 extra"),
+)
+_FACT: Final = re.compile(r"(.*) \(fact ([^()]+)\)", re.DOTALL)
+
+AFTER: Final = Phrase("{package} after {others}: {reason} ({where})", "{package} 在 {others} 之后：{reason}（{where}）")
+REWRITES: Final = Phrase(
+    "{package} rewrites installed files of {others} ({where})", "{package} 会改写 {others} 已安装的文件（{where}）"
+)
+# What is wrong with a bundle
+SUMS_NO_TEXT: Final = Phrase("{file} cannot be read: it is no text", "无法读取 {file}：它不是文本")
+SUMS_UNREADABLE: Final = Phrase("{file} cannot be read: {why}", "无法读取 {file}：{why}")
+SUMS_DIFFER: Final = Phrase(
+    "{file} and {other} do not name the same files: one of them was changed",
+    "{file} 和 {other} 列出的文件不同：其中之一被改动过",
+)
+FILE_GONE: Final = Phrase("{file} is missing", "缺少 {file}")
+FILE_SIZE: Final = Phrase("{file} has {size} bytes, not {wanted}", "{file} 的大小是 {size} 字节，应为 {wanted}")
+FILE_CONTENT: Final = Phrase(
+    "{file} has another content: its sha256 is not {wanted}", "{file} 的内容不同：其 sha256 不是 {wanted}"
+)
+_FAULTS: Final = (SUMS_NO_TEXT, SUMS_UNREADABLE, SUMS_DIFFER, FILE_SIZE, FILE_CONTENT, FILE_GONE)
+
+FROM_GIT: Final = Phrase("{names}, from git", "{names}，来自 git")
+BUILT_APART: Final = Phrase("{names}, built from source in an environment apart", "{names}，在独立的环境中从源码构建")
+BUILT_HERE: Final = Phrase("{names}, built from source in this environment", "{names}，在此环境中从源码构建")
+SO_MANY: Final = Phrase("{count} distributions", "{count} 个软件包")
+
 PHRASES: Final = (
     RELAXED,
     UNCHECKED_FACT,
@@ -123,3 +161,33 @@ PHRASES: Final = (
 def chinese(sentence: str) -> str | None:
     """The Chinese for a sentence of a lock; None where it has none."""
     return next((told for phrase in PHRASES if (told := phrase.chinese_of(sentence)) is not None), None)
+
+
+def title(stage: str) -> str:
+    """The Chinese for the title of a stage."""
+    names, _, how = stage.partition(", ")
+    told = SO_MANY.chinese_of(names) or names.replace(" and ", "、")
+    whole = f"{told}, {how}" if how else told
+    return next((found for phrase in (FROM_GIT, BUILT_APART, BUILT_HERE) if (found := phrase.chinese_of(whole))), whole)
+
+
+def fault(sentence: str) -> str:
+    """The Chinese for what is wrong with a bundle."""
+    return next((told for phrase in _FAULTS if (told := phrase.chinese_of(sentence)) is not None), sentence)
+
+
+def why(sentence: str) -> str:
+    """The Chinese for a sentence of why a pin is there."""
+    found = _FACT.fullmatch(sentence)
+    said, fact = (found[1], f"（事实 {found[2]}）") if found is not None else (sentence, "")
+    return next((told for phrase in _WHY if (told := phrase.chinese_of(said)) is not None), said) + fact
+
+
+def order(sentence: str, reasons: Mapping[str, str]) -> str:
+    """The Chinese for a reason of the order of stages; `reasons` has that of each fact by its place."""
+    told = AFTER.values_of(sentence)
+    if told is not None:
+        reason = reasons.get(told["where"]) or told["reason"]
+        return AFTER.zh.format(**{**told, "others": told["others"].replace(" and ", "、"), "reason": reason})
+    told = REWRITES.values_of(sentence)
+    return sentence if told is None else REWRITES.zh.format(**{**told, "others": told["others"].replace(" and ", "、")})

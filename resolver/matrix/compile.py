@@ -91,12 +91,14 @@ def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...], indexe
     return Stack(
         name=table.name,
         summary=table.summary,
+        summary_zh=table.summary_zh or "",
         source=table.source,
         where=document.name,
         asks=tuple(asks),
         departures=tuple(
             Departure(
                 guide=row.guide,
+                guide_zh=row.guide_zh or "",
                 here=row.here,
                 here_zh=row.here_zh or "",
                 reason=row.reason,
@@ -172,7 +174,7 @@ def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iter
                 where=document.place("absent", number, "reason"),
                 hint="say why in a sentence",
             )
-        yield Absence(package=package, reason=reason, where=where)
+        yield Absence(package=package, reason=reason, reason_zh=" ".join((row.reason_zh or "").split()), where=where)
 
 
 def _without(facts: tuple[Fact, ...], relaxed: tuple[Relaxed, ...]) -> tuple[Fact, ...]:

@@ -259,6 +259,7 @@ class ImagesFile(_Table, kw_only=True):
 class StackTable(_Table, kw_only=True):
     name: _NAME
     summary: Text
+    summary_zh: Text | None = None
     source: str = ""
     requires: list[Text]
     facts: list[Text] | None = None
@@ -289,6 +290,7 @@ class DepartsRow(_Table, kw_only=True):
     """Where the stack differs from its guide; in Chinese, too, where somebody wrote it."""
 
     guide: Text
+    guide_zh: Text | None = None
     here: Text
     here_zh: Text | None = None
     reason: Text
@@ -322,6 +324,7 @@ class AbsenceRow(_Table, kw_only=True):
 
     package: Text
     reason: Text
+    reason_zh: Text | None = None
 
 
 class RecordedRow(_Table, kw_only=True):

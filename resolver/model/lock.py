@@ -117,12 +117,14 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
 
 
 class LockedFact(_Row, kw_only=True, frozen=True):
-    """A fact that this lock rests on."""
+    """A fact that this lock rests on. `text_zh` is the Chinese of what it warns of; either Chinese may be empty."""
 
     id: str
     where: str
     strength: str
     reason: str
+    reason_zh: str = ""
+    text_zh: str = ""
     source: str
     checked: str
 
@@ -165,17 +167,22 @@ class LockedExport(_Row, kw_only=True, frozen=True):
 
 
 class LockedAbsent(_Row, kw_only=True, frozen=True):
-    """A distribution that must not be there. `because` names the fact, or file:line of the stack."""
+    """A distribution that must not be there. `because` names the fact, or file:line of the stack.
+
+    The Chinese may be empty.
+    """
 
     name: str
     reason: str
+    reason_zh: str = ""
     because: str
 
 
 class Departed(_Row, kw_only=True, frozen=True):
-    """Where the stack differs from its guide."""
+    """Where the stack differs from its guide; the Chinese texts may be empty."""
 
     guide: str
+    guide_zh: str = ""
     here: str
     here_zh: str = ""
     reason: str
@@ -196,6 +203,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     format: int
     stack: str
     summary: str
+    summary_zh: str = ""
     source: str = ""
     inputs: str
     target: LockedTarget

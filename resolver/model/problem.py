@@ -32,6 +32,7 @@ class Departure(msgspec.Struct, frozen=True, kw_only=True):
     """Where a stack differs from the guide that it replaces, and why; the Chinese texts may be empty."""
 
     guide: str
+    guide_zh: str = ""
     here: str
     here_zh: str = ""
     reason: str
@@ -55,10 +56,11 @@ class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Absence(msgspec.Struct, frozen=True, kw_only=True):
-    """A distribution that the stack keeps out. `where` is file:line."""
+    """A distribution that the stack keeps out. `where` is file:line; the Chinese may be empty."""
 
     package: NormalizedName
     reason: str
+    reason_zh: str = ""
     where: str
 
 
@@ -79,6 +81,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     summary: str
+    summary_zh: str = ""
     source: str
     where: str
     asks: tuple[Ask, ...]

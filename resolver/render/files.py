@@ -20,6 +20,7 @@ def render(lock: Lock) -> dict[str, str]:
         activation.FILE: activation.activation(lock),
         verify.FILE: verify.verify(lock),
         report.FILE: report.report(lock),
+        report.CHINESE_FILE: report.report(lock, "zh"),
         **script.stage_files(lock),
     }
     return {name: text for name, text in files.items() if text is not None}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from resolver.lock import cautions, phrases
 from resolver.lock.phrases import Phrase
 from resolver.model.language import Language
-from resolver.model.problem import Problem
+from resolver.model.lock import LockedFact
 
 _QUOTED: Final = (
     Phrase("its address does not end in `{ending}`", "它的地址不以 `{ending}` 结尾"),
@@ -25,6 +26,30 @@ _QUOTED: Final = (
         "没有核对代码仓库中的文件，因此它的依赖只以事实 `{id}` 为依据",
     ),
 )
+# What the catalog warns of on the way
+_HEARD: Final = (
+    Phrase(
+        "Index `{name}` cannot be reached. {why} Its projects are looked up on the next index bound to them.",
+        "无法访问软件源 `{name}`：{why} 其中的项目改从为其绑定的下一个软件源查找。",
+    ),
+    Phrase(
+        "Index `{name}` cannot be reached. {why} What the stack tells of its files is taken instead.",
+        "无法访问软件源 `{name}`：{why} 改为采用软件栈对其文件的说明。",
+    ),
+    Phrase("{url} could not be read: {why}", "无法读取 {url}：{why}"),
+    Phrase(
+        "The index has no sha256 for {file}; it was downloaded ({size} bytes) and hashed: {sha256}.",
+        "软件源没有提供 {file} 的 sha256；已下载该文件（{size} 字节），计算得到：{sha256}。",
+    ),
+    Phrase(
+        "The cache in {folder} cannot be written ({why}); going on without.\nhint: set {variable} to a folder of yours",
+        "无法写入缓存目录 {folder}（{why}）；将不使用缓存继续。\n提示：请将 {variable} 设为您自己的目录",
+    ),
+    Phrase(
+        "A page in the cache is damaged. It was thrown away, and pages are read anew.",
+        "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
+    ),
+)
 # What two of a lock's phrases list, each after a colon
 _FROM: Final = re.compile(r" \(from ([^()]+)\)(, )?")
 _ON: Final = re.compile(r" on ([^()]+) \(it is from ([^()]+) now\)(, )?")
@@ -37,15 +62,22 @@ def quoted(text: str, language: Language) -> str:
     return next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
 
 
-def caution(sentence: str, problem: Problem) -> str:
-    """What a lock of the problem warns of or notes, in Chinese; free text stays as it is."""
+def heard(text: str, language: Language) -> str:
+    """A warning of what went on, in the language; as it is where it has no Chinese."""
+    if language == "en":
+        return text
+    return next((told for phrase in _HEARD if (told := phrase.chinese_of(text)) is not None), text)
+
+
+def caution(sentence: str, about: Sequence[LockedFact]) -> str:
+    """What a lock that rests on these facts warns of or notes, in Chinese; free text stays as it is."""
     if (told := phrases.UNREACHABLE.chinese_of(sentence)) is not None:
         return _FROM.sub(_from, told)
     if (told := phrases.ELSEWHERE.chinese_of(sentence)) is not None:
         return _ON.sub(_on, told)
     subject, _, reason = sentence.partition(": ")
     chinese = quoted(reason, "zh")
-    return f"{subject}：{chinese}" if chinese != reason else cautions.in_chinese(sentence, problem)
+    return f"{subject}：{chinese}" if chinese != reason else cautions.in_chinese(sentence, about)
 
 
 def _from(found: re.Match[str]) -> str:

@@ -1,230 +1,252 @@
-"""`report.md`: what a reviewer reads before a lock is merged."""
+"""`report.md` and `report.zh.md`: what a reviewer reads before a lock is merged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStep
-from resolver.render.text import count, markdown, one_line
+from resolver.lock import phrases
+from resolver.model.language import Language
+from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin, LockedStep
+from resolver.render import report_words as words
+from resolver.render.bilingual import Words
+from resolver.render.quoted import caution
+from resolver.render.text import markdown, one_line
 
 FILE = "report.md"
-_MODES = {
-    "wheels": "wheel",
-    "built-apart": "source, built in an environment apart",
-    "built-here": "source, built in the environment",
-}
+CHINESE_FILE = "report.zh.md"
+_SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 
 
-def report(lock: Lock) -> str:
-    """The text of report.md."""
-    return "\n".join(_lines(lock)) + "\n"
+def report(lock: Lock, language: Language = "en") -> str:
+    """The text of the report in a language; what nobody wrote in Chinese stays English."""
+    return "\n".join(_lines(lock, language)) + "\n"
 
 
-def _lines(lock: Lock) -> Iterator[str]:
-    target = lock.target
-    names = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
-    system = "".join(f", {names.get(key, key)} {value}" for key, value in target.system.items())
-    yield f"# {markdown(lock.stack)}: {markdown(lock.summary)}"
-    yield ""
-    yield f"Locked for {target.platform}, Python {target.python}, glibc {target.glibc} or newer{system}."
-    if lock.source:
-        yield f"Instead of: {markdown(lock.source)}."
-    built = [pin for pin in lock.pin if pin.mode != "wheels"]
-    yield (
-        f"{count(len(lock.pin), 'distribution')} in {count(len(lock.stage), 'stage')}, "
-        f"{count(len(lock.pin) - len(built), 'wheel')} and {count(len(built), 'source build')}; every file by sha256"
-        + (", what comes from git by its commit." if any(pin.git for pin in lock.pin) else ".")
-    )
-    yield ""
-    yield from _warnings(lock)
-    yield from _notes(lock)
-    yield from _sources(lock)
-    yield from _absent(lock)
-    yield from _changes(lock)
-    yield from _departures(lock)
-    yield from _overrides(lock)
+def _lines(lock: Lock, language: Language) -> Iterator[str]:
+    yield from _head(lock, language)
+    yield from _list(words.WARNINGS, lock.cautions, lock, language)
+    yield from _list(words.NOTES, lock.notes, lock, language)
+    yield from _sources(lock, language)
+    yield from _absent(lock, language)
+    yield from _changes(lock, language)
+    yield from _departures(lock, language)
+    yield from _overrides(lock, language)
     for number, stage in enumerate(lock.stage, 1):
-        yield f"## Stage {number}: {markdown(stage.title)}"
+        title = phrases.title(stage.title) if language == "zh" else stage.title
+        yield f"## {words.STAGE(language, number=number, title=markdown(title))}"
         yield ""
         for reason in stage.because:
-            yield f"- {markdown(reason)}"
+            yield f"- {markdown(_order(reason, lock, language))}"
         if stage.because:
             yield ""
-        yield from _table(lock, lock.pins_of(stage))
+        yield from _pins(lock, lock.pins_of(stage), language)
     for pins in lock.environments():
-        built_there = [markdown(name) for name in pins[0].builds]
-        yield f"## The environment apart{f' for {_and(built_there)}' if built_there else ''}"
+        names = [markdown(name) for name in pins[0].builds]
+        apart = words.APART_FOR(language, names=_and(names, language)) if names else words.APART(language)
+        yield f"## {apart}"
         yield ""
-        yield "Installed by hash to build source archives, then thrown away."
+        yield words.APART_SAID(language)
         yield ""
-        yield from _table(lock, pins)
-    yield from _exports(lock)
-    yield from _facts(lock)
-    yield f"Inputs: sha256 {lock.inputs}"
+        yield from _pins(lock, pins, language)
+    yield from _exports(lock, language)
+    yield from _facts(lock, language)
+    yield words.INPUTS(language, digest=lock.inputs)
 
 
-def _warnings(lock: Lock) -> Iterator[str]:
-    if lock.cautions:
-        yield "## Warnings"
+def _head(lock: Lock, language: Language) -> Iterator[str]:
+    target = lock.target
+    system = "".join(
+        words.COMPONENT(language, name=_SYSTEM.get(key, key), version=value) for key, value in target.system.items()
+    )
+    summary = (lock.summary_zh if language == "zh" else "") or lock.summary
+    yield words.TITLE(language, stack=markdown(lock.stack), summary=markdown(summary))
+    yield ""
+    yield words.OTHER(language)
+    yield ""
+    yield words.TARGET(language, platform=target.platform, python=target.python, glibc=target.glibc, system=system)
+    if lock.source:
+        yield words.INSTEAD(language, source=markdown(lock.source))
+    built = sum(pin.mode != "wheels" for pin in lock.pin)
+    yield words.SIZE(
+        language,
+        pins=words.PINS(language, len(lock.pin)),
+        stages=words.STAGES(language, len(lock.stage)),
+        wheels=words.WHEELS(language, len(lock.pin) - built),
+        builds=words.BUILDS(language, built),
+        git=words.BY_COMMIT(language) if any(pin.git for pin in lock.pin) else "",
+    )
+    yield ""
+
+
+def _list(heading: Words, sentences: Sequence[str], lock: Lock, language: Language) -> Iterator[str]:
+    if sentences:
+        yield f"## {heading(language)}"
         yield ""
-        for warning in lock.cautions:
-            yield f"- {markdown(warning)}"
+        for sentence in sentences:
+            yield f"- {markdown(caution(sentence, lock.fact) if language == 'zh' else sentence)}"
         yield ""
 
 
-def _notes(lock: Lock) -> Iterator[str]:
-    if lock.notes:
-        yield "## Lines of the stack that are not for this target"
-        yield ""
-        for note in lock.notes:
-            yield f"- {markdown(note)}"
-        yield ""
+def _table(head: Sequence[Words], rows: Iterable[Sequence[str]], language: Language) -> Iterator[str]:
+    """Cells are Markdown already."""
+    yield _row([heading(language) for heading in head])
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield _row(row)
+    yield ""
 
 
-def _sources(lock: Lock) -> Iterator[str]:
+def _row(cells: Sequence[str]) -> str:
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+
+
+def _sources(lock: Lock, language: Language) -> Iterator[str]:
     pins = [(pin, pin.git) for pin in lock.pin if pin.git is not None]
     if pins:
-        yield "## What comes from git"
+        yield f"## {words.GIT(language)}"
         yield ""
-        yield (
-            "pip's hash mode knows no repositories, so these are in no requirements file: install.sh fetches "
-            "the commit, and git checks every file against it."
-        )
+        yield words.GIT_SAID(language)
         yield ""
-        yield "| project | repository, commit | what is done there | what it needs was |"
-        yield "|---|---|---|---|"
+        rows = []
         for pin, git in pins:
             place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
-            trust = "taken on trust" if git.trust else "read at the commit"
-            yield f"| {pin.name} {pin.version} | {markdown(place)} | {markdown('; '.join(treatment(git)))} | {trust} |"
-        yield ""
+            done = words.SEMICOLON(language).join(treatment(git, language))
+            trust = words.ON_TRUST if git.trust else words.AT_COMMIT
+            rows.append((f"{pin.name} {pin.version}", markdown(place), markdown(done), trust(language)))
+        yield from _table(words.GIT_HEAD, rows, language)
 
 
-def treatment(git: LockedGit) -> list[str]:
+def treatment(git: LockedGit, language: Language = "en") -> list[str]:
     """What is done to a checkout and with it, a phrase each."""
-    done = [*map(_step, git.steps), "editable" if git.editable else ""]
-    done += [f"rewrites installed files of {', '.join(git.rewrites)}" if git.rewrites else ""]
-    return [phrase for phrase in done if phrase]
+    done = [_step(step, language) for step in git.steps]
+    done += [words.EDITABLE(language)] if git.editable else []
+    names = words.COMMA(language).join(git.rewrites)
+    return [*done, words.REWRITES(language, names=names)] if names else done
 
 
-def _step(step: LockedStep) -> str:
+def _step(step: LockedStep, language: Language) -> str:
     if step.move:
-        return f"{step.move} becomes {step.to}"
+        return words.MOVES(language, move=step.move, to=step.to)
     if step.comment:
-        return f"lines of {step.in_} that have {step.comment} are commented out"
+        return words.COMMENTS(language, path=step.in_, comment=step.comment)
     command = " ".join(step.run)
-    return f"{command} builds {step.wheels}" if step.wheels else f"{command} is run"
+    if step.wheels:
+        return words.MAKES(language, command=command, wheels=step.wheels)
+    return words.RUNS(language, command=command)
 
 
-def _absent(lock: Lock) -> Iterator[str]:
+def _absent(lock: Lock, language: Language) -> Iterator[str]:
     if lock.absent:
-        yield "## What must not be there"
+        yield f"## {words.ABSENT(language)}"
         yield ""
-        yield "install.sh removes it."
+        yield words.ABSENT_SAID(language)
         yield ""
-        yield "| project | why | who says so |"
-        yield "|---|---|---|"
-        for row in lock.absent:
-            yield f"| {row.name} | {markdown(row.reason)} | {markdown(row.because)} |"
-        yield ""
+        rows = ((row.name, markdown(_reason(row, language)), markdown(row.because)) for row in lock.absent)
+        yield from _table(words.ABSENT_HEAD, rows, language)
 
 
-def _changes(lock: Lock) -> Iterator[str]:
-    yield "## Changes since the lock before"
+def _changes(lock: Lock, language: Language) -> Iterator[str]:
+    yield f"## {words.CHANGES(language)}"
     yield ""
-    if lock.first:
-        yield "There was none: this is the first."
-    elif not lock.change:
-        yield "No pin changed."
-    else:
-        yield "| project | before | now |"
-        yield "|---|---|---|"
-        for row in lock.change:
-            old, new = markdown(row.old) or "(was not there)", markdown(row.new) or "(gone)"
-            yield f"| {markdown(row.name)} | {old} | {new} |"
-    yield ""
+    if lock.first or not lock.change:
+        yield words.FIRST(language) if lock.first else words.NO_CHANGE(language)
+        yield ""
+        return
+    rows = (
+        (markdown(row.name), markdown(row.old) or words.CAME(language), markdown(row.new) or words.GONE(language))
+        for row in lock.change
+    )
+    yield from _table(words.CHANGES_HEAD, rows, language)
 
 
-def _departures(lock: Lock) -> Iterator[str]:
+def _departures(lock: Lock, language: Language) -> Iterator[str]:
     if lock.departs:
-        yield "## Where this departs from the guide"
+        yield f"## {words.DEPARTS(language)}"
         yield ""
-        yield "| guide | here | why |"
-        yield "|---|---|---|"
-        for row in lock.departs:
-            yield f"| {markdown(row.guide)} | {markdown(row.here)} | {markdown(row.reason)} |"
-        yield ""
-    translated = [row for row in lock.departs if row.reason_zh]
-    if translated:
-        yield "### 与指南的不同之处"
-        yield ""
-        yield "| 指南 | 此处 | 原因 |"
-        yield "|---|---|---|"
-        for row in translated:
-            yield f"| {markdown(row.guide)} | {markdown(row.here_zh or row.here)} | {markdown(row.reason_zh)} |"
-        yield ""
+        cells = [
+            (row.guide_zh or row.guide, row.here_zh or row.here, row.reason_zh or row.reason)
+            if language == "zh"
+            else (row.guide, row.here, row.reason)
+            for row in lock.departs
+        ]
+        yield from _table(words.DEPARTS_HEAD, (tuple(map(markdown, row)) for row in cells), language)
 
 
-def _overrides(lock: Lock) -> Iterator[str]:
+def _overrides(lock: Lock, language: Language) -> Iterator[str]:
     if lock.override:
-        yield "## Upstream metadata that is overridden"
+        yield f"## {words.OVERRIDES(language)}"
         yield ""
-        yield "| project | requirement taken out | by |"
-        yield "|---|---|---|"
-        for row in lock.override:
-            yield f"| {row.package} {row.version} | {markdown(row.dropped)} | {markdown(row.fact)} |"
-        yield ""
+        rows = ((f"{row.package} {row.version}", markdown(row.dropped), markdown(row.fact)) for row in lock.override)
+        yield from _table(words.OVERRIDES_HEAD, rows, language)
 
 
-def _table(lock: Lock, pins: tuple[LockedPin, ...]) -> Iterator[str]:
+def _pins(lock: Lock, pins: Sequence[LockedPin], language: Language) -> Iterator[str]:
     several = len(lock.index) > 1
-    yield "| project | version | how |" + (" index |" if several else "") + " why |"
-    yield "|---|---|---|" + ("---|" if several else "") + "---|"
+    rows = []
     for pin in pins:
         name = f"{pin.name}[{','.join(pin.extras)}]" if pin.extras else pin.name
-        index = f" {markdown(pin.index)} |" if several else ""
-        yield f"| {markdown(name)} | {pin.version} | {_how(pin)} |{index} {_why(pin)} |"
-    yield ""
+        index = (markdown(pin.index),) if several else ()
+        rows.append((markdown(name), pin.version, _how(pin, language), *index, _why(pin, language)))
+    head = (*words.PIN_HEAD, words.INDEX_HEAD, words.WHY_HEAD) if several else (*words.PIN_HEAD, words.WHY_HEAD)
+    yield from _table(head, rows, language)
 
 
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def _and(names: Sequence[str], language: Language) -> str:
+    front = words.COMMA(language).join(names[:-1])
+    return words.AND(language).join(filter(None, [front, names[-1]]))
 
 
-def _how(pin: LockedPin) -> str:
-    return f"git, {_MODES[pin.mode].partition(', ')[2]}" if pin.git is not None else _MODES[pin.mode]
+def _how(pin: LockedPin, language: Language) -> str:
+    return (words.GIT_MODES if pin.git is not None else words.MODES)[pin.mode](language)
 
 
-def _why(pin: LockedPin) -> str:
+def _why(pin: LockedPin, language: Language) -> str:
     first = sorted(pin.why, key=lambda text: (not text.startswith("the stack"), "(fact " not in text, text))
-    shown = "; ".join(markdown(text) for text in first[:3])
-    return shown + (f"; and {len(first) - 3} more" if len(first) > 3 else "")
+    told = [phrases.why(text) if language == "zh" else text for text in first[:3]]
+    more = words.MORE(language, count=len(first) - 3) if len(first) > 3 else ""
+    return words.SEMICOLON(language).join(map(markdown, told)) + more
 
 
-def _exports(lock: Lock) -> Iterator[str]:
+def _order(reason: str, lock: Lock, language: Language) -> str:
+    if language == "en":
+        return reason
+    return phrases.order(reason, {fact.where: fact.reason_zh for fact in lock.fact})
+
+
+def _exports(lock: Lock, language: Language) -> Iterator[str]:
     if lock.export:
-        yield "## Environment variables"
+        yield f"## {words.EXPORTS(language)}"
         yield ""
-        yield "activate.sh sets them after CANN and the environment; an optional one stands there as a comment."
+        yield words.EXPORTS_SAID(language)
         yield ""
-        yield "| variable | value | | why |"
-        yield "|---|---|---|---|"
+        rows = []
         for row in lock.export:
-            why = " ".join(fact.reason for fact in lock.facts_of(row))
-            kind = "optional" if row.optional else "set"
-            yield f"| {markdown(row.name)} | {markdown(row.value)} | {kind} | {markdown(why)} |"
-        yield ""
+            why = ("" if language == "zh" else " ").join(_reason(fact, language) for fact in lock.facts_of(row))
+            kind = words.OPTIONAL if row.optional else words.SET
+            rows.append((markdown(row.name), markdown(row.value), kind(language), markdown(why)))
+        yield from _table(words.EXPORTS_HEAD, rows, language)
 
 
-def _facts(lock: Lock) -> Iterator[str]:
+def _facts(lock: Lock, language: Language) -> Iterator[str]:
     if lock.fact:
-        yield "## Facts that this lock rests on"
+        yield f"## {words.FACTS(language)}"
         yield ""
-        yield "| fact | strength | reason | source, checked |"
-        yield "|---|---|---|---|"
-        for row in lock.fact:
-            yield (
-                f"| {markdown(row.id)}, {one_line(row.where)} | {markdown(row.strength)} | {markdown(row.reason)} "
-                f"| {markdown(row.source)}, {one_line(row.checked)} |"
+        rows = (
+            (
+                words.CITED(language, what=markdown(row.id), where=one_line(row.where)),
+                _strength(row, language),
+                markdown(_reason(row, language)),
+                words.CITED(language, what=markdown(row.source), where=one_line(row.checked)),
             )
-        yield ""
+            for row in lock.fact
+        )
+        yield from _table(words.FACTS_HEAD, rows, language)
+
+
+def _strength(fact: LockedFact, language: Language) -> str:
+    known = words.STRENGTHS.get(fact.strength)
+    return known(language) if known is not None else markdown(fact.strength)
+
+
+def _reason(row: LockedFact | LockedAbsent, language: Language) -> str:
+    return (row.reason_zh if language == "zh" else "") or row.reason

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from resolver.lock import phrases
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.render.template import environment
@@ -132,6 +133,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     return {
         "number": number,
         "title": stage.title,
+        "title_zh": phrases.title(stage.title),
         "mode": stage.mode,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],

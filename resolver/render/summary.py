@@ -55,11 +55,11 @@ def summary(
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
     lines += wrapped(", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked), "  ", "  ")
     lines += _changed(lock, folder, language, written=written, moved=moved)
-    lines += _cautions(lock, problem, language, told)
+    lines += _cautions(lock, language, told)
     if lock.notes:
         lines.append(words.NOTES(language))
     for note in lock.notes:
-        lines += _item(note, problem, language)
+        lines += _item(note, lock, language)
     lines += [line(language, folder=folder) for line in (words.NEXT, words.READ, words.TRY, words.INSTALL, words.USE)]
     return "\n".join(lines) + "\n"
 
@@ -78,7 +78,7 @@ def _changed(lock: Lock, folder: Path, language: Language, *, written: bool, mov
     return wrapped(words.MOVED(language, len(lock.change), folder=folder, moves=moves), "", "  ")
 
 
-def _cautions(lock: Lock, problem: Problem, language: Language, told: Collection[str]) -> Iterator[str]:
+def _cautions(lock: Lock, language: Language, told: Collection[str]) -> Iterator[str]:
     new = [warning for warning in lock.cautions if warning not in told]
     if lock.cautions:
         known = len(lock.cautions) - len(new)
@@ -87,11 +87,11 @@ def _cautions(lock: Lock, problem: Problem, language: Language, told: Collection
         end = words.COLON(language) if new else words.STOP(language)
         yield f"{words.WARNINGS(language, len(lock.cautions))}{above}{end}"
     for warning in new:
-        yield from _item(warning, problem, language)
+        yield from _item(warning, lock, language)
 
 
-def _item(sentence: str, problem: Problem, language: Language) -> list[str]:
-    text = caution(sentence, problem) if language == "zh" else sentence
+def _item(sentence: str, lock: Lock, language: Language) -> list[str]:
+    text = caution(sentence, lock.fact) if language == "zh" else sentence
     return wrapped(one_line(text), "  - ", "    ")
 
 

@@ -42,6 +42,16 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
 
 
+def cut(text: str, columns: int) -> str:
+    """As much of the text as so many columns hold."""
+    if width(text) <= columns:
+        return text
+    end = len(text)
+    while width(text[:end]) > columns:
+        end -= 1
+    return text[:end]
+
+
 def padded(text: str, columns: int) -> str:
     """The text with spaces to so many columns."""
     return text + " " * max(columns - width(text), 0)

@@ -33,7 +33,7 @@ COLON: Final = Words(":", "：")
 STOP: Final = Words(".", "。")
 
 NEXT: Final = Words("Next:", "下一步：")
-READ: Final = Words("  read     {folder}/report.md", "  阅读  {folder}/report.md")
+READ: Final = Words("  read     {folder}/report.md", "  阅读  {folder}/report.zh.md")
 TRY: Final = Words(
     "  try      {folder}/install.sh --dry-run   on the target, in a fresh environment",
     "  试行  {folder}/install.sh --dry-run   在目标机器上，在新的环境中",
@@ -79,4 +79,76 @@ STATES: Final = (
     Words("there is no lock", "没有锁文件"),
     Words("the stack or the facts changed since", "自锁定以来，软件栈或事实有变化"),
     Words("files beside lock.toml are not what it says", "lock.toml 旁的文件与其内容不符"),
+)
+
+FILES: Final = Counted(Words("{count} file", "{count} 个文件"), Words("{count} files", "{count} 个文件"))
+FAULTS: Final = Counted(Words("{count} fault", "{count} 处问题"), Words("{count} faults", "{count} 处问题"))
+BUNDLED: Final = Words(
+    "{folder} holds the {files} ({size} MB) of {served}; {fetched} downloaded now.",
+    "{folder} 中有 {files}（{size} MB），供 {served} 使用；本次下载了 {fetched}。",
+)
+SERVED: Final = Words("{stack} for {target}", "{stack}（目标 {target}）")
+PRUNED: Final = Words("Removed, as no lock needs it: {name}", "已删除，没有锁文件需要它：{name}")
+LEFT: Final = Words(
+    "No lock needs this any more (--prune removes it): {name}", "不再被任何锁文件需要（--prune 可删除）：{name}"
+)
+COPY: Final = Words(
+    "Next: copy {folder} to the target, and run {name}/install.sh there.",
+    "下一步：将 {folder} 复制到目标机器，并在那里运行 {name}/install.sh。",
+)
+WHOLE: Final = Words(
+    "{folder}: {files} ({size} MB), each as in {manifest}", "{folder}：{files}（{size} MB），均与 {manifest} 一致"
+)
+DAMAGED: Final = Words("{folder} is damaged: {faults}", "{folder} 已损坏：{faults}")
+STRAY: Final = Words("{name} belongs to no lock of the bundle", "{name} 不属于此离线包中的任何锁文件")
+BUNDLE_AGAIN: Final = Words("hint: where there is a network: {command}", "提示：在有网络的机器上执行 {command}")
+
+WRITTEN_TO: Final = Words("Written to {path}", "已写入 {path}")
+WARNING: Final = Words("warning: {message}", "警告：{message}")
+EXPORTED_OLD: Final = Words(
+    "the stack or the facts changed since {stack} was locked; its lock is exported as it is",
+    "自锁定 {stack} 以来，软件栈或事实有变化；按原样导出其锁文件",
+)
+LEFT_OUT_BUILT: Final = Words(
+    "pylock.toml leaves out {names}: built from source in the environment itself, which the format cannot say; "
+    "install.sh does it",
+    "pylock.toml 不包含 {names}：它在目标环境中从源码构建，这种格式无法表达；请由 install.sh 安装",
+)
+LEFT_OUT_GIT: Final = Words(
+    "pylock.toml leaves out {names}: from git, which pip does not take beside files with hashes; install.sh does it",
+    "pylock.toml 不包含 {names}：它来自 git，pip 不接受它与带哈希的文件并用；请由 install.sh 安装",
+)
+BUILT_UNPINNED: Final = Words(
+    "{names}: source archives, which an installer builds with tools that it downloads unpinned; install.sh builds "
+    "them with the lock's",
+    "{names}：源码包，安装程序会用自行下载、未固定版本的工具构建；install.sh 则使用锁文件中的工具",
+)
+TAKEN_OUT: Final = Words(
+    "facts take out requirements that metadata states: install with --no-deps, see report.md",
+    "事实去掉了元数据中的部分依赖：请用 --no-deps 安装，详见 report.zh.md",
+)
+
+SEMICOLON: Final = Words("; ", "；")
+GOING_ON: Final = Words("{label}: {done}", "{label}：{done}")
+STEPS: Final = Words("{packages} packages, {rounds} steps", "{packages} 个软件包，{rounds} 步")
+REQUESTS: Final = Words("{count} requests, {size} MB", "{count} 次请求，{size} MB")
+OF: Final = Words("{part} of {whole}", "{part} / {whole}")
+TRANSFER: Final = Words("{size} MB, {rate} MB/s", "{size} MB，{rate} MB/s")
+LOCKING: Final = Words("locking {stack} for {target}", "正在锁定 {stack}，目标 {target}")
+SOLVING: Final = Words("solving {stack} for {target}", "正在求解 {stack}，目标 {target}")
+WAYS_OUT: Final = Words("looking for ways out of {stack} for {target}", "正在为 {stack} 查找解决办法，目标 {target}")
+ASKING: Final = Words("asking where the files of {stack} are", "正在查询 {stack} 各文件的地址")
+COMPARING: Final = Words("comparing what {folder} has", "正在核对 {folder} 中已有的文件")
+LOOKING_UP: Final = Words("looking up {files}", "正在查找 {files}")
+BUNDLING: Final = Words("bundling into {folder}", "正在下载到 {folder}")
+LOOKING_AT: Final = Words("looking at {fact}", "正在核对 {fact}")
+ASKING_INDEXES: Final = Words(
+    "comparing {stack} for {target} with its indexes", "正在将 {stack}（目标 {target}）与软件源核对"
+)
+OFFLINE: Final = Words("offline: using the snapshot of {day} ({path})", "离线：使用 {day} 的快照（{path}）")
+REPLACED: Final = Words(
+    "{file} is not the file that was locked before: its sha256 was {was}, and is {now} now.\n"
+    "hint: an index that replaces a file under its name may have been broken into; ask before this is installed",
+    "{file} 与之前锁定的不是同一个文件：原 sha256 为 {was}，现在是 {now}。\n"
+    "提示：软件源以同名文件替换原有文件，可能已被入侵；安装前请先查明原因",
 )

@@ -140,6 +140,18 @@ def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
         "hint: an index that replaces a file under its name may have been broken into; ask before this is installed\n"
     )
     assert locked.locked().stderr == ""
+    newest = index.add_wheel("a", "1.0", files={"a.py": "other = False\n"}).sha256
+    assert locked.locked("--lang", "zh").stderr == (
+        f"警告：a-1.0-py3-none-any.whl 与之前锁定的不是同一个文件：原 sha256 为 {new}，现在是 {newest}。\n"
+        "提示：软件源以同名文件替换原有文件，可能已被入侵；安装前请先查明原因\n"
+    )
+
+
+def test_a_file_with_other_bytes_is_a_change(locked: Workspace, index: LoopbackIndex) -> None:
+    old = locked.content()["pin"][0]["file"][0]["sha256"]
+    new = index.add_wheel("a", "1.0", files={"a.py": "other = True\n"}).sha256
+    locked.locked()
+    locked.locked()
     assert locked.content()["change"] == [{"name": "a", "old": f"1.0 ({old[:12]}…)", "new": f"1.0 ({new[:12]}…)"}]
 
 
@@ -159,7 +171,8 @@ def test_what_the_new_lock_does_not_need_goes(locked: Workspace, index: Loopback
     locked.stack("a")
     locked.locked()
     assert tree(locked.folder()).keys() == {
-        "activate.sh", "install.sh", "lock.toml", "report.md", "requirements.txt", "stages", "stages/1.txt", "verify.py"
+        "activate.sh", "install.sh", "lock.toml", "report.md", "report.zh.md", "requirements.txt", "stages",
+        "stages/1.txt", "verify.py",
     }  # fmt: skip
 
 

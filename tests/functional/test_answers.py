@@ -40,7 +40,7 @@ def clash(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 
 REPORT = f"The report is in locks/demo/{NAME}: conflict.html, .md and .json.\n"
-REPORTS = {"conflict.html", "conflict.json", "conflict.md"}
+REPORTS = {"conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"}
 
 
 def test_a_conflict_names_the_few_statements_that_clash_and_what_solves_it(clash: Workspace) -> None:

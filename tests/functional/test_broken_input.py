@@ -72,7 +72,7 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             the_text(f'{HEAD}sumary = "x"\nrequires = []\n{ANYWHERE}'),
             "error: unknown key `sumary`\n"
             "  at matrices/stacks/demo.toml:4: stack.sumary\n"
-            "hint: did you mean `summary`? known keys are name, summary, source, requires, facts\n",
+            "hint: did you mean `summary`? known keys are name, summary, summary-zh, source, requires, facts\n",
             id="unknown key of a stack",
         ),
         pytest.param(
@@ -86,7 +86,7 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             the_text(f"{HEAD}{ANYWHERE}"),
             "error: the key `requires` is missing\n"
             "  at matrices/stacks/demo.toml:1: stack\n"
-            "hint: it must have name, summary, requires; it may have source, facts\n",
+            "hint: it must have name, summary, requires; it may have summary-zh, source, facts\n",
             id="missing key",
         ),
         pytest.param(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -111,6 +112,35 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
     ]
     assert "1 file downloaded now" in bundle(workspace).stdout
     assert tree(workspace.root / "out") == before
+
+
+def test_a_bundle_tells_all_of_it_in_chinese(workspace: Workspace, base: Built) -> None:
+    told = bundle(workspace, "--lang", "zh").stdout
+    size = re.search(r"（([0-9.]+) MB）", told)
+    assert size is not None
+    assert told == (
+        f"out 中有 3 个文件（{size[1]} MB），供 demo（目标 here）使用；本次下载了 3 个文件。\n"
+        "下一步：将 out 复制到目标机器，并在那里运行 out/install.sh。\n"
+    )
+    run = workspace.run("bundle", "--check", "out", LC_ALL="zh_CN.UTF-8")
+    assert (run.status, run.stdout) == (0, f"out：3 个文件（{size[1]} MB），均与 bundle.json 一致\n")
+    wheel = workspace.root / "out" / base.filename
+    wheel.write_bytes(bytes([base.content[0] ^ 1]) + base.content[1:])
+    (workspace.root / "out" / "locks/demo/here/install.sh").unlink()
+    (workspace.root / "out" / "locks/more.txt").touch()
+    run = workspace.run("bundle", "--check", "out", "--lang", "zh")
+    assert (run.status, run.stdout.splitlines()) == (
+        4,
+        [
+            f"{base.filename} 的内容不同：其 sha256 不是 {base.sha256}",
+            "缺少 locks/demo/here/install.sh",
+            "locks/more.txt 不属于此离线包中的任何锁文件",
+            "out 已损坏：2 处问题",
+            "提示：在有网络的机器上执行 ascend-lock bundle demo out",
+        ],
+    )
+    assert "不再被任何锁文件需要（--prune 可删除）：locks/more.txt\n" in bundle(workspace, "--lang", "zh").stdout
+    assert "已删除，没有锁文件需要它：locks/more.txt\n" in bundle(workspace, "--lang", "zh", "--prune").stdout
 
 
 def test_a_manifest_that_lost_a_row_is_told(workspace: Workspace, base: Built) -> None:
@@ -286,6 +316,13 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: Loopba
     assert run.stderr.startswith("error: which lock? ./install.sh LOCK; this bundle has (with processor and Python)\n")
     assert "demo/here" in run.stderr
     assert execute(workspace, [script, "nothing"]).stderr.startswith("error: this bundle has no lock nothing\n")
+    run = execute(workspace, [script, "--lang", "zh"])
+    assert run.stderr.startswith(
+        "错误：使用哪个锁文件？./install.sh 锁文件；此离线包中有（附处理器架构和 Python 版本）\n"
+    )
+    assert execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8").stderr.startswith(
+        "错误：此离线包中没有锁文件 nothing\n提示：其中有\n"
+    )
     shellcheck = Path(sys.executable).with_name("shellcheck")
     assert execute(workspace, [str(shellcheck), script]).stdout == ""
 

@@ -47,7 +47,7 @@ versions = "==0.13.0"
 needs = ["vllm==0.13.0", "cann in 8.5.0 | 8.5.1"]
 reason = "A vllm-ascend release is written against one vllm release."
 """
-REPORTS = ["conflict.html", "conflict.json", "conflict.md"]
+REPORTS = ["conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"]
 INTERRUPTED = "interrupted; no lock was left half-written\n"
 
 
@@ -171,9 +171,10 @@ def test_in_chinese(clash: Workspace, arguments: list[str], locale: str) -> None
     run = explain(clash, *arguments, LANG=locale)
     assert run.stdout.startswith("找不到满足 demo 的环境（linux-aarch64，Python 3.11，CANN 8.5.0，SoC A2）。\n\n原因：")
     assert "   1  软件栈要求 trl[vllm]==0.28.0" in run.stdout
-    assert run.stderr == f"报告位于 locks/demo/{NAME}：conflict.html、.md 与 .json。\n"
-    assert clash.read("conflict.md").startswith("# demo：无解\n")
-    assert json.loads(clash.read("conflict.json"))["language"] == "zh"
+    assert run.stderr == f"报告位于 locks/demo/{NAME}：conflict.zh.html、conflict.zh.md 与 conflict.json。\n"
+    assert clash.read("conflict.zh.md").startswith("# demo：无解\n")
+    assert '<html lang="zh-Hans">' in clash.read("conflict.zh.html")
+    assert explain(clash, *arguments, "--json", LANG=locale).json["language"] == "zh"
 
 
 def test_english_against_a_chinese_locale(clash: Workspace) -> None:
@@ -181,14 +182,16 @@ def test_english_against_a_chinese_locale(clash: Workspace) -> None:
     assert run.stdout.startswith("No environment satisfies demo")
 
 
-def test_a_report_keeps_its_language_where_none_is_asked_for(clash: Workspace) -> None:
-    """A colleague's locale changes no file that is shared."""
+def test_the_language_of_a_run_changes_no_file_that_is_shared(clash: Workspace) -> None:
     explain(clash, "--lang", "en")
     before = tree(clash.locks)
     assert "找不到" in explain(clash, LC_ALL="zh_CN.UTF-8").stdout
     assert tree(clash.locks) == before
-    explain(clash, "--lang", "zh")
-    assert json.loads(clash.read("conflict.json"))["language"] == "zh"
+    assert "找不到" in explain(clash, "--lang", "zh").stdout
+    assert "找不到" in clash.lock("--lang", "zh").stderr
+    assert tree(clash.locks) == before
+    assert clash.read("conflict.md").startswith("# demo: no solution\n")
+    assert json.loads(clash.read("conflict.json"))["language"] == "en"
 
 
 def test_an_unknown_stack_is_suggested(clash: Workspace) -> None:

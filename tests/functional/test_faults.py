@@ -19,6 +19,7 @@ import pytest
 
 from resolver.catalog.scratch import Scratch, sweep
 from resolver.catalog.volume import DATA, ROWS
+from resolver.render.quoted import heard
 from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks
@@ -175,6 +176,7 @@ def test_files_of_pages_with_flipped_bits_are_read_anew(
     require_the_same()
     if not offline:
         assert DAMAGED in run.stderr
+        assert heard(DAMAGED.removeprefix("warning: ").rstrip(), "zh").startswith("缓存中有一个页面已损坏")
     assert workspace.locked("--offline").stderr == ""
     require_the_same()
 

@@ -69,12 +69,14 @@ def lock(workspace: Workspace, *arguments: str, **environment: str) -> Run:
 def without_history(folder: Path) -> Tree:
     """The files of a lock without what they say of the lock before."""
     files = dict(tree(folder))
-    lock, report = files["lock.toml"], files["report.md"]
+    lock = files["lock.toml"]
     assert lock is not None
-    assert report is not None
     files["lock.toml"] = re.sub(rb"(?m)^first = true\n|^change = \[\n(?:    .*\n)*\]\n", b"", lock)
-    files["report.md"], sections = re.subn(rb"(?ms)^## Changes since the lock before\n.*?(?=^## )", b"", report)
-    assert sections == 1
+    for name, heading in (("report.md", "Changes since the lock before"), ("report.zh.md", "与上一版锁文件的差异")):
+        report = files[name]
+        assert report is not None
+        files[name], sections = re.subn(rb"(?ms)^## " + heading.encode() + rb"\n.*?(?=^## )", b"", report)
+        assert sections == 1
     return files
 
 

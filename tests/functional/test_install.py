@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import Built
 from tests.functional.conftest import Setup
-from tests.functional.machine import execute, install, installed, lines, make_environment
+from tests.functional.machine import execute, install, installed, lines, make_environment, site_packages
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
 from tests.loopback import LoopbackIndex, altered, status
@@ -590,6 +590,53 @@ def test_a_dry_run_on_another_processor_fails_at_its_end(workspace: Workspace, i
         ),
     )
     assert "dry run: nothing was changed\n" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("locale", "options"), [("zh_CN.UTF-8", []), ("zh_TW.utf8", []), ("C.UTF-8", ["--lang", "zh"])]
+)
+def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(
+    workspace: Workspace, two: list[Built], python: Path, locale: str, options: list[str]
+) -> None:
+    run = install(workspace, python, "--dry-run", *options, LANG=locale)
+    assert (run.status, run.stderr) == (0, "")
+    assert lines(run.stdout, "机器：")[0].startswith(
+        f"机器：{platform.machine()}，Python {PYTHON_LINE}（<root>/env/bin/python）"
+    )
+    assert lines(run.stdout, "第") == ["第 1 阶段，共 2 个：base", "第 2 阶段，共 2 个：top"]
+    assert [line.split()[0] for line in lines(run.stdout, "将执行")] == ["将执行：", "将执行："]
+    assert run.stdout.endswith("试运行：没有改动任何东西\n")
+
+    run = install(workspace, python, *options, LANG=locale)
+    assert (run.status, run.stderr) == (0, "")
+    assert "与锁文件一致（错误：0，警告：0）\ndemo 已安装：2 个软件包，与锁文件一致\n" in run.stdout
+
+    run = install(workspace, python, *options, "--wheelhouse", "no/such", LANG=locale)
+    assert_refused(run, "错误：--wheelhouse 指定的目录 no/such 不存在\n")
+
+
+@pytest.mark.parametrize(
+    ("locale", "options"), [("zh_CN.UTF-8", ["--lang", "en"]), ("zh_CN.GB18030", []), ("de_DE.UTF-8", [])]
+)
+def test_it_speaks_english_where_it_is_told_to_or_chinese_could_not_be_read(
+    workspace: Workspace, two: list[Built], python: Path, locale: str, options: list[str]
+) -> None:
+    run = install(workspace, python, *options, "--wheelhouse", "no/such", LANG=locale)
+    assert_refused(run, "error: there is no folder no/such, which --wheelhouse names\n")
+
+
+def test_what_an_interrupted_pip_left_is_told_in_chinese(workspace: Workspace, two: list[Built], python: Path) -> None:
+    left = site_packages(python) / "~op"
+    left.mkdir()
+    run = install(workspace, python, LANG="zh_CN.UTF-8")
+    assert (run.status, run.stderr) == (0, "")
+    assert f"删除 {workspace.plain(str(left))}，它是中断的 pip 留下的\n" in run.stdout
+    assert not left.exists()
+
+
+def test_a_language_that_it_does_not_speak_is_refused(workspace: Workspace, two: list[Built]) -> None:
+    assert_refused(install(workspace, sys.executable, "--lang", "fr"), "error: --lang is en or zh\n")
+    assert_refused(install(workspace, sys.executable, "--lang", LANG="zh_CN.UTF-8"), "错误：--lang 只能是 en 或 zh\n")
 
 
 def test_a_link_to_it_is_followed(workspace: Workspace, two: list[Built]) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from resolver.lock import cautions, phrases
 from resolver.lock import file as lock_file
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
-from tests.functional.workspace import COMMAND, REPOSITORY, Workspace
+from resolver.lock import phrases
+from resolver.render.quoted import caution
+from tests.functional.workspace import COMMAND, REPOSITORY, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 FACTS = """\
@@ -89,7 +88,7 @@ def test_the_end_of_a_run_in_chinese(workspace: Workspace, index: LoopbackIndex)
         "  - 未采用 `below-windows; sys_platform == 'win32'`：其标记（marker）对此目标不成立\n"
         "    （matrices/stacks/demo.toml:4）\n"
         "下一步：\n"
-        "  阅读  locks/demo/there/report.md\n"
+        "  阅读  locks/demo/there/report.zh.md\n"
         "  试行  locks/demo/there/install.sh --dry-run   在目标机器上，在新的环境中\n"
         "  安装  locks/demo/there/install.sh\n"
         "  使用  . locks/demo/there/activate.sh   在 bash 中，环境已激活\n"
@@ -98,6 +97,71 @@ def test_the_end_of_a_run_in_chinese(workspace: Workspace, index: LoopbackIndex)
     workspace.stack("demo")
     run = workspace.run("check", "--lang", "zh")
     assert run.stdout == "demo，目标 there：自锁定以来，软件栈或事实有变化\n提示：ascend-lock lock demo\n"
+
+
+def test_the_report_in_chinese(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The same whatever language the run speaks; what somebody wrote in English alone stays English."""
+    prepared(workspace, index)
+    path = workspace.matrices / "stacks" / "demo.toml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("requires", 'summary-zh = "测试用的软件栈"\nrequires')
+        + """
+        [[absent]]
+        package = "other"
+        reason = "it does harm"
+        reason-zh = "它有害"
+
+        [[departs]]
+        guide = "demo by hand"
+        guide-zh = "手动安装 demo"
+        here = "demo 1.0"
+        reason = "so it is the same each day"
+        reason-zh = "这样每天都相同"
+        """,
+        encoding="utf-8",
+    )
+    workspace.locked()
+    chinese = workspace.read("report.zh.md")
+    assert chinese.partition("输入的摘要：")[0] == (
+        "# demo：测试用的软件栈\n\n[English](report.md)\n\n"
+        "锁定的目标：linux-aarch64，Python 3.11，glibc 2.28 或更新版本。\n"
+        "2 个软件包，分 1 个阶段，其中 2 个 wheel、0 个从源码构建；每个文件都固定 sha256。\n\n"
+        "## 警告\n\n"
+        "- demo：它无法启动（matrices/facts/demo.toml:11）\n"
+        "- demo：它很慢（matrices/facts/demo.toml:6）\n"
+        "- below: it is old (matrices/facts/below.toml:6)\n\n"
+        "## 软件栈中不适用于此目标的各行\n\n"
+        "- 未采用 \\`below-windows; sys_platform == 'win32'\\`：其标记（marker）对此目标不成立"
+        "（matrices/stacks/demo.toml:5）\n\n"
+        "## 不得安装的软件包\n\ninstall.sh 会将其删除。\n\n"
+        "| 项目 | 原因 | 依据 |\n|---|---|---|\n| other | 它有害 | matrices/stacks/demo.toml:13 |\n\n"
+        "## 与上一版锁文件的差异\n\n此前没有锁文件，这是第一版。\n\n"
+        "## 与指南的不同之处\n\n"
+        "| 指南 | 此处 | 原因 |\n|---|---|---|\n| 手动安装 demo | demo 1.0 | 这样每天都相同 |\n\n"
+        "## 第 1 阶段：below、demo\n\n"
+        "| 项目 | 版本 | 方式 | 理由 |\n|---|---|---|---|\n"
+        "| below | 1.0 | wheel | demo 1.0 要求 below |\n| demo | 1.0 | wheel | 软件栈要求 demo |\n\n"
+        "## 此锁文件所依据的事实\n\n"
+        "| 事实 | 强度 | 理由 | 出处，核对日期 |\n|---|---|---|---|\n"
+        "| below-warns-1，matrices/facts/below.toml:6 | 厂商 | r | a test，2026-11-20 |\n"
+        "| demo-warns-1，matrices/facts/demo.toml:6 | 厂商 | somebody measured it | a test，2026-11-20 |\n"
+        "| demo-warns-2，matrices/facts/demo.toml:11 | 厂商 | somebody tried it | a test，2026-11-20 |\n\n"
+    )
+    before = tree(workspace.locks)
+    workspace.locked("--lang", "zh", "--anew", LC_ALL="zh_CN.UTF-8")
+    assert tree(workspace.locks) == before
+
+
+def test_stacks_are_listed_in_chinese(workspace: Workspace) -> None:
+    workspace.stack("demo")
+    told = workspace.stack("demo", name="told")
+    told.write_text(
+        told.read_text(encoding="utf-8").replace("requires", 'summary-zh = "测试"\nrequires'), encoding="utf-8"
+    )
+    listed = "  demo  a stack of tests\n  told  测试\n"
+    assert workspace.run("stacks", "--lang", "zh").stdout == listed
+    assert workspace.run("stacks", LC_ALL="zh_CN.UTF-8").stdout == listed
+    assert workspace.run("stacks").stdout == "  demo  a stack of tests\n  told  a stack of tests\n"
 
 
 def test_several_stacks_in_chinese(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -158,16 +222,50 @@ def test_a_sentence_leads_to_its_chinese(phrase: phrases.Phrase) -> None:
     assert phrases.chinese(phrase(**values)) == phrase.zh.format(**values)
 
 
+@pytest.mark.parametrize(
+    ("tell", "english", "chinese"),
+    [
+        (phrases.why, "the stack asks for a[b]==1.0", "软件栈要求 a[b]==1.0"),
+        (phrases.why, "a 1.0 needs b>=2 (fact a-1.0)", "a 1.0 要求 b>=2（事实 a-1.0）"),
+        (phrases.why, "building a 1.0 needs b (fact a-1.0)", "构建 a 1.0 需要 b（事实 a-1.0）"),
+        (phrases.why, "a[b] 1.0 is an extra of a 1.0", "a[b] 1.0 是 a 1.0 的 extra"),
+        (phrases.title, "a", "a"),
+        (phrases.title, "a and b and c, built from source in this environment", "a、b、c，在此环境中从源码构建"),
+        (phrases.title, "12 distributions, built from source in an environment apart",
+         "12 个软件包，在独立的环境中从源码构建"),
+        (phrases.title, "a, from git", "a，来自 git"),
+        (phrases.fault, "bundle.json and SHA256SUMS do not name the same files: one of them was changed",
+         "bundle.json 和 SHA256SUMS 列出的文件不同：其中之一被改动过"),
+        (phrases.fault, "SHA256SUMS cannot be read: it is no text", "无法读取 SHA256SUMS：它不是文本"),
+        (phrases.fault, "a.whl has 3 bytes, not 4", "a.whl 的大小是 3 字节，应为 4"),
+    ],
+)  # fmt: skip
+def test_what_a_lock_or_a_bundle_says_in_english_leads_to_its_chinese(
+    tell: Callable[[str], str], english: str, chinese: str
+) -> None:
+    assert tell(english) == chinese
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("a after b and c: it hides b (facts/a.toml:3)", "a 在 b、c 之后：它会遮住 b（facts/a.toml:3）"),
+        ("a after b: nobody wrote it (facts/a.toml:9)", "a 在 b 之后：nobody wrote it（facts/a.toml:9）"),
+        ("a rewrites installed files of b and c (facts/a.toml:3)", "a 会改写 b、c 已安装的文件（facts/a.toml:3）"),
+    ],
+)
+def test_a_reason_of_the_order_leads_to_its_chinese(english: str, chinese: str) -> None:
+    assert phrases.order(english, {"facts/a.toml:3": "它会遮住 b"}) == chinese
+
+
 def test_every_warning_of_the_committed_locks_is_there_in_chinese() -> None:
-    matrices = REPOSITORY / "matrices"
     seen = 0
-    for stack in ("verl-qwen3.5", "verl-sglang", "mindspeed-rl"):
-        for problem in compile_problems(load(stack, matrices)):
-            lock = lock_file.read(Path(REPOSITORY / "locks" / stack / problem.target.name))
-            assert lock is not None
-            for warning in lock.warnings:
-                assert re.search("[\u4e00-\u9fff]", cautions.in_chinese(warning, problem)), warning
-                seen += 1
+    for path in REPOSITORY.glob("locks/*/*/lock.toml"):
+        lock = lock_file.read(path.parent)
+        assert lock is not None
+        for warning in lock.cautions:
+            assert re.search("[\u4e00-\u9fff]", caution(warning, lock.fact)), warning
+            seen += 1
     assert seen >= 20
 
 

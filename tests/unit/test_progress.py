@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from resolver.catalog.meter import Traffic
 from resolver.catalog.transfer import Copied
 from resolver.cli import progress
 from resolver.cli.progress import Progress
+from resolver.render.text import width
 
 
 def drawn(capsys: pytest.CaptureFixture[str]) -> str:
@@ -36,3 +38,26 @@ def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str])
     line.label("bundling")
     line.copying(Copied(1, 2, 3, 4))
     assert drawn(capsys) == ""
+
+
+def test_in_chinese_no_line_is_wider_than_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    line = Progress("zh", enabled=True)
+    line.label("正在锁定")
+    assert drawn(capsys) == "正在锁定"
+    line.fetching(Traffic(requests=12, bytes=34_000_000))
+    line.solving(5, 216)
+    line.label("正在锁定 demo，目标 there")
+    assert drawn(capsys) == "正在锁定 demo，目标 there：216 个软件包"
+    assert width("正在锁定 demo，目标 there：216 个软件包") == 39
+
+
+def test_a_warning_is_chinese_where_it_can_be(capsys: pytest.CaptureFixture[str]) -> None:
+    line = Progress("zh", enabled=False)
+    line.warn("https://a.example/b.git could not be read: it is gone")
+    line.warn("whatever else\nhint: this")
+    assert capsys.readouterr().err == (
+        "警告：无法读取 https://a.example/b.git：it is gone\n警告：whatever else\nhint: this\n"
+    )

@@ -7,25 +7,52 @@
 #   3. checks what was installed (verify.py beside it, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all
 # there is passed over.
+# Every message stands here in English and in Chinese, which a Chinese locale (UTF-8) or --lang zh chooses.
 set -euo pipefail
 
+lang=en
+case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) lang=zh ;; esac
+
 usage() {
+    if [ "$lang" = zh ]; then
+        cat <<'EOF'
+用法：install.sh [--dry-run] [--wheelhouse 目录] [--python 路径] [--system] [--skip-system-checks] [--lang en|zh]
+
+  --dry-run             检查机器，说明将要做什么；不改动任何东西
+  --wheelhouse 目录     所有文件取自该目录，不使用网络
+  --python 路径         目标环境的 Python（默认为当前激活的环境的 Python）
+  --system              安装到不在虚拟环境中的 Python
+  --skip-system-checks  机器与锁文件不符时只警告，不停止
+  --lang en|zh          消息的语言（默认取决于系统语言环境）
+EOF
+        return
+    fi
     cat <<'EOF'
-usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
+usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang en|zh]
 
   --dry-run             check the machine and say what would be done; change nothing
   --wheelhouse DIR      take all files from DIR, use no network
   --python PATH         the environment's Python (default: the active environment's)
   --system              install into a Python that is not in a virtual environment
   --skip-system-checks  warn instead of stopping where the machine is not the lock's
+  --lang en|zh          the language of messages (default: by locale)
 EOF
 }
 
-say() { printf '%s\n' "$*"; }
-warn() { printf 'warning: %s\n' "$*" >&2; }
-fail() {
-    printf 'error: %s\n' "$1" >&2
-    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+say() { # message, the same in Chinese
+    if [ "$lang" = zh ]; then printf '%s\n' "$2"; else printf '%s\n' "$1"; fi
+}
+tell() { # as what: in English, in Chinese; message, hint; the same in Chinese
+    if [ "$lang" = zh ]; then
+        printf '%s：%s\n' "$2" "$5"
+        if [ -n "${6-}" ]; then printf '提示：%s\n' "$6"; fi
+    else
+        printf '%s: %s\n' "$1" "$3"
+        if [ -n "$4" ]; then printf 'hint: %s\n' "$4"; fi
+    fi >&2
+}
+fail() { # message, hint, the same in Chinese
+    tell error 错误 "$@"
     exit 1
 }
 
@@ -41,8 +68,15 @@ while [ $# -gt 0 ]; do
         --python) python=${2:?--python needs a path}; shift ;;
         --system) system=yes ;;
         --skip-system-checks) strict=no ;;
+        --lang)
+            case ${2-} in
+                en | zh) lang=$2 ;;
+                *) fail "--lang is en or zh" "" "--lang 只能是 en 或 zh" ;;
+            esac
+            shift
+            ;;
         -h | --help) usage; exit 0 ;;
-        *) usage >&2; fail "unknown option: $1" ;;
+        *) usage >&2; fail "unknown option: $1" "" "未知选项：$1" ;;
     esac
     shift
 done
@@ -51,22 +85,24 @@ done
 here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
-    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it"
+    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it" \
+        "install.sh 旁没有 stages/${here:+（在 $here 中）}" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
 
 # --- 1. the machine
 
 mismatches=0
-mismatch() {
-    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$1" "${2-}"; fi
-    warn "$1"
-    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+mismatch() { # message, hint, the same in Chinese
+    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$@"; fi
+    tell warning 警告 "$@"
     mismatches=$((mismatches + 1))
 }
 
-[ "$(uname -s)" = Linux ] || mismatch "this is $(uname -s), the lock is for Linux"
+[ "$(uname -s)" = Linux ] ||
+    mismatch "this is $(uname -s), the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux"
 [ "$(uname -m)" = x86_64 ] ||
-    mismatch "this machine is $(uname -m), the lock is for x86_64" "lock the stack for this machine's platform"
+    mismatch "this machine is $(uname -m), the lock is for x86_64" "lock the stack for this machine's platform" \
+        "本机处理器架构是 $(uname -m)，而锁文件面向 x86_64" "请为本机的平台锁定该软件栈"
 
 if [ -z "$python" ]; then
     if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
@@ -74,46 +110,63 @@ if [ -z "$python" ]; then
     else python=$(command -v python3 || true); fi
 fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
-    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
+    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH" \
+        "没有找到可用的 Python${python:+：$python}" "请激活一个环境，或用 --python 路径 指定"
 fi
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
-[[ $found =~ ^[0-9]+\.[0-9]+$ ]] || fail "$python is no Python" "activate an environment, or pass --python PATH of its Python"
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
+    fail "$python is no Python" "activate an environment, or pass --python PATH of its Python" \
+        "$python 不是 Python" "请激活一个环境，或用 --python 路径 指定该环境的 Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.13 ] ||
     fail "$python is Python $found, the lock is for 3.13" \
-        "make one: python3.13 -m venv env && . env/bin/activate"
+        "make one: python3.13 -m venv env && . env/bin/activate" \
+        "$python 是 Python ${found}，而锁文件面向 3.13" \
+        "请建立环境：python3.13 -m venv env && . env/bin/activate"
 if [ "$system" = no ] && ! "$python" -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
     fail "$python is not in a virtual or conda environment" \
-        "make one: $python -m venv env && . env/bin/activate; or pass --system"
+        "make one: $python -m venv env && . env/bin/activate; or pass --system" \
+        "$python 不在虚拟环境或 conda 环境中" \
+        "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
 fi
 # settings of pip that would change what is installed
 unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
     PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
-"$python" -I -c 'import pip' 2>/dev/null || fail "$python has no pip" "$python -m ensurepip"
-settings=$("$python" -I -m pip config list) || fail "pip of $python does not run" "see above; $python -m pip config debug names its files"
+"$python" -I -c 'import pip' 2>/dev/null ||
+    fail "$python has no pip" "$python -m ensurepip" "$python 没有 pip" "$python -m ensurepip"
+settings=$("$python" -I -m pip config list) ||
+    fail "pip of $python does not run" "see above; $python -m pip config debug names its files" \
+        "$python 的 pip 无法运行" "见上文；$python -m pip config debug 会列出它的配置文件"
 elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
 s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
 if [ -n "$elsewhere" ]; then
     fail "pip's own configuration has a setting by which nothing would be installed here: ${elsewhere//$'\n'/, }" \
-        "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files"
+        "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files" \
+        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/、}" \
+        "请去掉它：$python -m pip config unset ${elsewhere%%$'\n'*}；$python -m pip config debug 会列出配置文件"
 fi
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28"
+    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28" "" \
+        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.28"
 elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
-    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
+    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target" \
+        "glibc 是 ${glibc}，而锁文件需要 2.28 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
 fi
 if [ -n "$wheelhouse" ]; then
-    [ -d "$wheelhouse" ] || fail "there is no folder $wheelhouse, which --wheelhouse names"
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) || fail "the folder that --wheelhouse names cannot be entered"
+    [ -d "$wheelhouse" ] ||
+        fail "there is no folder $wheelhouse, which --wheelhouse names" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
+        fail "the folder that --wheelhouse names cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
 fi
-say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}"
+say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}" \
+    "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-无}"
 
 # --- 2. the stages
 
@@ -155,7 +208,7 @@ EOF
 
 run() {
     if [ "$dry_run" = no ]; then "$@"; return; fi
-    printf 'would run:'
+    if [ "$lang" = zh ]; then printf '将执行：'; else printf 'would run:'; fi
     printf ' %q' "$@"
     printf '\n'
 }
@@ -180,11 +233,14 @@ build_in() { # environment, variables and command
 # what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
 # it would take such a distribution for installed, though its scripts may be missing.
 sweep() { # requirements files
-    "$python" -I - "$@" <<'EOF'
+    local told
+    told=$(say "removing %s, which an interrupted pip left" "删除 %s，它是中断的 pip 留下的")
+    "$python" -I - "$told" "$@" <<'EOF'
 import glob, os, re, shutil, sys, sysconfig
 
 ours = set()
-for path in sys.argv[1:]:
+told, *paths = sys.argv[1:]
+for path in paths:
     ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
 for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
@@ -197,7 +253,7 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
             except FileNotFoundError:
                 left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
         if left:
-            print("removing %s, which an interrupted pip left" % path)
+            print(told % path)
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)
             else:
@@ -205,35 +261,41 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
 EOF
 }
 
-stage() { # number, title, requirements files: true where something is to be done
-    local left
-    left=$(missing "${@:3}") || fail "it could not be told what of stage $1 is installed" "its message is above"
+stage() { # number, title, the same in Chinese, requirements files: true where something is to be done
+    local left title=$2
+    if [ "$lang" = zh ]; then title=$3; fi
+    left=$(missing "${@:4}") ||
+        fail "it could not be told what of stage $1 is installed" "its message is above" \
+            "无法判断第 $1 阶段已安装了什么" "消息见上文"
     if [ -z "$left" ]; then
-        say "stage $1 of 1: $2: already there"
+        say "stage $1 of 1: $title: already there" "第 $1 阶段，共 1 个：${title}：已安装"
         return 1
     fi
-    say "stage $1 of 1: $2"
+    say "stage $1 of 1: $title" "第 $1 阶段，共 1 个：$title"
 }
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
 
-if stage 1 '66 distributions' "$here/stages/1.txt"; then
+if stage 1 '66 distributions' '66 个软件包' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
 # --- 3. what was installed
 
 if [ "$dry_run" = yes ]; then
-    say "dry run: nothing was changed"
+    say "dry run: nothing was changed" "试运行：没有改动任何东西"
     if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
-        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's"
+        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's" "" \
+            "install.sh 会停止：以上检查有 $mismatches 项未通过，本机与锁文件不符"
     fi
     exit 0
 fi
 
-checks=()
+checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
-"$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
-    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
-say 'self-dev is installed: 66 distributions, as locked'
+"$python" -I "$here/verify.py" "${checks[@]}" ||
+    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above" \
+        "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
+say 'self-dev is installed: 66 distributions, as locked' \
+    'self-dev 已安装：66 个软件包，与锁文件一致'

@@ -16,9 +16,17 @@
 #   ASCEND_LOCK_ENV=DIR     the virtual environment (default: env, then .venv, beside this file)
 # Where CANN or the environment is missing it says so, does the rest, and its status is 1. It ends no shell.
 
-_ascend_lock_say() { # what is wrong, hint
-    printf 'activate.sh: %s\n' "$1" >&2
-    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+_ascend_lock_say() { # what is wrong, hint, the same in Chinese, which a Chinese locale (UTF-8) chooses
+    case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in
+        [zZ][hH]*[uU][tT][fF]*8*)
+            printf 'activate.sh：%s\n' "$3" >&2
+            if [ -n "${4-}" ]; then printf '提示：%s\n' "$4" >&2; fi
+            ;;
+        *)
+            printf 'activate.sh: %s\n' "$1" >&2
+            if [ -n "$2" ]; then printf 'hint: %s\n' "$2" >&2; fi
+            ;;
+    esac
 }
 
 _ascend_lock_source() { # file; with no arguments of its own, as ATB's set_env.sh reads them
@@ -62,7 +70,9 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
         al_found=$(_ascend_lock_first "$ASCEND_LOCK_ENV/bin/activate")
         if [ -z "$al_found" ]; then
             _ascend_lock_say "$ASCEND_LOCK_ENV is no virtual environment: it has no bin/activate" \
-                "an environment of conda is activated before: conda activate $ASCEND_LOCK_ENV"
+                "an environment of conda is activated before: conda activate $ASCEND_LOCK_ENV" \
+                "$ASCEND_LOCK_ENV 不是虚拟环境：其中没有 bin/activate" \
+                "conda 环境请事先激活：conda activate $ASCEND_LOCK_ENV"
             return 1
         fi
     else
@@ -72,7 +82,9 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
             "$2/env/bin/activate" "$2/.venv/bin/activate")
         if [ -z "$al_found" ]; then
             _ascend_lock_say "no environment is active, and there is none in $1/env or $1/.venv" \
-                "activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR"
+                "activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR" \
+                "没有激活的环境，$1/env 和 $1/.venv 也都不存在" \
+                "请激活 install.sh 安装到的环境，或指明它：ASCEND_LOCK_ENV=目录"
             return 1
         fi
     fi
@@ -114,7 +126,7 @@ if [ -z "${BASH_VERSION-}" ]; then
     echo "activate.sh: this is not bash; source it in bash" >&2
     false
 elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    _ascend_lock_say "this must be sourced, not run: . $0"
+    _ascend_lock_say "this must be sourced, not run: . $0" "" "此文件需要 source，不能直接运行：. $0"
     false
 elif _ascend_lock_activate; then
     unset -f _ascend_lock_say _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \

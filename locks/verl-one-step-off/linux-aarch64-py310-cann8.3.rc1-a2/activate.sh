@@ -16,9 +16,17 @@
 #   ASCEND_LOCK_ENV=DIR     the virtual environment (default: env, then .venv, beside this file)
 # Where CANN or the environment is missing it says so, does the rest, and its status is 1. It ends no shell.
 
-_ascend_lock_say() { # what is wrong, hint
-    printf 'activate.sh: %s\n' "$1" >&2
-    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+_ascend_lock_say() { # what is wrong, hint, the same in Chinese, which a Chinese locale (UTF-8) chooses
+    case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in
+        [zZ][hH]*[uU][tT][fF]*8*)
+            printf 'activate.sh：%s\n' "$3" >&2
+            if [ -n "${4-}" ]; then printf '提示：%s\n' "$4" >&2; fi
+            ;;
+        *)
+            printf 'activate.sh: %s\n' "$1" >&2
+            if [ -n "$2" ]; then printf 'hint: %s\n' "$2" >&2; fi
+            ;;
+    esac
 }
 
 _ascend_lock_source() { # file; with no arguments of its own, as ATB's set_env.sh reads them
@@ -47,7 +55,9 @@ _ascend_lock_cann() {
     fi
     if [ -z "$al_found" ]; then
         _ascend_lock_say "CANN 8.3.RC1 was not found: no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh or $al_root/cann*/set_env.sh}" \
-            "name its set_env.sh: ASCEND_LOCK_CANN=/path/to/set_env.sh"
+            "name its set_env.sh: ASCEND_LOCK_CANN=/path/to/set_env.sh" \
+            "没有找到 CANN 8.3.RC1：${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh 或 $al_root/cann*/set_env.sh} 不存在" \
+            "请指明它的 set_env.sh：ASCEND_LOCK_CANN=/路径/set_env.sh"
         return 1
     fi
     _ascend_lock_source "$al_found"
@@ -64,7 +74,9 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
         al_found=$(_ascend_lock_first "$ASCEND_LOCK_ENV/bin/activate")
         if [ -z "$al_found" ]; then
             _ascend_lock_say "$ASCEND_LOCK_ENV is no virtual environment: it has no bin/activate" \
-                "an environment of conda is activated before: conda activate $ASCEND_LOCK_ENV"
+                "an environment of conda is activated before: conda activate $ASCEND_LOCK_ENV" \
+                "$ASCEND_LOCK_ENV 不是虚拟环境：其中没有 bin/activate" \
+                "conda 环境请事先激活：conda activate $ASCEND_LOCK_ENV"
             return 1
         fi
     else
@@ -74,7 +86,9 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
             "$2/env/bin/activate" "$2/.venv/bin/activate")
         if [ -z "$al_found" ]; then
             _ascend_lock_say "no environment is active, and there is none in $1/env or $1/.venv" \
-                "activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR"
+                "activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR" \
+                "没有激活的环境，$1/env 和 $1/.venv 也都不存在" \
+                "请激活 install.sh 安装到的环境，或指明它：ASCEND_LOCK_ENV=目录"
             return 1
         fi
     fi
@@ -90,7 +104,9 @@ _ascend_lock_nnal() {
         _ascend_lock_source "$al_wanted"
     elif [ ! -d "${ATB_HOME_PATH-}" ]; then
         _ascend_lock_say "NNAL was not found: no $al_wanted; what calls its operators, as vllm-ascend does, will fail" \
-            "install the NNAL of CANN 8.3.RC1, or name its set_env.sh: ASCEND_LOCK_NNAL=FILE (empty: do without)"
+            "install the NNAL of CANN 8.3.RC1, or name its set_env.sh: ASCEND_LOCK_NNAL=FILE (empty: do without)" \
+            "没有找到 NNAL：$al_wanted 不存在；调用其算子的程序（例如 vllm-ascend）会失败" \
+            "请安装 CANN 8.3.RC1 的 NNAL，或指明它的 set_env.sh：ASCEND_LOCK_NNAL=文件（留空则不使用）"
     fi
     return 0
 }
@@ -140,7 +156,7 @@ if [ -z "${BASH_VERSION-}" ]; then
     echo "activate.sh: this is not bash; source it in bash" >&2
     false
 elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    _ascend_lock_say "this must be sourced, not run: . $0"
+    _ascend_lock_say "this must be sourced, not run: . $0" "" "此文件需要 source，不能直接运行：. $0"
     false
 elif _ascend_lock_activate; then
     unset -f _ascend_lock_say _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \

@@ -7,25 +7,52 @@
 #   3. checks what was installed (verify.py beside it, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all
 # there is passed over.
+# Every message stands here in English and in Chinese, which a Chinese locale (UTF-8) or --lang zh chooses.
 set -euo pipefail
 
+lang=en
+case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) lang=zh ;; esac
+
 usage() {
+    if [ "$lang" = zh ]; then
+        cat <<'EOF'
+用法：install.sh [--dry-run] [--wheelhouse 目录] [--python 路径] [--system] [--skip-system-checks] [--lang en|zh]
+
+  --dry-run             检查机器，说明将要做什么；不改动任何东西
+  --wheelhouse 目录     所有文件取自该目录，不使用网络
+  --python 路径         目标环境的 Python（默认为当前激活的环境的 Python）
+  --system              安装到不在虚拟环境中的 Python
+  --skip-system-checks  机器与锁文件不符时只警告，不停止
+  --lang en|zh          消息的语言（默认取决于系统语言环境）
+EOF
+        return
+    fi
     cat <<'EOF'
-usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks]
+usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang en|zh]
 
   --dry-run             check the machine and say what would be done; change nothing
   --wheelhouse DIR      take all files from DIR, use no network
   --python PATH         the environment's Python (default: the active environment's)
   --system              install into a Python that is not in a virtual environment
   --skip-system-checks  warn instead of stopping where the machine is not the lock's
+  --lang en|zh          the language of messages (default: by locale)
 EOF
 }
 
-say() { printf '%s\n' "$*"; }
-warn() { printf 'warning: %s\n' "$*" >&2; }
-fail() {
-    printf 'error: %s\n' "$1" >&2
-    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+say() { # message, the same in Chinese
+    if [ "$lang" = zh ]; then printf '%s\n' "$2"; else printf '%s\n' "$1"; fi
+}
+tell() { # as what: in English, in Chinese; message, hint; the same in Chinese
+    if [ "$lang" = zh ]; then
+        printf '%s：%s\n' "$2" "$5"
+        if [ -n "${6-}" ]; then printf '提示：%s\n' "$6"; fi
+    else
+        printf '%s: %s\n' "$1" "$3"
+        if [ -n "$4" ]; then printf 'hint: %s\n' "$4"; fi
+    fi >&2
+}
+fail() { # message, hint, the same in Chinese
+    tell error 错误 "$@"
     exit 1
 }
 
@@ -41,8 +68,15 @@ while [ $# -gt 0 ]; do
         --python) python=${2:?--python needs a path}; shift ;;
         --system) system=yes ;;
         --skip-system-checks) strict=no ;;
+        --lang)
+            case ${2-} in
+                en | zh) lang=$2 ;;
+                *) fail "--lang is en or zh" "" "--lang 只能是 en 或 zh" ;;
+            esac
+            shift
+            ;;
         -h | --help) usage; exit 0 ;;
-        *) usage >&2; fail "unknown option: $1" ;;
+        *) usage >&2; fail "unknown option: $1" "" "未知选项：$1" ;;
     esac
     shift
 done
@@ -51,22 +85,24 @@ done
 here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
-    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it"
+    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it" \
+        "install.sh 旁没有 stages/${here:+（在 $here 中）}" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
 
 # --- 1. the machine
 
 mismatches=0
-mismatch() {
-    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$1" "${2-}"; fi
-    warn "$1"
-    if [ -n "${2-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+mismatch() { # message, hint, the same in Chinese
+    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$@"; fi
+    tell warning 警告 "$@"
     mismatches=$((mismatches + 1))
 }
 
-[ "$(uname -s)" = Linux ] || mismatch "this is $(uname -s), the lock is for Linux"
+[ "$(uname -s)" = Linux ] ||
+    mismatch "this is $(uname -s), the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux"
 [ "$(uname -m)" = aarch64 ] ||
-    mismatch "this machine is $(uname -m), the lock is for aarch64" "lock the stack for this machine's platform"
+    mismatch "this machine is $(uname -m), the lock is for aarch64" "lock the stack for this machine's platform" \
+        "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
 
 if [ -z "$python" ]; then
     if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
@@ -74,69 +110,92 @@ if [ -z "$python" ]; then
     else python=$(command -v python3 || true); fi
 fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
-    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH"
+    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH" \
+        "没有找到可用的 Python${python:+：$python}" "请激活一个环境，或用 --python 路径 指定"
 fi
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
-[[ $found =~ ^[0-9]+\.[0-9]+$ ]] || fail "$python is no Python" "activate an environment, or pass --python PATH of its Python"
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
+    fail "$python is no Python" "activate an environment, or pass --python PATH of its Python" \
+        "$python 不是 Python" "请激活一个环境，或用 --python 路径 指定该环境的 Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.10 ] ||
     fail "$python is Python $found, the lock is for 3.10" \
-        "make one: python3.10 -m venv env && . env/bin/activate"
+        "make one: python3.10 -m venv env && . env/bin/activate" \
+        "$python 是 Python ${found}，而锁文件面向 3.10" \
+        "请建立环境：python3.10 -m venv env && . env/bin/activate"
 if [ "$system" = no ] && ! "$python" -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
     fail "$python is not in a virtual or conda environment" \
-        "make one: $python -m venv env && . env/bin/activate; or pass --system"
+        "make one: $python -m venv env && . env/bin/activate; or pass --system" \
+        "$python 不在虚拟环境或 conda 环境中" \
+        "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
 fi
 # settings of pip that would change what is installed
 unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
     PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
-"$python" -I -c 'import pip' 2>/dev/null || fail "$python has no pip" "$python -m ensurepip"
-settings=$("$python" -I -m pip config list) || fail "pip of $python does not run" "see above; $python -m pip config debug names its files"
+"$python" -I -c 'import pip' 2>/dev/null ||
+    fail "$python has no pip" "$python -m ensurepip" "$python 没有 pip" "$python -m ensurepip"
+settings=$("$python" -I -m pip config list) ||
+    fail "pip of $python does not run" "see above; $python -m pip config debug names its files" \
+        "$python 的 pip 无法运行" "见上文；$python -m pip config debug 会列出它的配置文件"
 elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
 s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
 if [ -n "$elsewhere" ]; then
     fail "pip's own configuration has a setting by which nothing would be installed here: ${elsewhere//$'\n'/, }" \
-        "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files"
+        "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files" \
+        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/、}" \
+        "请去掉它：$python -m pip config unset ${elsewhere%%$'\n'*}；$python -m pip config debug 会列出配置文件"
 fi
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28"
+    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28" "" \
+        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.28"
 elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
-    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target"
+    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target" \
+        "glibc 是 ${glibc}，而锁文件需要 2.28 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
 fi
 
 # CANN's own record of the release; `8.5.0.B160` is a build of 8.5.0
 cann_home=${ASCEND_HOME_PATH:-${ASCEND_TOOLKIT_HOME:-}}
 if [ -z "$cann_home" ]; then
     mismatch "CANN is not active: ASCEND_HOME_PATH is not set" \
-        ". /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again"
+        ". /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again" \
+        "CANN 未激活：ASCEND_HOME_PATH 未设置" \
+        ". /usr/local/Ascend/ascend-toolkit/set_env.sh（或 cann/set_env.sh），然后重新运行"
 else
     record=$cann_home/$(uname -m)-linux/ascend_toolkit_install.info
     cann=$(sed -n 's/^version=//p' "$record" 2>/dev/null | head -n 1 | tr -d '[:space:]' || true)
     if [ -z "$cann" ]; then
-        mismatch "the release of CANN could not be read from $record"
+        mismatch "the release of CANN could not be read from $record" "" "无法从 $record 读出 CANN 的版本"
     elif [ "$(printf %s "$cann" | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" != \
         "$(printf %s 8.3.RC1 | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" ]; then
-        mismatch "CANN is $cann, the lock is for 8.3.RC1" "activate CANN 8.3.RC1, or lock with cann = \"$cann\" in the stack's target"
+        mismatch "CANN is $cann, the lock is for 8.3.RC1" "activate CANN 8.3.RC1, or lock with cann = \"$cann\" in the stack's target" \
+            "CANN 是 ${cann}，而锁文件面向 8.3.RC1" "请激活 CANN 8.3.RC1，或在软件栈的目标中设置 cann = \"$cann\" 并重新锁定"
     fi
 fi
 
 # As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
-    mismatch "the SoC is $soc, the lock is for A2" "lock again with soc = \"${soc%% *}\" in the stack's target"
+    mismatch "the SoC is $soc, the lock is for A2" "lock again with soc = \"${soc%% *}\" in the stack's target" \
+        "SoC 是 ${soc}，而锁文件面向 A2" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
 fi
-command -v git >/dev/null || mismatch "git is not installed, and verl, vllm, vllm-ascend come from git"
+command -v git >/dev/null ||
+    mismatch "git is not installed, and verl, vllm, vllm-ascend come from git" "" \
+        "没有安装 git，而 verl、vllm、vllm-ascend 来自 git"
 if [ -n "$wheelhouse" ]; then
-    [ -d "$wheelhouse" ] || fail "there is no folder $wheelhouse, which --wheelhouse names"
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) || fail "the folder that --wheelhouse names cannot be entered"
+    [ -d "$wheelhouse" ] ||
+        fail "there is no folder $wheelhouse, which --wheelhouse names" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
+        fail "the folder that --wheelhouse names cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
 fi
-say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}"
+say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}" \
+    "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-无}，CANN ${cann:-未知}"
 
 # --- 2. the stages
 
@@ -178,7 +237,7 @@ EOF
 
 run() {
     if [ "$dry_run" = no ]; then "$@"; return; fi
-    printf 'would run:'
+    if [ "$lang" = zh ]; then printf '将执行：'; else printf 'would run:'; fi
     printf ' %q' "$@"
     printf '\n'
 }
@@ -246,6 +305,7 @@ with tempfile.TemporaryDirectory() as folder:
 print(", ".join(missing), end="")
 '
 unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
+unnamed_tool_zh="见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -280,7 +340,7 @@ git_in() { # folder, command
 checkout() { # address, commit, its file in the wheelhouse, folder
     if [ -e "$4/.git/ascend-lock" ]; then # a finished one, perhaps with somebody's work in it
         mv "$4" "$(mktemp -d "$4.before-XXXXXX")"
-        say "the checkout that was in $4 is kept beside it"
+        say "the checkout that was in $4 is kept beside it" "原先在 $4 中的检出保留在其旁边"
     fi
     rm -rf "$4"
     mkdir -p "$4"
@@ -289,22 +349,25 @@ checkout() { # address, commit, its file in the wheelhouse, folder
     printf '* -text -ident -filter -working-tree-encoding\n' >"$4/.git/info/attributes"
     git_in "$4" remote add origin "$1"
     if [ -n "$wheelhouse" ]; then
-        [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no $3" "bundle it again"
+        [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no $3" "bundle it again" "wheelhouse 中没有 $3" "请重新打包"
         printf '%s\n' "$2" >"$4/.git/shallow" # the file has the commit without what came before it
         git_in "$4" fetch --quiet --no-tags "$wheelhouse/$3" "refs/ascend-lock/$2" ||
-            fail "$wheelhouse/$3 does not hold commit $2 whole" "bundle it again"
+            fail "$wheelhouse/$3 does not hold commit $2 whole" "bundle it again" \
+                "$wheelhouse/$3 中没有完整的 commit $2" "请重新打包"
     else
         git_in "$4" fetch --quiet --depth 1 --no-tags -- "$1" "$2" ||
             fail "commit $2 could not be fetched from $1" \
-                "where there is a network: ascend-lock bundle verl-one-step-off DIR, then install.sh --wheelhouse DIR"
+                "where there is a network: ascend-lock bundle verl-one-step-off DIR, then install.sh --wheelhouse DIR" \
+                "无法从 $1 取得 commit $2" \
+                "在有网络的机器上：ascend-lock bundle verl-one-step-off 目录，然后 install.sh --wheelhouse 目录"
     fi
-    git_in "$4" checkout --quiet --detach "$2" || fail "$1 has no commit $2"
-    [ "$(git_in "$4" rev-parse HEAD)" = "$2" ] || fail "$4 is not at commit $2"
-    [ -z "$(git_in "$4" status --porcelain)" ] || fail "$4 is not what commit $2 has"
+    git_in "$4" checkout --quiet --detach "$2" || fail "$1 has no commit $2" "" "$1 没有 commit $2"
+    [ "$(git_in "$4" rev-parse HEAD)" = "$2" ] || fail "$4 is not at commit $2" "" "$4 不在 commit $2"
+    [ -z "$(git_in "$4" status --porcelain)" ] || fail "$4 is not what commit $2 has" "" "$4 与 commit $2 的内容不符"
 }
 
 comment_out() { # regular expression, file
-    "$python" -I - "$@" <<'EOF' || fail "no line of $2 has $1" "the lock expects one; lock again"
+    "$python" -I - "$@" <<'EOF' ||
 import re, sys
 
 pattern, path = sys.argv[1:]
@@ -316,10 +379,15 @@ if after == before:
 with open(path, "w", encoding="utf-8", newline="") as file:
     file.writelines(after)
 EOF
+        fail "no line of $2 has $1" "the lock expects one; lock again" "$2 中没有符合 $1 的行" "锁文件预期有这样一行；请重新锁定"
 }
 
 run_at() { # folder, command
     if [ "$dry_run" = yes ]; then "${@:2}"; else (cd "$1" && "${@:2}"); fi
+}
+
+not_built() { # distribution and version that the build made, those of the lock
+    fail "the build made $1, the lock has $2" "" "构建得到的是 $1，而锁文件中是 $2"
 }
 
 install_wheel() { # distribution, version, folder, pattern of the wheel that was built there
@@ -331,21 +399,26 @@ from pip._vendor.packaging.utils import parse_wheel_filename
 
 name, version, folder, pattern = sys.argv[1:]
 found = sorted(Path(folder).glob(pattern))
-if len(found) != 1:
-    sys.exit(f"error: {pattern} is {len(found)} files, not one")
-built = parse_wheel_filename(found[0].name)
-if (built[0], str(built[1])) != (name, version):
-    sys.exit(f"error: the build made {built[0]} {built[1]}, the lock has {name} {version}")
-print(found[0])
+if len(found) == 1:
+    built = parse_wheel_filename(found[0].name)
+    print(found[0] if (built[0], str(built[1])) == (name, version) else "%s %s" % built[:2])
+else:
+    print(len(found))
 EOF
-    ) || exit 1
+    )
+    case $wheel in
+        */*) ;;
+        *\ *) not_built "$wheel" "$1 $2" ;;
+        *) fail "$4 is $wheel files, not one" "" "$4 有 $wheel 个文件，而不是一个" ;;
+    esac
     "$python" -I -m pip install --no-deps --no-index --force-reinstall "$wheel"
 }
 
 # Notes beside the distribution (in its .dist-info) which source it is; pip's own direct_url.json would name the folder
 # that it was built in
 record() { # distribution, version, key of the source, its direct_url.json
-    "$python" -I - "$@" <<'EOF' || exit 1
+    local made
+    made=$("$python" -I - "$@" <<'EOF'
 import base64, csv, hashlib, io, json, os, sys
 from importlib import metadata
 from pip._vendor.packaging.version import Version
@@ -353,7 +426,8 @@ from pip._vendor.packaging.version import Version
 name, version, key, direct = sys.argv[1:]
 found = metadata.distribution(name)
 if str(Version(found.version)) != version:
-    sys.exit(f"error: the build made {name} {found.version}, the lock has {name} {version}")
+    print(name, found.version)
+    sys.exit()
 row = next(path for path in found.files if path.name == "RECORD")
 folder = os.path.dirname(found.locate_file(row))
 texts = {"ascend-lock.txt": key + "\n"}
@@ -375,6 +449,8 @@ if "direct_url.json" not in texts:  # last: from here on the checkout counts as 
     with open(os.path.join(sys.prefix, "src", name, ".git", "ascend-lock"), "w") as file:
         file.write(key + "\n")
 EOF
+    )
+    [ -z "$made" ] || not_built "$made" "$1 $2"
 }
 
 is_there() { "$python" -I -c 'import sys; from importlib import metadata; metadata.version(sys.argv[1])' "$1" 2>/dev/null; }
@@ -403,11 +479,14 @@ EOF
 # what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
 # it would take such a distribution for installed, though its scripts may be missing.
 sweep() { # requirements files
-    "$python" -I - "$@" <<'EOF'
+    local told
+    told=$(say "removing %s, which an interrupted pip left" "删除 %s，它是中断的 pip 留下的")
+    "$python" -I - "$told" "$@" <<'EOF'
 import glob, os, re, shutil, sys, sysconfig
 
 ours = set()
-for path in sys.argv[1:]:
+told, *paths = sys.argv[1:]
+for path in paths:
     ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
 for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
@@ -420,7 +499,7 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
             except FileNotFoundError:
                 left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
         if left:
-            print("removing %s, which an interrupted pip left" % path)
+            print(told % path)
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)
             else:
@@ -428,14 +507,17 @@ for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib
 EOF
 }
 
-stage() { # number, title, requirements files: true where something is to be done
-    local left
-    left=$(missing "${@:3}") || fail "it could not be told what of stage $1 is installed" "its message is above"
+stage() { # number, title, the same in Chinese, requirements files: true where something is to be done
+    local left title=$2
+    if [ "$lang" = zh ]; then title=$3; fi
+    left=$(missing "${@:4}") ||
+        fail "it could not be told what of stage $1 is installed" "its message is above" \
+            "无法判断第 $1 阶段已安装了什么" "消息见上文"
     if [ -z "$left" ]; then
-        say "stage $1 of 8: $2: already there"
+        say "stage $1 of 8: $title: already there" "第 $1 阶段，共 8 个：${title}：已安装"
         return 1
     fi
-    say "stage $1 of 8: $2"
+    say "stage $1 of 8: $title" "第 $1 阶段，共 8 个：$title"
 }
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt"; fi
@@ -443,49 +525,54 @@ if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$h
 # triton must not be there: Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
 remove triton
 
-if stage 1 torch "$here/stages/1.txt"; then
+if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
 # torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
-if stage 2 torch-npu "$here/stages/2.txt"; then
+if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi
 
 # triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
-if stage 3 triton-ascend "$here/stages/3.txt"; then
+if stage 3 triton-ascend triton-ascend "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
-if stage 4 '200 distributions' "$here/stages/4.txt"; then
+if stage 4 '200 distributions' '200 个软件包' "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
-if stage 5 'antlr4-python3-runtime and pylatexenc, built from source in an environment apart' "$here/stages/5.txt"; then
+if stage 5 'antlr4-python3-runtime and pylatexenc, built from source in an environment apart' 'antlr4-python3-runtime、pylatexenc，在独立的环境中从源码构建' "$here/stages/5.txt"; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
     sources_of stages/5.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
-        fail "the source archives of stage 5 could not be fetched, or say what they are" "$unnamed_tool"
+        fail "the source archives of stage 5 could not be fetched, or say what they are" "$unnamed_tool" \
+            "第 5 阶段的源码包无法取得，或无法读出它们是什么" "$unnamed_tool_zh"
     if [ "$dry_run" = no ]; then
         for archive in "$scratch/archives-5"/*; do
             asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
-                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool"
-            [ -z "$asked" ] || fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool"
+                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool" \
+                    "无法得知构建 ${archive##*/} 需要什么" "$unnamed_tool_zh"
+            [ -z "$asked" ] ||
+                fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool" \
+                    "构建 ${archive##*/} 需要锁文件没有写明的工具：$asked" "$unnamed_tool_zh"
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-5" "$scratch/archives-5"/*
     if [ "$dry_run" = yes ]; then
-        say "would run: $python -m pip install --no-deps --no-index the wheels that were built"
+        say "would run: $python -m pip install --no-deps --no-index the wheels that were built" \
+            "将执行：$python -m pip install --no-deps --no-index 构建好的 wheel"
     else
         "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
     fi
 fi
 
-if stage 6 'verl, from git' "$here/stages/6.txt"; then
+if stage 6 'verl, from git' 'verl，来自 git' "$here/stages/6.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/verl
     run checkout https://github.com/volcengine/verl.git ccd7d934f91be98bb3732c78bd1870fa39c399ad git/verl-ccd7d934f91b.bundle "$source"
@@ -497,7 +584,7 @@ if stage 6 'verl, from git' "$here/stages/6.txt"; then
 fi
 
 # vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
-if stage 7 'vllm, from git' "$here/stages/7.txt"; then
+if stage 7 'vllm, from git' 'vllm，来自 git' "$here/stages/7.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
     source=$scratch/vllm
@@ -510,7 +597,7 @@ if stage 7 'vllm, from git' "$here/stages/7.txt"; then
 fi
 
 # vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:306)
-if stage 8 'vllm-ascend, from git' "$here/stages/8.txt"; then
+if stage 8 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/8.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
     source=$environment/src/vllm-ascend
@@ -525,16 +612,19 @@ fi
 # --- 3. what was installed
 
 if [ "$dry_run" = yes ]; then
-    say "dry run: nothing was changed"
+    say "dry run: nothing was changed" "试运行：没有改动任何东西"
     if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
-        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's"
+        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's" "" \
+            "install.sh 会停止：以上检查有 $mismatches 项未通过，本机与锁文件不符"
     fi
     exit 0
 fi
 
-checks=()
+checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
-"$python" -I "$here/verify.py" ${checks[@]+"${checks[@]}"} ||
-    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above"
-say 'verl-one-step-off is installed: 208 distributions, as locked'
+"$python" -I "$here/verify.py" "${checks[@]}" ||
+    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above" \
+        "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
+say 'verl-one-step-off is installed: 208 distributions, as locked' \
+    'verl-one-step-off 已安装：208 个软件包，与锁文件一致'

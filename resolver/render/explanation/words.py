@@ -524,7 +524,8 @@ WRITTEN_ONLINE = Words(
     "已写入 {path}。下一步，在有网络的地方（快照中的数据不足以锁定它）：ascend-lock lock {stack}",
 )
 REPORT_IN = Words(
-    "The report is in {folder}: conflict.html, .md and .json.", "报告位于 {folder}：conflict.html、.md 与 .json。"
+    "The report is in {folder}: conflict.html, .md and .json.",
+    "报告位于 {folder}：conflict.zh.html、conflict.zh.md 与 conflict.json。",
 )
 OLD_LOCK = Words("No lock was changed.", "没有改动任何锁文件。")
 

@@ -15,6 +15,7 @@ import pytest
 from resolver.catalog import volumes
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.volume import DATA, ROWS
+from resolver.render.quoted import heard
 
 
 @pytest.fixture
@@ -116,6 +117,10 @@ def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
             "\nhint: set ASCEND_LOCK_CACHE to a folder of yours"
         )
     ]
+    assert heard(warnings[0], "zh") == (
+        f"无法写入缓存目录 {tmp_path}/cache/v2（Not a directory）；将不使用缓存继续。"
+        "\n提示：请将 ASCEND_LOCK_CACHE 设为您自己的目录"
+    )
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

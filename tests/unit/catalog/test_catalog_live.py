@@ -27,6 +27,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.model import text
 from resolver.model.index import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
+from resolver.render.quoted import heard
 from tests.builders import build_wheel, core_metadata
 from tests.cached import damage
 from tests.loopback import LoopbackIndex, Response, altered, cut, empty, other_version, reset, status, truncated
@@ -743,6 +744,7 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
             f"and hashed: {built.sha256}."
         )
     ]
+    assert heard(warnings[0], "zh").startswith("软件源没有提供 demo-1.0-py3-none-any.whl 的 sha256；已下载该文件（")
     assert opened().sha256(file).sha256 == built.sha256
     assert asked(index) == [f"304 {BODY}"]
     assert opened(offline=True).sha256(file).sha256 == built.sha256

@@ -16,6 +16,7 @@ from resolver.errors import InputError
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load
 from resolver.model.source import Source
+from resolver.render.quoted import heard
 from tests.repositories import Repository
 
 PROJECT = """\
@@ -285,6 +286,7 @@ def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
         while left := [one for one in Path("/proc").glob("[0-9]*/cmdline") if url in _text(one)]:
             assert time.monotonic() < end, left
     assert warned == [f"{url} could not be read: no answer within 1 seconds"]
+    assert heard(warned[0], "zh") == f"无法读取 {url}：no answer within 1 seconds"
 
 
 def _text(path: Path) -> str:

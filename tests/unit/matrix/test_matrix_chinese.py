@@ -1,19 +1,21 @@
-"""The facts that the project ships say in Chinese what they say in English."""
+"""The facts and stacks that the project ships say in Chinese what they say in English."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from resolver.matrix.document import read
 from resolver.matrix.facts import compile_facts
-from resolver.matrix.schema import FactFile
+from resolver.matrix.schema import FactFile, StackFile
 from resolver.model.fact import Fact, Warns
 
 FOLDER = Path(__file__).parents[3] / "matrices" / "facts"
 FILES = sorted(FOLDER.glob("*.toml"))
+STACKS = sorted((FOLDER.parent / "stacks").glob("*.toml"))
 FACTS = compile_facts([read(path, FactFile, f"matrices/facts/{path.name}") for path in FILES])
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -52,6 +54,25 @@ def test_all_files_are_read() -> None:
 def test_a_shipped_fact_says_the_same_in_chinese(fact: Fact) -> None:
     found = [line for key, pair in texts(fact).items() for line in complaints(key, *pair)]
     assert not found, "\n".join([f"{fact.where}: the fact {fact.id}:", *found])
+
+
+def stack_texts(stack: StackFile) -> Iterator[tuple[str, str, str]]:
+    """Each text of a stack for people: its key, English and Chinese."""
+    yield "summary", stack.stack.summary, stack.stack.summary_zh or ""
+    for absent in stack.absent:
+        yield "reason", absent.reason, absent.reason_zh or ""
+    for row in stack.departs:
+        yield "guide", row.guide, row.guide_zh or ""
+        yield "here", row.here, row.here_zh or ""
+        yield "reason", row.reason, row.reason_zh or ""
+
+
+@pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
+def test_a_shipped_stack_says_the_same_in_chinese(path: Path) -> None:
+    told = list(stack_texts(read(path, StackFile, path.name).content))
+    # a name with its version, or a commit, is the same in both
+    assert not [line for key, *pair in told if pair[0] != pair[1] for line in complaints(key, *pair)]
+    assert not [english for key, english, chinese in told if english == chinese and " and " in english]
 
 
 @pytest.mark.parametrize(

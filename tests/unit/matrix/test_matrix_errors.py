@@ -99,7 +99,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             'summery = "a test"',
             "unknown key `summery`\n"
             "  at matrices/stacks/s.toml:3: stack.summery\n"
-            "hint: did you mean `summary`? known keys are name, summary, source, requires, facts",
+            "hint: did you mean `summary`? known keys are name, summary, summary-zh, source, requires, facts",
             id="unknown key",
         ),
         pytest.param(
@@ -124,7 +124,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "",
             "the key `summary` is missing\n"
             "  at matrices/stacks/s.toml:1: stack\n"
-            "hint: it must have name, summary, requires; it may have source, facts",
+            "hint: it must have name, summary, requires; it may have summary-zh, source, facts",
             id="missing key",
         ),
         pytest.param(

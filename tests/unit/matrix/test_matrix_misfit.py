@@ -267,7 +267,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "dependencies = [",
             "unknown key `dependencies`\n"
             "  at matrices/stacks/s.toml:4: stack.dependencies\n"
-            "hint: did you mean `requires`? known keys are name, summary, source, requires, facts",
+            "hint: did you mean `requires`? known keys are name, summary, summary-zh, source, requires, facts",
             id="as other tools call it",
         ),
         pytest.param(
@@ -275,7 +275,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'summary = "a test"\nexclude-newer = 2026-01-01',
             "unknown key `exclude-newer`\n"
             "  at matrices/stacks/s.toml:4: stack.exclude-newer\n"
-            "hint: `exclude-newer` stands in [policy]; known keys here are name, summary, source, requires, facts",
+            "hint: `exclude-newer` stands in [policy]; known keys here are name, summary, summary-zh, source, "
+            "requires, facts",
             id="exclude in stack",
         ),
         pytest.param(
@@ -515,7 +516,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "unknown key `absent`\n"
             "  at matrices/stacks/s.toml:9: stack.absent\n"
             "hint: `absent` stands in [[absent]] or [[fact.absent]]; known keys here are name, summary, "
-            "source, requires, facts",
+            "summary-zh, source, requires, facts",
             id="absent str",
         ),
     ],

@@ -7,9 +7,6 @@ import pytest
 from resolver.catalog import trust
 from resolver.lock import phrases
 from resolver.render.quoted import caution, quoted
-from tests.problems import problem
-
-NO_FACTS = problem()
 
 
 @pytest.mark.parametrize(
@@ -44,4 +41,4 @@ def test_a_reason(said: str, expected: str) -> None:
     ],
 )
 def test_what_a_lock_warns_of(said: str, expected: str) -> None:
-    assert caution(said, NO_FACTS) == expected
+    assert caution(said, ()) == expected

@@ -11,6 +11,7 @@ import pytest
 
 from resolver.model.fact import Strength
 from resolver.model.release import Reason
+from resolver.render import report_words
 from resolver.render import words as lock_words
 from resolver.render.bilingual import Counted, Words
 from resolver.render.explanation import words
@@ -28,7 +29,7 @@ def entries() -> Iterator[tuple[str, Words]]:
         elif isinstance(entry, Counted):
             yield f"{name}, one", entry.one
             yield f"{name}, many", entry.many
-    for name, value in vars(lock_words).items():
+    for name, value in (*vars(lock_words).items(), *vars(report_words).items()):
         every = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
         for entry in every:
             yield from (
@@ -64,6 +65,8 @@ def test_nothing_is_unused() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in (RENDER / "upstream").glob("*.py"))
     names = [name for name, entry in vars(upstream_words).items() if isinstance(entry, (Words, Counted))]
     assert [name for name in names if not re.search(rf"\b(words\.)?{name}\b(?! =)", source)] == []
+    source = (RENDER / "report.py").read_text(encoding="utf-8")
+    assert [name for name in vars(report_words) if name.isupper() and f"words.{name}" not in source] == []
     files = [*(RENDER / "explanation").glob("*.py"), RENDER / "templates" / "conflict.html.j2"]
     files += (RENDER.parent / "cli").glob("*.py")
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
@@ -72,7 +75,7 @@ def test_nothing_is_unused() -> None:
 
 
 def test_only_this_module_has_chinese() -> None:
-    for path in (*(RENDER / "explanation").glob("*.py"), *(RENDER / "upstream").glob("*.py")):
+    for path in (*(RENDER / "explanation").glob("*.py"), *(RENDER / "upstream").glob("*.py"), RENDER / "report.py"):
         if path.name not in ("words.py", "columns.py"):
             assert not re.search(CHINESE, path.read_text(encoding="utf-8")), path.name
 
@@ -92,6 +95,7 @@ def test_reasons_are_told_in_both_languages(reason: Reason) -> None:
 @pytest.mark.parametrize("strength", Strength)
 def test_strengths_are_told_in_both_languages(strength: Strength) -> None:
     assert words.strength(strength, "en") == strength.value
+    assert report_words.STRENGTHS[strength.value]("zh") == words.strength(strength, "zh")
     assert re.search(CHINESE, words.strength_name(strength.value, "zh"))
 
 
