@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ def require_sound(lock: Lock) -> None:
     """Raise ValueError, with the reason, where a lock is not whole or holds what no lock has."""
     _match(_FOLDER, lock.stack, "the name of the stack")
     _match(_SHA256, lock.inputs, "the digest of the inputs")
+    if lock.exclude_newer:
+        cutoff(lock.exclude_newer)
     _require_target(lock.target)
     for pin in (*lock.pin, *lock.build_pin):
         _require_pin(pin)
@@ -46,6 +49,18 @@ def require_sound(lock: Lock) -> None:
         _match(_MODULE, module, "the name of a module")
     _require_variables(lock.import_env)
     _require_variables({row.name: row.value for row in lock.export})
+
+
+def cutoff(written: str) -> dt.datetime:
+    """The cut-off that a lock or a report names; raises ValueError where it is none."""
+    moment = dt.datetime.fromisoformat(written)
+    if moment.tzinfo is None:
+        raise ValueError(f"`{written}` names no time zone")
+    try:
+        moment.astimezone(dt.timezone.utc)
+    except OverflowError:
+        raise ValueError(f"`{written}` is in no year from 1 to 9999 of UTC") from None
+    return moment
 
 
 def _require_target(target: LockedTarget) -> None:

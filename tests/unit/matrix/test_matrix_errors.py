@@ -277,6 +277,15 @@ def test_a_cut_off_is_a_date(value: str, shown: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_cut_off_is_in_a_year_that_utc_has(tmp_path: Path) -> None:
+    assert message(tmp_path, STACK + "\n[policy]\nexclude-newer = 0001-01-01T00:00:00+23:59\n") == (
+        "`0001-01-01 00:00:00+23:59` is not a date\n"
+        "  at matrices/stacks/s.toml:18: policy.exclude-newer\n"
+        "  it is in no year from 1 to 9999 of UTC\n"
+        "hint: write exclude-newer = 2026-01-31, without quotes"
+    )
+
+
 # --- finding files
 
 
