@@ -25,7 +25,7 @@ _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 def require_sound(lock: Lock) -> None:
     """Raise ValueError, with the reason, where a lock is not whole or holds what no lock has."""
-    _match(_FOLDER, lock.stack, "the name of the stack")
+    require_names(lock.stack, lock.target.name, lock.target.platform, lock.target.python)
     _match(_SHA256, lock.inputs, "the digest of the inputs")
     if lock.exclude_newer:
         cutoff(lock.exclude_newer)
@@ -63,12 +63,17 @@ def cutoff(written: str) -> dt.datetime:
     return moment
 
 
+def require_names(stack: str, target: str, platform: str, python: str) -> None:
+    """Raise ValueError where these cannot be the names, the platform and the Python of a lock."""
+    _match(_FOLDER, stack, "the name of the stack")
+    _match(_FOLDER, target, "the name of the target")
+    _match(_PYTHON, python, "the target's Python")
+    if platform not in PLATFORMS:
+        raise ValueError(f"`{platform}` is not a platform")
+
+
 def _require_target(target: LockedTarget) -> None:
-    _match(_FOLDER, target.name, "the name of the target")
-    _match(_PYTHON, target.python, "the target's Python")
     _match(_GLIBC, target.glibc, "the target's glibc")
-    if target.platform not in PLATFORMS:
-        raise ValueError(f"`{target.platform}` is not a platform")
     for component, value in target.system.items():
         parse_value(component, value)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 
 import pytest
@@ -286,6 +288,14 @@ def test_a_cut_off_is_in_a_year_that_utc_has(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("line", ["numpy " + " " * 100_000 + "x", "numpy ; " + "=" * 100_000, "a_" * 50_000 + " in x"])
+def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: str, tmp_path: Path) -> None:
+    begin = time.process_time()
+    told = message(tmp_path, STACK.replace('"numpy<2"', json.dumps(line)))
+    assert time.process_time() - begin < 2
+    assert told.endswith("hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)")
+
+
 # --- finding files
 
 
@@ -467,6 +477,14 @@ def fact(row: str) -> str:
             "  at matrices/facts/verl.toml:8: excludes[0].strength\n"
             "hint: it may be documented, enforced, observed, vendor",
             id="strength",
+        ),
+        pytest.param(
+            f'[[excludes]]\nreason = "broken"\nversions = "==1.{"9" * 101}"\n',
+            f"`==1.{'9' * 101}` is not a set of versions\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].versions\n"
+            "  it has a number of more than 100 digits\n"
+            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            id="a version of many digits",
         ),
         pytest.param(
             '[[excludes]]\nreason = "broken"\nchecked = "yesterday"\n',
