@@ -35,7 +35,7 @@ def is_special(path: Path) -> bool:
         return False
 
 
-def read(path: Path, limit: int) -> bytes:
+def read(path: Path | str, limit: int) -> bytes:
     """What is in a file of at most `limit` bytes; raises OSError, for a larger one and for a pipe or device, too."""
     # a pipe would be waited for by who opens it otherwise
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
