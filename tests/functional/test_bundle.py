@@ -294,6 +294,18 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     assert index.requests == []
 
 
+def test_a_bundle_from_where_nothing_may_be_executed(workspace: Workspace, base: Built) -> None:
+    """A file system that is mounted so, or one that has no such bit."""
+    assert bundle(workspace).status == 0
+    for path in (workspace.root / "out").rglob("*.sh"):
+        path.chmod(0o644)
+    python = make_environment(workspace.root / "env")
+    lock = "out/locks/demo/here/install.sh"
+    for words in (["bash", "out/install.sh"], ["sh", "out/install.sh"], ["sh", lock, "--wheelhouse", "out"]):
+        run = execute(workspace, [*words, "--python", str(python), "--dry-run"])
+        assert (run.status, run.stderr, run.stdout.splitlines()[-1]) == (0, "", "dry run: nothing was changed")
+
+
 def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
     other = "linux-x86_64" if PLATFORM == "linux-aarch64" else "linux-aarch64"
     workspace.stack("base", target=HERE.replace(PLATFORM, other).replace('"here"', '"there"'), name="other")

@@ -7,6 +7,7 @@
 #   3. checks what was installed (verify.py beside it, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all
 # there is passed over.
+[ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
 set -euo pipefail
 
 usage() {
