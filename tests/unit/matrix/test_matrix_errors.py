@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -297,6 +299,22 @@ def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: s
 
 
 # --- finding files
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda path: path.symlink_to("gone.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  No such file"),
+        (lambda path: path.symlink_to("s.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  Too many levels"),
+        (os.mkfifo, "is no plain file\n  at matrices/stacks/s.toml\n"),
+    ],
+)
+def test_a_stack_that_is_there_and_no_file(make: Callable[[Path], None], told: str, tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    make(tmp_path / "stacks" / "s.toml")
+    with pytest.raises(InputError) as caught:
+        load("s", tmp_path)
+    assert str(caught.value).startswith(f"`matrices/stacks/s.toml` {told}")
 
 
 def test_an_unknown_stack_with_a_close_name(tmp_path: Path) -> None:
