@@ -35,7 +35,7 @@ def is_special(path: Path) -> bool:
         return False
 
 
-def read(path: Path, limit: int) -> bytes:
+def read(path: Path | str, limit: int) -> bytes:
     """What is in a file of at most `limit` bytes; raises OSError, for a larger one and for a pipe or device, too."""
     # a pipe would be waited for by who opens it otherwise
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -58,8 +58,15 @@ def write(path: Path, content: bytes) -> None:
     """Put a file in place, whole or not at all; raises OSError.
 
     It grows beside its place, under one name: what a killed run left there is written over, who writes at the same
-    time waits, and a link there is not followed.
+    time waits, and a link there is not followed. An error names the file, whatever it came of.
     """
+    try:
+        _write(path, content)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def _write(path: Path, content: bytes) -> None:
     fresh = path.with_name(f".{path.name}.partial")
     while True:
         with os.fdopen(_begun(fresh), "wb") as file:

@@ -137,7 +137,7 @@ def _is_valid(filename: str) -> bool:
 
 @lru_cache(1 << 16)
 def moment(uploaded: str) -> dt.datetime | None:
-    """An upload time of a page (RFC 3339, PEP 700); None where it is not one."""
+    """An upload time of a page (RFC 3339, PEP 700) in UTC; None where it is not one, or UTC has no such year."""
     match = _RFC3339.fullmatch(uploaded)
     if match is None:
         return None
@@ -145,6 +145,6 @@ def moment(uploaded: str) -> dt.datetime | None:
     fraction = f".{match['fraction'][:6]:0<6}" if match["fraction"] else ""
     zone = match["zone"] if match["zone"] not in (None, "", "Z", "z") else "+00:00"
     try:
-        return dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}")
-    except ValueError:
+        return dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}").astimezone(dt.timezone.utc)
+    except (ValueError, OverflowError):
         return None

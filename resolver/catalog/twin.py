@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 Work = Callable[[BinaryIO, BinaryIO], None]
 
-_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
+_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STREAMS: Final = 3
 
 

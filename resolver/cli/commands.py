@@ -75,7 +75,8 @@ def main() -> None:
     try:
         code = status()
     except KeyboardInterrupt:
-        sys.stderr.write(MESSAGE)
+        with suppress(OSError):  # the terminal may be gone
+            sys.stderr.write(MESSAGE)
         code = STATUS
     code = max(code, _flushed())
     os._exit(code)  # threads of a look-ahead need not be waited for
@@ -117,9 +118,18 @@ def status() -> int:
     except (BrokenPipeError, SystemExit):  # click ends the process where a pipe was closed
         return STATUS
     except Exception as error:
+        if _of_an_interrupt(error):
+            raise KeyboardInterrupt from None
         told, code = failure(error)
         _say(told)
         return code
+
+
+def _of_an_interrupt(error: BaseException | None) -> bool:
+    """Whether something failed while an interrupt ended the run, as writing to a terminal that is gone does."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _say(error: ResolverError) -> None:

@@ -1,4 +1,4 @@
-"""What SIGINT and SIGTERM do: they end a run, once."""
+"""What SIGINT, SIGTERM and SIGHUP do: they end a run, once."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _last = -_DEAF
 
 
 def listen() -> None:
-    """Raise KeyboardInterrupt on SIGINT and SIGTERM; SIGINT stays ignored where it was, as under nohup.
+    """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP; what was ignored stays so, as SIGHUP under nohup.
 
     Where nothing can be raised, as in what Python calls when an object goes, the run ends there and then: the interrupt
     would be lost, and with it a lock of the import system that is held in such a call.
     """
     sys.unraisablehook = _end
     signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _interrupt)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from resolver import disk
 from resolver.catalog.cache import Cache
 from resolver.program import program
 
@@ -52,10 +53,7 @@ class Unchanged:
         digest = blake2b(self._asked.encode("utf-8", "surrogatepass"), digest_size=20)
         try:
             for path in self._files():
-                with open(path, "rb") as file:  # noqa: PTH123 -- a hundred of them, each read whole
-                    content = file.read(_LARGEST + 1)
-                if len(content) > _LARGEST:
-                    return ""
+                content = disk.read(path, _LARGEST)
                 digest.update(f"\0{path}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
                 digest.update(content)
         except OSError:

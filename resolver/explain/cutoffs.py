@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date, timezone
+from datetime import date
 
 from resolver.catalog.screen import moment
 from resolver.model import text
@@ -33,4 +33,4 @@ def _days(clauses: Clauses, core: Sequence[Ground]) -> Iterator[date]:
                 for row in files:
                     uploaded = moment(row.detail) if row.reason is Reason.NEWER else None
                     if uploaded is not None:
-                        yield uploaded.astimezone(timezone.utc).date()
+                        yield uploaded.date()

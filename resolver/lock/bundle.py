@@ -20,6 +20,7 @@ import msgspec
 from resolver import disk
 from resolver.errors import InputError
 from resolver.lock import phrases
+from resolver.lock.sound import require_names
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
@@ -87,6 +88,14 @@ def read(folder: Path) -> Manifest | None:
     for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
         if not is_inside(name):
             raise InputError("the bundle's manifest names a file outside of it", where=str(path), why=name)
+    for lock in manifest.locks:  # install.sh is made of them
+        try:
+            require_names(lock.stack, lock.target, lock.platform, lock.python)
+            if lock.folder != f"locks/{lock.stack}/{lock.target}":
+                raise ValueError(f"`{lock.folder}` is not the folder of its lock")
+        except ValueError as error:
+            told = "the bundle's manifest was not written for locks"
+            raise InputError(told, where=str(path), why=str(error)) from None
     return manifest
 
 

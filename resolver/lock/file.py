@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from pathlib import Path
 
@@ -51,8 +50,6 @@ def read(folder: Path) -> Lock | None:
             raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=hint)
         lock = msgspec.convert(raw, Lock, strict=True)
         require_sound(lock)
-        if lock.exclude_newer:
-            dt.datetime.fromisoformat(lock.exclude_newer)
         return lock
     except FileNotFoundError:
         return None

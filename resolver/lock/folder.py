@@ -21,6 +21,7 @@ from pathlib import Path
 
 from resolver import disk
 from resolver.errors import InputError
+from resolver.lock.sound import cutoff
 from resolver.profile import counts
 
 _LARGEST = 64 * disk.MIB
@@ -111,6 +112,8 @@ def reported(folder: Path) -> tuple[str, str]:
     """The digest of the inputs whose conflict is told there, and the cut-off; empty where none is or can be read."""
     try:
         told = json.loads(disk.read(folder / "conflict.json", _LARGEST))
+        if told["exclude_newer"]:
+            cutoff(told["exclude_newer"])
         return str(told["inputs"]), str(told["exclude_newer"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -24,8 +25,10 @@ _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 def require_sound(lock: Lock) -> None:
     """Raise ValueError, with the reason, where a lock is not whole or holds what no lock has."""
-    _match(_FOLDER, lock.stack, "the name of the stack")
+    require_names(lock.stack, lock.target.name, lock.target.platform, lock.target.python)
     _match(_SHA256, lock.inputs, "the digest of the inputs")
+    if lock.exclude_newer:
+        cutoff(lock.exclude_newer)
     _require_target(lock.target)
     for pin in (*lock.pin, *lock.build_pin):
         _require_pin(pin)
@@ -48,12 +51,29 @@ def require_sound(lock: Lock) -> None:
     _require_variables({row.name: row.value for row in lock.export})
 
 
+def cutoff(written: str) -> dt.datetime:
+    """The cut-off that a lock or a report names; raises ValueError where it is none."""
+    moment = dt.datetime.fromisoformat(written)
+    if moment.tzinfo is None:
+        raise ValueError(f"`{written}` names no time zone")
+    try:
+        moment.astimezone(dt.timezone.utc)
+    except OverflowError:
+        raise ValueError(f"`{written}` is in no year from 1 to 9999 of UTC") from None
+    return moment
+
+
+def require_names(stack: str, target: str, platform: str, python: str) -> None:
+    """Raise ValueError where these cannot be the names, the platform and the Python of a lock."""
+    _match(_FOLDER, stack, "the name of the stack")
+    _match(_FOLDER, target, "the name of the target")
+    _match(_PYTHON, python, "the target's Python")
+    if platform not in PLATFORMS:
+        raise ValueError(f"`{platform}` is not a platform")
+
+
 def _require_target(target: LockedTarget) -> None:
-    _match(_FOLDER, target.name, "the name of the target")
-    _match(_PYTHON, target.python, "the target's Python")
     _match(_GLIBC, target.glibc, "the target's glibc")
-    if target.platform not in PLATFORMS:
-        raise ValueError(f"`{target.platform}` is not a platform")
     for component, value in target.system.items():
         parse_value(component, value)
 

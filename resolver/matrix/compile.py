@@ -288,13 +288,17 @@ def _known(component: str, systems: Document[schema.SystemsFile] | None) -> str:
 def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | None) -> Policy:
     table = document.content.policy
     if exclude_newer is None and table.exclude_newer is not None:
-        if not isinstance(table.exclude_newer, dt.date):
+        try:
+            if not isinstance(table.exclude_newer, dt.date):
+                raise ValueError
+            exclude_newer = moment(table.exclude_newer)
+        except ValueError as error:
             raise InputError(
                 f"`{table.exclude_newer}` is not a date",
                 where=document.place("policy", "exclude-newer"),
+                why=str(error),
                 hint="write exclude-newer = 2026-01-31, without quotes",
-            )
-        exclude_newer = moment(table.exclude_newer)
+            ) from None
     return Policy(
         prereleases=table.prereleases,
         prereleases_of={
@@ -306,9 +310,14 @@ def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | N
 
 
 def moment(value: dt.date | dt.datetime) -> dt.datetime:
-    """The moment that a cut-off names, in UTC: a day counts to its end."""
+    """The moment that a cut-off names, in UTC: a day counts to its end. ValueError where UTC has no such year."""
     if isinstance(value, dt.datetime):
-        return value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+        aware = value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+        try:
+            aware.astimezone(dt.timezone.utc)
+        except OverflowError:
+            raise ValueError("it is in no year from 1 to 9999 of UTC") from None
+        return aware
     if value == dt.date.max:  # which has no day after it
         return dt.datetime.max.replace(tzinfo=dt.timezone.utc)
     return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), dt.timezone.utc)

@@ -172,7 +172,7 @@ def _versions(document: _Facts, texts: str | list[str], *path: str | int) -> tup
     found = []
     for one, place in rows:
         try:
-            found.append(SpecifierSet(one))
+            found.append(text.specifier_set(one))
         except InvalidSpecifier as error:
             raise InputError(
                 f"`{one}` is not a set of versions",

@@ -124,10 +124,10 @@ def find_stack(stack: str, matrices: Path) -> Path:
             raise InputError(what, where=stack, hint=_near(path, matrices))
         return path
     path = matrices / "stacks" / f"{stack}.toml"
-    if path.is_file():
-        return path
     if path.is_dir():
         raise InputError(f"`{stack}.toml` is a folder", where=_display(path, matrices), hint="a stack is a file")
+    if path.exists() or path.is_symlink():  # what is wrong with it is told by who reads it
+        return path
     _require_folder(matrices)
     known = stack_names(matrices)
     close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)

@@ -34,6 +34,8 @@ _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?"
 def requirement_hint(line: str) -> str:
     """The hint for a line that is no requirement."""
     stripped = line.strip()
+    if len(stripped) > text.LONG:  # nobody wrote it by hand, and the patterns below are slow on runs of blanks
+        return _FORM
     if stripped.startswith("-"):
         return f"options of pip have no place here; matrices/indexes.toml says where projects come from; {_FORM}"
     if re.match(r"(git\+)?(https?|ssh|file)://|git@", stripped):

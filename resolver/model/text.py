@@ -51,12 +51,17 @@ def version(text: str) -> Version | None:
 @lru_cache(_MEMO)
 def specifiers(text: str) -> SpecifierSet | None:
     """The PEP 440 specifier set that `text` spells, or None where it is not one."""
-    if _beyond_measure(text):
-        return None
     try:
-        return SpecifierSet(text)
+        return specifier_set(text)
     except InvalidSpecifier:
         return None
+
+
+def specifier_set(text: str) -> SpecifierSet:
+    """The PEP 440 specifier set that `text` spells; raises packaging's InvalidSpecifier."""
+    if why := _beyond_measure(text):
+        raise InvalidSpecifier(why)
+    return SpecifierSet(text)
 
 
 @lru_cache(_MEMO)

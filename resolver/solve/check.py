@@ -425,8 +425,8 @@ def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
     whole, fraction, zone = match.groups()
     zone = "+00:00" if zone in (None, "Z", "z") else zone
     try:
-        moment = dt.datetime.fromisoformat(f"{whole.upper()}{zone}")
-    except ValueError:
+        moment = dt.datetime.fromisoformat(f"{whole.upper()}{zone}").astimezone(dt.timezone.utc)
+    except (ValueError, OverflowError):  # no such day, or none in UTC
         return unknown
     return moment + dt.timedelta(microseconds=int(f"{fraction or '':0<6}"[:6]))
 

@@ -229,6 +229,11 @@ def test_a_lock_that_is_no_file_is_not_waited_for(workspace: Workspace, index: L
         2,
         "error: the lock cannot be read\n  at locks/demo/there/lock.toml\n  it is no plain file\n",
     )
+    checked = workspace.run("check", "--lang", "en")
+    assert (checked.status, checked.stdout.splitlines()[0]) == (
+        4,
+        "demo for there: the lock cannot be read: it is no plain file",
+    )
 
 
 def test_upgrade_does_what_that_hint_says(workspace: Workspace, begin_with: Callable[[Setup], None]) -> None:

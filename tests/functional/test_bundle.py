@@ -162,6 +162,39 @@ def test_a_manifest_that_lost_a_row_is_told(workspace: Workspace, base: Built) -
     assert (run.status, run.stdout.splitlines()[0]) == (4, "SHA256SUMS cannot be read: No such file or directory")
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("stack", "x\nEND\n}\ntouch pwned\nlocks() {\ncat <<'END'\n", "is not the name of the stack"),
+        ("stack", "\x1b[2J", "is not the name of the stack"),
+        ("target", "$(touch pwned)", "is not the name of the target"),
+        ("platform", "linux-x86_64\nEND\ntouch pwned", "is not a platform"),
+        ("python", "3.11\nEND\ntouch pwned", "is not the target's Python"),
+        ("folder", "locks/other/here", "locks/other/here"),
+    ],
+)
+def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
+    workspace: Workspace, base: Built, field: str, value: str, why: str
+) -> None:
+    bundle(workspace)
+    workspace.stack("base", name="another", target=HERE)
+    workspace.locked(stack="another")
+    path = workspace.root / "out" / "bundle.json"
+    manifest = json.loads(path.read_text())
+    manifest["locks"][0][field] = value
+    path.write_text(json.dumps(manifest))
+    before = tree(workspace.root / "out")
+    for code, arguments in ((2, ["another", "out"]), (4, ["--check", "out"])):
+        run = workspace.run("bundle", *arguments)
+        assert (run.status, run.stdout) == (code, "")
+        assert run.stderr.startswith(
+            "error: the bundle's manifest was not written for locks\n  at out/bundle.json\n  "
+        ), run.stderr
+        assert why in run.stderr
+        assert "\x1b" not in run.stderr
+    assert tree(workspace.root / "out") == before
+
+
 # --- what goes wrong on the way (how a file is gone on with: tests/unit/catalog/test_transfer.py)
 
 
@@ -291,6 +324,18 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     run = execute(workspace, ["bash", "-c", mend], **environment)
     assert (run.status, run.stderr) == (0, "")
     assert index.requests == []
+
+
+def test_a_bundle_from_where_nothing_may_be_executed(workspace: Workspace, base: Built) -> None:
+    """A file system that is mounted so, or one that has no such bit."""
+    assert bundle(workspace).status == 0
+    for path in (workspace.root / "out").rglob("*.sh"):
+        path.chmod(0o644)
+    python = make_environment(workspace.root / "env")
+    lock = "out/locks/demo/here/install.sh"
+    for words in (["bash", "out/install.sh"], ["sh", "out/install.sh"], ["sh", lock, "--wheelhouse", "out"]):
+        run = execute(workspace, [*words, "--python", str(python), "--dry-run"])
+        assert (run.status, run.stderr, run.stdout.splitlines()[-1]) == (0, "", "dry run: nothing was changed")
 
 
 def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:

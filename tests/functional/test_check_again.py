@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +116,20 @@ def test_a_cut_off_that_only_the_command_line_gave_holds(workspace: Workspace, i
     workspace.stack("a")
     workspace.locked("--exclude-newer", "2025-12-01")
     assert workspace.run("check").status == 0
+
+
+@pytest.mark.parametrize("cutoff", ["x", 1, "2026-01-01T00:00:00", "0001-01-01T00:00:00+23:59"])
+def test_a_report_whose_cut_off_is_none_is_passed_over(
+    workspace: Workspace, index: LoopbackIndex, cutoff: object
+) -> None:
+    """It came with a change that somebody offers."""
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo>1")
+    assert workspace.lock().status == 1
+    path = workspace.folder() / "conflict.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "exclude_newer": cutoff}))
+    run = workspace.run("check")
+    assert (run.status, run.stdout.splitlines()[0], run.stderr) == (4, "demo for there: there is no lock", "")
 
 
 def test_locks_of_stacks_elsewhere_are_named(workspace: Workspace, index: LoopbackIndex) -> None:

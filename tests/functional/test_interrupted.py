@@ -64,7 +64,7 @@ def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> N
 # --- signals
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_while_an_index_is_waited_for(
     workspace: Workspace, index: LoopbackIndex, releases: Callable[[str], None], number: signal.Signals
 ) -> None:
@@ -72,11 +72,54 @@ def test_an_interrupt_while_an_index_is_waited_for(
     index.fault("/simple/*", delayed(60))
     index.clear()
     before = tree(workspace.locks)
-    process = workspace.start("lock", "demo")
+    # modules are loaded meanwhile, and the file of one is left open where the signal meets its opening
+    process = workspace.start("lock", "demo", PYTHONWARNINGS="")
     wait_until(lambda: bool(index.requests), process)
     process.send_signal(number)
     run = workspace.finish(process)
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
+    assert tree(workspace.locks) == before
+    assert tree(workspace.temporary) == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_what_was_ignored_interrupts_nothing(number: signal.Signals) -> None:
+    code = f"""
+import signal
+from resolver.cli.interrupt import listen
+signal.signal({number:d}, signal.SIG_IGN)
+listen()
+signal.raise_signal({number:d})
+print("ended")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "ended\n", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a device that is always full is Linux's")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_an_interrupt_of_which_nothing_can_be_told(
+    workspace: Workspace, index: LoopbackIndex, releases: Callable[[str], None], number: signal.Signals
+) -> None:
+    """A terminal that is gone refuses what is written to it, as a full disk does."""
+    releases("2.0")
+    index.fault("/simple/*", delayed(60))
+    index.clear()
+    before = tree(workspace.locks)
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.Popen(
+            [COMMAND, "lock", "demo"],
+            cwd=workspace.root,
+            env=workspace.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+        )
+    wait_until(lambda: bool(index.requests), process)
+    process.send_signal(number)
+    stdout, _ = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, "")
     assert tree(workspace.locks) == before
     assert tree(workspace.temporary) == {}
 

@@ -446,6 +446,12 @@ LISTED = [
         0,
         pins=NEW,
     ),
+    Attack(
+        "uploads in a year that UTC has not, and a cut-off",
+        both(CUTOFF, file(upload_time=NEVER)),
+        1,
+        "demo-2.0-py3-none-any.whl has no upload time to hold against the cut-off",
+    ),
     Attack("a version of 2012", beside(filename="demo-2004d.zip"), 0, pins=NEW),
     Attack("an egg", beside(filename="demo-3.0-py2.7.egg"), 0, pins=NEW),
     Attack("an installer for another system", beside(filename="demo-3.0.win32-py2.7.exe"), 0, pins=NEW),

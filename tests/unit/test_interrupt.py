@@ -34,7 +34,7 @@ print("it goes on")
 """
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_where_it_cannot_be_raised_it_ends_the_run_all_the_same(name: str) -> None:
     """Python passes over what is raised when an object goes, with a traceback: the run would go on."""
     done = _run(LOST.format(name=name))

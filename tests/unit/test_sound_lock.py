@@ -33,6 +33,8 @@ index = "pypi"
         ('python = "3.10"', 'python = "3.10 $(x)"', "`3.10 $(x)` is not the target's Python"),
         ('cann = "8.3.RC1"', 'cann = "8`x`"', "`8`x`` is not a CANN or HDK version such as"),
         ('stack = "verl-one-step-off"', 'stack = "x\\ny"', "`x\ny` is not the name of the stack"),
+        ('"2026-01-01T00:00:00+00:00"', '"9999-12-31T23:59:59-23:59"', "is in no year from 1 to 9999 of UTC"),
+        ('"2026-01-01T00:00:00+00:00"', '"2026-01-01T00:00:00"', "names no time zone"),
         ('name = "numpy"', 'name = "num py"', "`num py` is not the name of a project"),
         ('    "numpy",\n', "", "`numpy` is in no stage"),
         ('title = "', 'title = "\\u202e', "has characters that do not print"),

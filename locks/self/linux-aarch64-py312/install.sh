@@ -8,6 +8,7 @@
 # It can be run again after a failure: a stage whose distributions are all
 # there is passed over.
 # Every message stands here in English and in Chinese, which a Chinese locale (UTF-8) or --lang zh chooses.
+[ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
 set -euo pipefail
 
 lang=en

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -277,7 +281,40 @@ def test_a_cut_off_is_a_date(value: str, shown: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_cut_off_is_in_a_year_that_utc_has(tmp_path: Path) -> None:
+    assert message(tmp_path, STACK + "\n[policy]\nexclude-newer = 0001-01-01T00:00:00+23:59\n") == (
+        "`0001-01-01 00:00:00+23:59` is not a date\n"
+        "  at matrices/stacks/s.toml:18: policy.exclude-newer\n"
+        "  it is in no year from 1 to 9999 of UTC\n"
+        "hint: write exclude-newer = 2026-01-31, without quotes"
+    )
+
+
+@pytest.mark.parametrize("line", ["numpy " + " " * 100_000 + "x", "numpy ; " + "=" * 100_000, "a_" * 50_000 + " in x"])
+def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: str, tmp_path: Path) -> None:
+    begin = time.process_time()
+    told = message(tmp_path, STACK.replace('"numpy<2"', json.dumps(line)))
+    assert time.process_time() - begin < 2
+    assert told.endswith("hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)")
+
+
 # --- finding files
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda path: path.symlink_to("gone.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  No such file"),
+        (lambda path: path.symlink_to("s.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  Too many levels"),
+        (os.mkfifo, "is no plain file\n  at matrices/stacks/s.toml\n"),
+    ],
+)
+def test_a_stack_that_is_there_and_no_file(make: Callable[[Path], None], told: str, tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    make(tmp_path / "stacks" / "s.toml")
+    with pytest.raises(InputError) as caught:
+        load("s", tmp_path)
+    assert str(caught.value).startswith(f"`matrices/stacks/s.toml` {told}")
 
 
 def test_an_unknown_stack_with_a_close_name(tmp_path: Path) -> None:
@@ -469,6 +506,14 @@ def fact(row: str) -> str:
             "  at matrices/facts/verl.toml:8: excludes[0].strength\n"
             "hint: it may be documented, enforced, observed, vendor",
             id="strength",
+        ),
+        pytest.param(
+            f'[[excludes]]\nreason = "broken"\nversions = "==1.{"9" * 101}"\n',
+            f"`==1.{'9' * 101}` is not a set of versions\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].versions\n"
+            "  it has a number of more than 100 digits\n"
+            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            id="a version of many digits",
         ),
         pytest.param(
             '[[excludes]]\nreason = "broken"\nchecked = "yesterday"\n',
