@@ -139,6 +139,8 @@ class Proposals:
             if _of_metadata(ground):
                 said.setdefault(ground.package.name, ground)
         for name, ground in said.items():
+            if self._trials.clock.expired():
+                return
             if name in self._built:
                 continue
             spare = self._spare(name)

@@ -15,7 +15,7 @@ has repairs of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 import msgspec
@@ -359,7 +359,8 @@ class Repairs:
         fewest candidates are chosen first; after so many looks it is given up. Before a choice comes the same with
         the components for which there is the least to say against its releases.
         """
-        changing, looks = _free(wanted), iter(range(_LOOKS))
+        changing = _free(wanted)
+        looks = takewhile(lambda _: not self._trials.clock.expired(), range(_LOOKS))
         options = {ground: list(self._offers.candidates(ground, newest=newest, among=changing)) for ground in changing}
         free = sorted(options, key=lambda ground: len(options[ground]))
         before: list[dict[Ground, Candidate]] = []
