@@ -54,6 +54,15 @@ class StackText:
             stack = stack._cut(at)
         return stack
 
+    def with_component(self, target: int, name: str, after: str) -> StackText:
+        """With another value of a component of the target at this place."""
+        path: tuple[str | int, ...] = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
+        return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
+
+    def places_of(self, line: str) -> list[int]:
+        """Where a requirement stands among those of the stack."""
+        return [at for at, one in enumerate(self._raw["stack"]["requires"]) if one == line]
+
     def with_value(self, path: tuple[str | int, ...], after: str) -> StackText:
         """With another text at a key, such as ("target", "system", "cann"), or with a key that was not there."""
         before: Any = self._raw

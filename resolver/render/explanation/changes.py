@@ -110,7 +110,8 @@ def _change(change: Change, language: Language) -> str:
         case ChangeKind.COMPONENT:
             component = component_name(change.subject)
             template = words.COMPONENT_INSTEAD if before else words.COMPONENT_ADDED
-            return template(language, component=component, before=before, after=after)
+            told = template(language, component=component, before=before, after=after)
+            return words.ON_TARGET(language, change=told, target=change.target) if change.target else told
         case ChangeKind.POLICY:
             template = words.POLICY_INSTEAD if before and after else words.POLICY_ADDED
             template = template if after else words.POLICY_DROPPED
