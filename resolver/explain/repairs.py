@@ -28,7 +28,7 @@ from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
 from resolver.explain.prices import UNLISTED, Prices, risky
-from resolver.explain.proposals import Proposals
+from resolver.explain.proposals import Proposals, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Failure, Trials
 from resolver.explain.wishes import wish_of
@@ -38,7 +38,6 @@ from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack, Statement
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line
-from resolver.solve.needs import DYNAMIC
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
@@ -58,13 +57,15 @@ class Found(msgspec.Struct):
     """What a search for fixes came to.
 
     `seen` tells of all stacks that were tried on the way, with notes or without, whether they lock. `unstated` tells
-    that a core was about an archive without static metadata. `further` contradictions came to light.
+    that a core was about an archive without static metadata, `unstated_in_wish` that it was one of the stack as it
+    was. `further` contradictions came to light.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: dict[tuple[str, bool], bool] = msgspec.field(default_factory=dict)
     unstated: bool = False
+    unstated_in_wish: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
 
     @property
@@ -196,7 +197,9 @@ class Repairs:
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-        self._found.unstated |= any(map(is_unstated, core))
+        if any(map(is_unstated, core)):
+            self._found.unstated = True
+            self._found.unstated_in_wish |= self._before is None and not given
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # releases that a line could become, were there files for the target, are no part of a core
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
@@ -216,6 +219,7 @@ class Repairs:
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 self._proposed += map(self._after, islice(several([core]), _PROPOSED))
+        self._proposed += map(self._after, self.proposals.left_out(core))
         self._proposed.sort(key=lambda changed: changed.price)
 
     def _try(self, wanted: Sequence[Ground]) -> _Tried:
@@ -291,6 +295,7 @@ class Repairs:
             changed, answer = self._stated(changed, answer)
         self._found.seen[key] = isinstance(answer, Resolution)
         if isinstance(answer, Resolution):
+            self._found.seen[changed.text, False] = True  # no note counts any more
             if not self._is_needless(changed):
                 self._found.fixes.append((self._priced_as(changed, answer), answer))
                 if changed.lifted is not None:
@@ -392,11 +397,6 @@ def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
 
 def _is_cutoff(ground: Ground) -> bool:
     return isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF
-
-
-def is_unstated(ground: Ground) -> bool:
-    """Whether a ground is that archives have no static metadata."""
-    return isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC
 
 
 def _is_proposed(ground: Ground) -> bool:
