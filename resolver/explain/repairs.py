@@ -109,6 +109,7 @@ class Repairs:
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._left, self._rounds = _SETS, _ROUNDS
+        self._unlisted: list[frozenset[Ground]] = []  # sets that only releases meet which no table names
         self._reasons: set[Ground] = set()  # of contradictions that are known, without the wishes
         for core in cores:
             if not self._demand(core):
@@ -226,7 +227,7 @@ class Repairs:
         """Lock what a set of changes may come to."""
         clauses = self._clauses
         tried: list[Attempt] = []
-        hit = failed = False
+        hit = hit_listed = failed = False
         for newest in (False,) if any(map(risky, wanted)) else (False, True):
             for choice in islice(self._choices(wanted, newest=newest), _TRIES):
                 changed = self._changes.apply(wanted, choice)
@@ -234,11 +235,13 @@ class Repairs:
                     return _Tried()
                 if (locks := self._seen(changed)) is not None:
                     hit |= locks
+                    hit_listed |= locks and not self._offers.is_unlisted(choice)
                     failed |= not locks  # for what the clauses do not know
                     break
                 answer = self._lock(self._after(changed), tried)
                 if answer is None:
                     hit = True
+                    hit_listed |= not self._offers.is_unlisted(choice)
                     break
                 if isinstance(answer, Refutation):
                     clauses.learn(answer.engine.clauses)
@@ -248,12 +251,17 @@ class Repairs:
                         return _Tried(rest.core)
                 else:
                     failed = True
+        if hit_listed:
+            return _Tried()
+        if hit:
+            self._unlisted.append(frozenset(wanted))
+        free = _free(wanted)
+        offered = [clauses.any_of(options) for options in self._options(wanted, newest=True).values()]
+        if not clauses.satisfiable(offered):  # what was learned from the attempts
+            core = clauses.minimal(offered)
+            return _Tried([ground for ground in core if not (hit and risky(ground))], free)
         if hit:
             return _Tried()
-        free = _free(wanted)
-        offered = [clauses.any_of(self._offers.candidates(ground, newest=True)) for ground in free]
-        if not clauses.satisfiable(offered):  # what was learned from the attempts
-            return _Tried(clauses.minimal(offered), free)
         if self._before is None:
             self._found.attempts += tried[:1]
         return _Tried(is_unknown=failed)
@@ -364,9 +372,8 @@ class Repairs:
         fewest candidates are chosen first; after so many looks it is given up. Before a choice comes the same with
         the components for which there is the least to say against its releases.
         """
-        changing = _free(wanted)
         looks = takewhile(lambda _: not self._trials.clock.expired(), range(_LOOKS))
-        options = {ground: list(self._offers.candidates(ground, newest=newest, among=changing)) for ground in changing}
+        options = self._options(wanted, newest=newest)
         free = sorted(options, key=lambda ground: len(options[ground]))
         before: list[dict[Ground, Candidate]] = []
         for choice in complete(self._clauses, options, free, {}, looks):
@@ -374,6 +381,19 @@ class Repairs:
                 if better not in before:
                     before.append(better)
                     yield better
+
+    def _options(self, wanted: Sequence[Ground], *, newest: bool) -> dict[Ground, list[Candidate]]:
+        """What each of a set of changes may become.
+
+        Where a part of it is met by a release that the tables of its project leave out, only what they name: with more
+        changes than that, one that is as good is nothing new.
+        """
+        changing = _free(wanted)
+        options = {ground: list(self._offers.candidates(ground, newest=newest, among=changing)) for ground in changing}
+        if any(met.issubset(wanted) for met in self._unlisted):
+            for ground, rows in options.items():
+                options[ground] = [one for one in rows if not self._offers.is_unlisted({ground: one})]
+        return options
 
     def _on_its_machine(
         self, choice: Mapping[Ground, Candidate], options: Mapping[Ground, Sequence[Candidate]], looks: Iterator[int]
