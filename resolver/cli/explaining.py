@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-
-from msgspec.structs import replace
+from typing import TypeVar
 
 from resolver.catalog.protocol import Catalog
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
-from resolver.explain.explain import explain
+from resolver.explain.everywhere import Everywhere
+from resolver.explain.explain import draft, lettered
 from resolver.explain.remembered import Basis, Remembered
-from resolver.explain.trial import Clock, Expired
+from resolver.explain.trial import Clock
 from resolver.lock import folder as lock_folder
-from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs, with_stack
-from resolver.model.explanation import Attempt, Explanation, Fix, Outcome
+from resolver.matrix.load import Inputs
+from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
@@ -31,15 +28,20 @@ from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 
+_Told = TypeVar("_Told")
+
 
 @counts("solving")
 def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
 ) -> Explanation:
-    """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once."""
+    """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once.
+
+    Its ways out have no letters yet, and are those of its own target.
+    """
     problem = refutation.engine.clauses.universe.problem
     progress.label(words.WAYS_OUT(progress.language, stack=problem.stack.name, target=problem.target.name))
-    return explain(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
+    return draft(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
 
 
 class Explaining:
@@ -74,8 +76,8 @@ class Explaining:
         return found
 
     def finish(self, explanation: Explanation) -> Explanation:
-        """The same with those fixes only that lock for the stack's other targets, too; they are on the page then."""
-        finished = self._for_every_target(explanation)
+        """The same with ways out that lock for the stack's other targets, too, and with letters; on the page then."""
+        finished = lettered(self._for_every_target(explanation), self._cutoff)
         self._remembered.keep(finished, self._basis)
         self._page.ways(finished)
         return finished
@@ -85,41 +87,21 @@ class Explaining:
         if len(problems) == 1:
             return explanation
         clock = Clock(self._seconds, self._progress.solving)
-        others = [at for at, own in enumerate(problems) if own.target.name != explanation.problem.target.name]
 
-        def elsewhere(fix: Fix) -> Attempt | None:
-            """Why a way out of this target is none of the stack; None where it is one."""
-            for _, text in fix.files:
-                for at in others:
-                    if (outcome := outcome_of(text, at)) is not None:
-                        return Attempt(changes=fix.changes, outcome=outcome, why=problems[at].target.name)
-            return None
+        def ask(at: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
+            def told(catalog: Catalog) -> _Told:
+                answer = use(decide(Universe(problem, catalog), tick=clock.tick))
+                self._basis.add(problems[at].target.name, catalog)
+                return answer
 
-        def outcome_of(text: str, at: int) -> Outcome | None:
-            changed = with_stack(self._inputs, read_text(text, schema.StackFile, self._inputs.stack.name))
             try:
-                trials = compile_problems(changed, exclude_newer=self._cutoff, sources=explanation.problem.sources)
                 # the snapshot and the indexes are those of the stack itself
-                locks = self._catalogs.ask(problems[at], partial(self._locks, trials[at], clock))
-            except Expired:
-                return Outcome.UNDECIDED
+                return self._catalogs.ask(problems[at], told)
             except ResolverError:
                 self._basis.lose()
-                return Outcome.ELSEWHERE
-            return None if locks else Outcome.ELSEWHERE
+                raise
 
-        tried = [(fix, elsewhere(fix)) for fix in explanation.fixes]
-        return replace(
-            explanation,
-            fixes=tuple(fix for fix, why in tried if why is None),
-            attempts=(*(why for _, why in tried if why is not None), *explanation.attempts),
-            limited=explanation.limited or clock.limited,
-        )
-
-    def _locks(self, problem: Problem, clock: Clock, catalog: Catalog) -> bool:
-        answer = decide(Universe(problem, catalog), tick=clock.tick)
-        self._basis.add(problem.target.name, catalog)
-        return isinstance(answer, Resolution)
+        return Everywhere(self._inputs, explanation, ask, clock, self._cutoff).explained()
 
 
 def write_reports(found: Iterable[tuple[Path, Explanation]]) -> None:

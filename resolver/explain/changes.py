@@ -176,10 +176,6 @@ class Changes:
     def component(self, stack: StackText, name: str, after: str) -> tuple[Change, StackText]:
         """Another value of a component that the target states."""
         target = self._problem.target
-        path: tuple[str | int, ...] = ("target",)
-        if isinstance(self._trials.inputs.stack.content.target, list):
-            path = (*path, self._trials.at)
-        path = (*path, name) if name in ("python", "glibc") else (*path, "system", name)
         change = Change(
             kind=ChangeKind.COMPONENT,
             subject=name,
@@ -187,7 +183,7 @@ class Changes:
             after=after,
             where=target.places.get(name, self._problem.stack.where),
         )
-        return change, stack.with_value(path, after)
+        return change, stack.with_component(self._trials.at, name, after)
 
     def _prereleases(self, stack: StackText, ground: Lacking) -> tuple[Change, StackText]:
         change = Change(

@@ -27,7 +27,7 @@ def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Groun
     A wish that cannot hold by itself hides what it clashes with, so the reasons
     of those are left out in a second round.
     """
-    explore(clauses)
+    explore(clauses, expired)
     given = [ground for ground in clauses.known if wish_of(ground) is None]
     told: set[frozenset[Ground]] = set()
     met: dict[tuple[Wish, ...], set[str]] = {}

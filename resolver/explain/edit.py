@@ -22,6 +22,7 @@ from resolver.model.requirement import Requirement
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)([^\n]*)")
 _CUTOFF = re.compile(r"(exclude-newer[\"']?\s*=\s*)[0-9][-+:.0-9TtZz ]*[0-9Zz]")
+_NOTE = re.compile(r"instead of (.+?): ")
 _LONGEST_NAME = 80
 
 
@@ -63,6 +64,15 @@ class StackText:
         for at in sorted(numbers, reverse=True):
             stack = stack._cut(at)
         return stack
+
+    def with_component(self, target: int, name: str, after: str) -> StackText:
+        """With another value of a component of the target at this place."""
+        path: tuple[str | int, ...] = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
+        return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
+
+    def places_of(self, line: str) -> list[int]:
+        """Where a requirement stands among those of the stack."""
+        return [at for at, one in enumerate(self._raw["stack"]["requires"]) if one == line]
 
     def with_value(self, path: tuple[str | int, ...], after: str) -> StackText:
         """With another text at a key, such as ("target", "system", "cann"), or with a key that was not there."""
@@ -187,8 +197,19 @@ def _swapped(row: str, before: str, after: str, note: str) -> Iterator[str]:
         if tomli.loads(f"x = {match[0]}")["x"] == before:
             rest = row[match.end() :]
             comment = _COMMENT.match(rest)
-            noted = rest if comment is None else f"{comment[1]}{note}{rest[comment.end(1) :]}"
-            yield row[: match.start()] + quoted + noted
+            yield (
+                row[: match.start()]
+                + quoted
+                + (rest if comment is None else comment[1] + _noted(rest[comment.end(1) :], note, after))
+            )
+
+
+def _noted(comment: str, note: str, after: str) -> str:
+    """A comment with a note before it; with that of an earlier change, unless the text is again what it was then."""
+    earlier = _NOTE.match(comment) if note else None
+    if earlier is None:
+        return note + comment
+    return comment[earlier.end() :] if earlier[1] == after else comment
 
 
 def _without(row: str, gone: str) -> Iterator[str]:

@@ -40,7 +40,19 @@ def explain(
     cutoff: datetime | None = None,
     tell: Callable[[Problem, tuple[Contradiction, ...]], None] | None = None,
 ) -> Explanation:
-    """Explain a refuted problem that was made from `inputs` (with `cutoff` in place of their own).
+    """Explain a refuted problem that was made from `inputs` (with `cutoff` in place of their own): see `draft`."""
+    return lettered(draft(refutation, inputs, clock, cutoff=cutoff, tell=tell), cutoff)
+
+
+def draft(
+    refutation: Refutation,
+    inputs: Inputs,
+    clock: Clock,
+    *,
+    cutoff: datetime | None = None,
+    tell: Callable[[Problem, tuple[Contradiction, ...]], None] | None = None,
+) -> Explanation:
+    """The explanation of a refuted problem, its ways out as they were found: they have no letters yet.
 
     `tell` is called with the contradictions as soon as they are known: the ways out take longer, and may bring others
     to light, which come last.
@@ -57,13 +69,12 @@ def explain(
     known = [set(one.statements) for one in contradictions]
     contradictions += tuple(told for _, told in found.further if set(told.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
-    matter = _matter(contradictions)
-    priced = [(changed.price, _fix(trials, changed, resolution, matter)) for changed, resolution in found.fixes]
-    priced += [(SPLIT, fix) for fix in _splits(trials, all_cores, matter)]
+    matter = what_matters(contradictions)
+    fixes = [fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes]
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=_named(priced, problem.stack.name, shown(cutoff)),
+        fixes=(*fixes, *_splits(trials, all_cores, matter)),
         attempts=tuple(found.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
@@ -87,7 +98,7 @@ def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Ite
     return (name for name in names if name not in told and not universe.project(canonicalize_name(name)).found)
 
 
-def _matter(contradictions: Iterable[Contradiction]) -> list[str]:
+def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
     """The projects that the contradictions speak of."""
     names: dict[str, None] = {}
     for one in contradictions:
@@ -99,8 +110,9 @@ def _matter(contradictions: Iterable[Contradiction]) -> list[str]:
     return list(names)
 
 
-def _fix(trials: Trials, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
-    name = trials.problem.stack.name
+def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
+    """A way out of a problem, and what it was locked to; `matter` are the projects that are told."""
+    name = problem.stack.name
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     told = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
     told |= {named(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
@@ -110,9 +122,10 @@ def _fix(trials: Trials, changed: Changed, resolution: Resolution, matter: Seque
     return Fix(
         name="",
         changes=changed.changes,
-        environments=(replace(environment(resolution, trials.problem, name, matter), gone=tuple(gone)),),
+        environments=(replace(environment(resolution, problem, name, matter), gone=tuple(gone)),),
         files=((name, changed.text),),
         risky=changed.risky,
+        price=changed.price,
     )
 
 
@@ -149,18 +162,21 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
             ),
             files=tuple((resolution.problem.stack.name, text) for text, resolution in rows),
             risky=False,
+            price=SPLIT,
         )
     ]
 
 
-def _named(priced: Iterable[tuple[int, Fix]], of: str, cutoff: str) -> tuple[Fix, ...]:
-    """Fixes with letters, the least that is lost first, those that go against a fact last.
+def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explanation:
+    """The same with letters for its ways out: the least that is lost first, those that go against a fact last.
 
-    The files of each bear its letter, the name of the stack that they are a way out `of`, and a `cutoff` that stood in
+    The files of each bear its letter, the name of the stack that they are a way out of, and a `cutoff` that stood in
     place of the stack's own: they are what was solved.
     """
-    ranked = [fix for _, fix in sorted(priced, key=lambda row: (row[1].risky, cost(*row)))]
-    return tuple(_lettered(fix, letter, of, cutoff) for fix, letter in zip(ranked, ascii_uppercase, strict=False))
+    of, until = explanation.problem.stack.name, shown(cutoff)
+    ranked = sorted(explanation.fixes, key=lambda fix: (fix.risky, cost(fix)))
+    fixes = [_lettered(fix, letter, of, until) for fix, letter in zip(ranked, ascii_uppercase, strict=False)]
+    return replace(explanation, fixes=tuple(fixes))
 
 
 def _lettered(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:

@@ -4,7 +4,8 @@ Two kinds of change are looked for side by side, the cheapest next: sets of chan
 the clauses know (`Repairs`), and changes of what can be used at all (`Proposals`), such as another
 Python. A proposal that is refuted gets repairs of its own, as it may help together with
 something else; they count as long as they are cheaper than what was found. So it is with facts about archives that
-only note what they need, where a core is about one; where only a changed stack comes to one, they are the last resort.
+only note what they need, as soon as a core of the stack is about one; where only a changed stack comes to one, they are
+the last resort.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import islice
 from math import inf
 
 from resolver.explain.changes import Changed
-from resolver.explain.repairs import Found, Repairs, is_unstated
+from resolver.explain.repairs import Found, Repairs
 from resolver.explain.trial import Trials
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
@@ -39,12 +40,13 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
             *map(proposals.builds, cores),
         ):
             search += _propose_each(wish, several, trials, found)
-        noting = any(is_unstated(ground) for core in cores for ground in core)
-        if noting:
-            search += _with_notes(clauses, trials, found)
+        noting = False
         for _ in range(_STEPS):
             if _enough(found) or trials.clock.expired():
                 break
+            if found.unstated_in_wish and not noting:
+                noting = True
+                search += _with_notes(clauses, trials, found)
             priced = [(price, at) for at, one in enumerate(search) if (price := one.price()) is not None]
             if priced:
                 further = search[min(priced)[1]].step()

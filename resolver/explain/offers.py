@@ -95,6 +95,10 @@ class Offers:
         """Whether there is something to say against a release, or the tables of its project leave it out."""
         return self._known_doubt(candidate, self._problem.target.system) > 0
 
+    def is_unlisted(self, choice: Mapping[Ground, Candidate]) -> bool:
+        """Whether one of these is a release that the tables of its project leave out."""
+        return any(isinstance(one.chosen, Release) and self._is_unlisted(one) for one in choice.values())
+
     def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
         """What it costs to take these releases all the same, on the machine that the components among them make."""
         machine = self._machine((), choice)

@@ -104,8 +104,9 @@ class Prices:
         return isinstance(ground, Said) and self.of(ground) == OVERRIDE
 
 
-def cost(price: int, fix: Fix) -> int:
+def cost(fix: Fix) -> int:
     """What a way out costs when it is told: its changes' price, what is lost, and what may not work on the machine."""
+    price = fix.price
     gone = [name for where in fix.environments for name in where.gone]
     lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
     lost += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
@@ -115,6 +116,19 @@ def cost(price: int, fix: Fix) -> int:
     if any("soc" in fact.components for fact in warnings):
         return price + lost + _OTHER_KERNELS
     return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
+
+
+def saved(change: Change) -> int:
+    """What is saved where a line, or a component, does not change so."""
+    match change.kind:
+        case ChangeKind.COMPONENT:
+            return _COMPONENT.get(change.subject, 0)
+        case ChangeKind.VERSION:
+            return _VERSION
+        case ChangeKind.EXTRA:
+            return EXTRA
+        case _:
+            return 0
 
 
 def no_longer_needed(change: Change) -> list[str]:

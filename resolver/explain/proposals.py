@@ -31,6 +31,7 @@ from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Said
+from resolver.solve.needs import DYNAMIC
 from resolver.solve.tell import meant
 
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
@@ -139,6 +140,8 @@ class Proposals:
             if _of_metadata(ground):
                 said.setdefault(ground.package.name, ground)
         for name, ground in said.items():
+            if self._trials.clock.expired():
+                return
             if name in self._built:
                 continue
             spare = self._spare(name)
@@ -146,6 +149,14 @@ class Proposals:
                 yield self._with_facts(spare, self._trials.text)
             else:
                 yield from self._proposed(ground)
+
+    def left_out(self, core: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack with facts that it leaves out about an archive of a core that does not state what it needs."""
+        for ground in core:
+            if is_unstated(ground):
+                spare = self._spare(ground.project.partition("[")[0])
+                if spare is not None and (spare.content.metadata or spare.content.builds):
+                    yield self._with_facts(spare, self._trials.text)
 
     def _spare(self, name: str) -> Document[FactFile] | None:
         """The facts about a project that the stack leaves out, if there are any."""
@@ -228,6 +239,11 @@ class Proposals:
 
 def _lacks_file(ground: Ground) -> TypeGuard[Lacking]:
     return isinstance(ground, Lacking) and ground.lack is Lack.FILE
+
+
+def is_unstated(ground: Ground) -> TypeGuard[Lacking]:
+    """Whether a ground is that archives have no static metadata."""
+    return isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC
 
 
 def _of_metadata(ground: Ground) -> TypeGuard[Said]:

@@ -15,7 +15,7 @@ has repairs of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +28,7 @@ from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
 from resolver.explain.prices import UNLISTED, Prices, risky
-from resolver.explain.proposals import Proposals
+from resolver.explain.proposals import Proposals, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Failure, Trials
 from resolver.explain.wishes import wish_of
@@ -38,7 +38,6 @@ from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack, Statement
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line
-from resolver.solve.needs import DYNAMIC
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
@@ -58,13 +57,15 @@ class Found(msgspec.Struct):
     """What a search for fixes came to.
 
     `seen` tells of all stacks that were tried on the way, with notes or without, whether they lock. `unstated` tells
-    that a core was about an archive without static metadata. `further` contradictions came to light.
+    that a core was about an archive without static metadata, `unstated_in_wish` that it was one of the stack as it
+    was. `further` contradictions came to light.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: dict[tuple[str, bool], bool] = msgspec.field(default_factory=dict)
     unstated: bool = False
+    unstated_in_wish: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
 
     @property
@@ -108,6 +109,7 @@ class Repairs:
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._left, self._rounds = _SETS, _ROUNDS
+        self._unlisted: list[frozenset[Ground]] = []  # sets that only releases meet which no table names
         self._reasons: set[Ground] = set()  # of contradictions that are known, without the wishes
         for core in cores:
             if not self._demand(core):
@@ -196,7 +198,9 @@ class Repairs:
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-        self._found.unstated |= any(map(is_unstated, core))
+        if any(map(is_unstated, core)):
+            self._found.unstated = True
+            self._found.unstated_in_wish |= self._before is None and not given
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # releases that a line could become, were there files for the target, are no part of a core
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
@@ -216,13 +220,14 @@ class Repairs:
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 self._proposed += map(self._after, islice(several([core]), _PROPOSED))
+        self._proposed += map(self._after, self.proposals.left_out(core))
         self._proposed.sort(key=lambda changed: changed.price)
 
     def _try(self, wanted: Sequence[Ground]) -> _Tried:
         """Lock what a set of changes may come to."""
         clauses = self._clauses
         tried: list[Attempt] = []
-        hit = failed = False
+        hit = hit_listed = failed = False
         for newest in (False,) if any(map(risky, wanted)) else (False, True):
             for choice in islice(self._choices(wanted, newest=newest), _TRIES):
                 changed = self._changes.apply(wanted, choice)
@@ -230,11 +235,13 @@ class Repairs:
                     return _Tried()
                 if (locks := self._seen(changed)) is not None:
                     hit |= locks
+                    hit_listed |= locks and not self._offers.is_unlisted(choice)
                     failed |= not locks  # for what the clauses do not know
                     break
                 answer = self._lock(self._after(changed), tried)
                 if answer is None:
                     hit = True
+                    hit_listed |= not self._offers.is_unlisted(choice)
                     break
                 if isinstance(answer, Refutation):
                     clauses.learn(answer.engine.clauses)
@@ -244,12 +251,17 @@ class Repairs:
                         return _Tried(rest.core)
                 else:
                     failed = True
+        if hit_listed:
+            return _Tried()
+        if hit:
+            self._unlisted.append(frozenset(wanted))
+        free = _free(wanted)
+        offered = [clauses.any_of(options) for options in self._options(wanted, newest=True).values()]
+        if not clauses.satisfiable(offered):  # what was learned from the attempts
+            core = clauses.minimal(offered)
+            return _Tried([ground for ground in core if not (hit and risky(ground))], free)
         if hit:
             return _Tried()
-        free = _free(wanted)
-        offered = [clauses.any_of(self._offers.candidates(ground, newest=True)) for ground in free]
-        if not clauses.satisfiable(offered):  # what was learned from the attempts
-            return _Tried(clauses.minimal(offered), free)
         if self._before is None:
             self._found.attempts += tried[:1]
         return _Tried(is_unknown=failed)
@@ -291,6 +303,7 @@ class Repairs:
             changed, answer = self._stated(changed, answer)
         self._found.seen[key] = isinstance(answer, Resolution)
         if isinstance(answer, Resolution):
+            self._found.seen[changed.text, False] = True  # no note counts any more
             if not self._is_needless(changed):
                 self._found.fixes.append((self._priced_as(changed, answer), answer))
                 if changed.lifted is not None:
@@ -359,8 +372,8 @@ class Repairs:
         fewest candidates are chosen first; after so many looks it is given up. Before a choice comes the same with
         the components for which there is the least to say against its releases.
         """
-        changing, looks = _free(wanted), iter(range(_LOOKS))
-        options = {ground: list(self._offers.candidates(ground, newest=newest, among=changing)) for ground in changing}
+        looks = takewhile(lambda _: not self._trials.clock.expired(), range(_LOOKS))
+        options = self._options(wanted, newest=newest)
         free = sorted(options, key=lambda ground: len(options[ground]))
         before: list[dict[Ground, Candidate]] = []
         for choice in complete(self._clauses, options, free, {}, looks):
@@ -368,6 +381,19 @@ class Repairs:
                 if better not in before:
                     before.append(better)
                     yield better
+
+    def _options(self, wanted: Sequence[Ground], *, newest: bool) -> dict[Ground, list[Candidate]]:
+        """What each of a set of changes may become.
+
+        Where a part of it is met by a release that the tables of its project leave out, only what they name: with more
+        changes than that, one that is as good is nothing new.
+        """
+        changing = _free(wanted)
+        options = {ground: list(self._offers.candidates(ground, newest=newest, among=changing)) for ground in changing}
+        if any(met.issubset(wanted) for met in self._unlisted):
+            for ground, rows in options.items():
+                options[ground] = [one for one in rows if not self._offers.is_unlisted({ground: one})]
+        return options
 
     def _on_its_machine(
         self, choice: Mapping[Ground, Candidate], options: Mapping[Ground, Sequence[Candidate]], looks: Iterator[int]
@@ -391,11 +417,6 @@ def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
 
 def _is_cutoff(ground: Ground) -> bool:
     return isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF
-
-
-def is_unstated(ground: Ground) -> bool:
-    """Whether a ground is that archives have no static metadata."""
-    return isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC
 
 
 def _is_proposed(ground: Ground) -> bool:

@@ -83,7 +83,7 @@ _DEPTH = 3
 _LOOKED_AT = 600
 
 
-def explore(clauses: Clauses) -> None:
+def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     """Open what clashes a little way off, too: requirements that no release or component meets, files of no use.
 
     Each line of the stack is followed alone, always to the release that it would get; past files of no use to the next.
@@ -104,7 +104,7 @@ def explore(clauses: Clauses) -> None:
             asked.setdefault(edge.package.base, []).append((parent, edge))
             for candidate in universe.candidates(edge.package, universe.demand(edge)):
                 fresh = candidate not in parents
-                if fresh and len(parents) >= _LOOKED_AT:
+                if expired() or (fresh and len(parents) >= _LOOKED_AT):
                     break
                 parents.setdefault(candidate, set()).update([] if parent is None else [parent])
                 try:

@@ -61,6 +61,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     between the wish and what it becomes, negative where that is older; 0 where that has no meaning.
     Of a fact set aside or added `before` is the requirement that goes (`vllm==0.13.0`), empty where it is none.
     A split has a change for each environment: `subject` is its name, `after` its lines.
+    `target` is the one whose component changes, where that is another target of the stack than the one that is
+    explained; else it is empty.
     """
 
     kind: ChangeKind
@@ -69,6 +71,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     after: str
     where: str
     steps: int = 0
+    target: str = ""
 
 
 class PinOf(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +102,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """Changes under which the stack was locked for real: in one environment, or in two.
 
     `name` is a letter. `files` maps the name of a stack (the changed one, or one for each environment)
-    to the whole text of its TOML file. `risky` fixes go against a fact.
+    to the whole text of its TOML file. `risky` fixes go against a fact. `price` is what the changes cost.
     """
 
     name: str
@@ -107,6 +110,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[Environment, ...]
     files: tuple[tuple[str, str], ...]
     risky: bool
+    price: int = 0
 
 
 class Outcome(Enum):

@@ -235,6 +235,8 @@ class Search:
                 continue
             if tried == _GIVE_WAY and self._put_ahead(package, candidate):
                 return []
+            if tried and self._tick is not None:
+                self._tick(self.rounds, len(self._pins))  # to read one may take long
             tried += 1
             added: dict[Package, _Criterion] = {}
             try:

@@ -56,8 +56,8 @@ def solve(
     which the conflict says.
     `preferred` are releases to keep where they still fit; `hints` are projects
     that will probably be needed, so that their pages are asked for at once. `tick` is called with
-    rounds and packages decided. Raises UndecidedError where neither can be
-    shown, IndexFailure and InputError as the catalog and the facts do.
+    rounds and packages decided, and before each further release that is tried. Raises UndecidedError where neither
+    can be shown, IndexFailure and InputError as the catalog and the facts do.
     """
     answer = decide(Universe(problem, catalog, preferred), hints=hints, tick=tick)
     if isinstance(answer, Resolution):

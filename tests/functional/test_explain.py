@@ -637,6 +637,24 @@ def test_the_hint_names_the_target_where_there_are_several(two: Workspace, index
     assert explain(two, "--target", "new", "--apply", "A").status == 0
 
 
+def test_one_way_out_changes_what_each_target_lacks(clash: Workspace) -> None:
+    """It is the same for both, so that it can be applied without a target."""
+    each = "".join(
+        f'[[target]]\nname = "{name}"\npython = "3.11"\nplatform = "linux-aarch64"\nsystem.cann = "{cann}"\n'
+        for name, cann in (("old", "8.2.RC1"), ("new", "8.3.RC1"))
+    )
+    stack(clash, f'[stack]\nname = "demo"\nsummary = "s"\nrequires = ["vllm-ascend"]\n{each}')
+    run = explain(clash)
+    for own, other, name in (("8.2.RC1", "8.3.RC1", "new"), ("8.3.RC1", "8.2.RC1", "old")):
+        told = f"  A  CANN 8.5.0 instead of {own}\n     CANN 8.5.0 instead of {other}, for the target {name}\n"
+        assert told in run.stdout
+    fixes = [row["fixes"][0] for row in explain(clash, "--json").json["targets"]]
+    assert [[change.get("target") for change in fix["changes"]] for fix in fixes] == [[None, "new"], [None, "old"]]
+    assert explain(clash, "--apply", "A").status == 0
+    assert clash.lock(stack="demo-a").status == 0
+    assert sorted(path.name for path in (clash.locks / "demo-a").iterdir()) == ["new", "old"]
+
+
 # --- --package
 
 

@@ -146,6 +146,7 @@ def test_a_fact_that_the_stack_leaves_out_comes_first(noted: Workspace) -> None:
     run = noted.lock()
     assert run.status == 1
     assert "use the facts about broken as well (matrices/facts/broken.toml)\n" in run.stderr
+    assert "  B  " not in run.stderr
 
 
 @pytest.mark.parametrize(
@@ -186,3 +187,34 @@ def test_another_release_is_taken_where_the_rest_wants_it(noted: Workspace, inde
     assert noted.lock().status == 1
     fix = json.loads(noted.read("conflict.json"))["fixes"][0]
     assert fix["changes"][0]["before"] == "broken-0.1.tar.gz"
+
+
+def test_what_another_conflict_hid_gets_its_fact(noted: Workspace, index: LoopbackIndex) -> None:
+    """Without it each way out would go without demo, or back to what did not need it."""
+    index.add_wheel("far", "2.0", requires=["farther"])
+    index.add_wheel("farther", "2.0", requires=["demo"])
+    index.add_wheel("far", "1.0")
+    index.add_wheel("x", "1.0", requires=["y==1.0"])
+    for version in ("1.0", "2.0"):
+        index.add_wheel("y", version)
+    noted.stack("far==2.0", "x", "y==2.0")
+    assert noted.lock().status == 1
+    fix = json.loads(noted.read("conflict.json"))["fixes"][0]
+    assert [(change["kind"], change["subject"]) for change in fix["changes"]] == [("version", "y"), ("state", "broken")]
+
+
+def test_a_fact_that_the_stack_leaves_out_is_proposed_where_nothing_is_noted(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_archive("broken", "0.2", static=False)
+    index.add_wheel("setuptools", "80.0")
+    workspace.facts(
+        "broken", '[[metadata]]\nid = "known"\nversions = "==0.2"\nrequires = []\nreason = "its setup.py"\n'
+    )
+    workspace.facts("other", "")
+    stack = workspace.stack("broken")
+    stack.write_text(stack.read_text().replace("[stack]\n", '[stack]\nfacts = ["other"]\n'))
+    run = workspace.lock()
+    assert run.status == 1
+    assert "  A  use the facts about broken as well (matrices/facts/broken.toml)\n" in run.stderr
+    assert "  B  " not in run.stderr

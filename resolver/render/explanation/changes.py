@@ -107,12 +107,9 @@ def _stack_argument(problem: Problem) -> str:
 def _change(change: Change, language: Language) -> str:
     before, after = change.before, change.after
     match change.kind:
-        case ChangeKind.COMPONENT if change.subject == "soc" and before:
-            return words.MACHINE_INSTEAD(language, before=before, after=after)
         case ChangeKind.COMPONENT:
-            component = component_name(change.subject)
-            template = words.COMPONENT_INSTEAD if before else words.COMPONENT_ADDED
-            return template(language, component=component, before=before, after=after)
+            told = _component(change, language)
+            return words.ON_TARGET(language, change=told, target=change.target) if change.target else told
         case ChangeKind.POLICY:
             template = words.POLICY_INSTEAD if before and after else words.POLICY_ADDED
             template = template if after else words.POLICY_DROPPED
@@ -131,6 +128,13 @@ def _change(change: Change, language: Language) -> str:
             return words.ENVIRONMENT(language, name=change.subject, requires=after)
         case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
             return _line(change, language)
+
+
+def _component(change: Change, language: Language) -> str:
+    if change.subject == "soc" and change.before:
+        return words.MACHINE_INSTEAD(language, before=change.before, after=change.after)
+    template = words.COMPONENT_INSTEAD if change.before else words.COMPONENT_ADDED
+    return template(language, component=component_name(change.subject), before=change.before, after=change.after)
 
 
 def _line(change: Change, language: Language) -> str:

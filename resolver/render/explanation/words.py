@@ -422,6 +422,7 @@ WITHOUT_EXTRAS = Counted(
 )
 INSTEAD_WITHOUT = Words("{after} {without}, instead of {before}", "{without}：将 {before} 改为 {after}")
 COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
+ON_TARGET = Words("{change}, for the target {target}", "{change}（目标 {target}）")
 COMPONENT_ADDED = Words("state {component} {after}", "声明 {component} 为 {after}")
 POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
 POLICY_ADDED = Words("add the policy {after}", "增加策略 {after}")

@@ -57,6 +57,12 @@ def test_a_comment_beside_what_changes_says_of_what_it_was_written() -> None:
     assert changed == text.replace("cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours", wanted)
 
 
+def test_a_comment_beside_what_changes_twice_says_what_stood_there_first() -> None:
+    once = StackText(STACK).with_line(0, "torch==2.9.0")
+    assert once.with_line(0, "torch==2.10.0").text == once.text.replace("2.9.0", "2.10.0")
+    assert once.with_line(0, "torch==2.8.0").text == STACK.replace("'torch==2.8.0'", '"torch==2.8.0"')
+
+
 def test_a_way_out_says_so_and_keeps_what_was_written_for_the_stack() -> None:
     head = "# Way out A of `demo`: what follows was written for that stack.\n"
     text = STACK.replace('summary = "demo"', 'summary = "train \\"it\\"" # ours')

@@ -390,3 +390,18 @@ def test_environments_are_split_by_what_was_hidden_too() -> None:
     fixes = ways_out(catalog, "one", "two", "three")
     split = next(fix for fix in fixes if len(fix.environments) > 1)
     assert [where.requires for where in split.environments] == [("two", "three"), ("one",)]
+
+
+def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_out() -> None:
+    """The release alone is the smaller change, and nobody knows what it is for: with it the pair was not looked for."""
+    catalog = DataCatalog({"base": {"1": [], "2": []}})
+    for version, base in (("1", "1"), ("2", "2"), ("2.post1", "2")):
+        catalog.add_wheel("plugin", version, [f"base=={base}"])
+    facts = matrix("==2", "8.3.RC1", "enforced") + matrix("==1", "8.5.0", "enforced")
+    found = [told(fix) for fix in ways_out(catalog, "base==2", "plugin==2", facts=facts)]
+    assert found[:3] == [
+        ["8.5.0 -> 8.3.RC1"],
+        ["base==2 -> base==1", "plugin==2 -> plugin==1"],
+        ["plugin==2 -> plugin==2.post1"],
+    ]
+    assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found

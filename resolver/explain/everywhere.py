@@ -1,0 +1,213 @@
+"""Ways out of one target's conflict that are ways out of the whole stack: it locks for all of its targets then.
+
+What locks for the target that is explained may be refuted for another one. The changed stack has a refutation of its
+own there, and changes that solve it: they are added, and the whole is tried for all targets again, the cheapest first.
+Where something safe holds for all of them as it is, nothing is added to what is dearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from resolver.errors import ResolverError
+from resolver.explain.changes import Changed
+from resolver.explain.contradictions import cores
+from resolver.explain.edit import StackText
+from resolver.explain.explain import fix_of, what_matters
+from resolver.explain.fixes import find
+from resolver.explain.prices import cost, saved
+from resolver.explain.trial import Clock, Expired, Trials
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs, with_stack
+from resolver.model.explanation import Attempt, Change, ChangeKind, Explanation, Fix, Outcome
+from resolver.model.problem import Problem
+from resolver.model.resolution import Resolution
+from resolver.solve.solver import Refutation
+
+_FIXES = 6  # after which none is looked for that adds changes for another target
+_CONTINUED = 6  # changed stacks to which changes are added
+_SHARE = 1 / 2  # of the time, at most, that is spent on one of them
+
+_Told = TypeVar("_Told")
+
+
+class Ask(Protocol):
+    """Solves a problem of the target at this place, and tells what `use` makes of it while its catalog is open."""
+
+    def __call__(self, at: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
+        """Raises ResolverError, and Expired past the limit of time."""
+
+
+class _Way(NamedTuple):
+    """Changes of the stack, known to lock for the targets at these places. Without environments a fix is yet to be."""
+
+    rank: tuple[bool, int]
+    number: int
+    fix: Fix
+    locks: frozenset[int]
+
+
+class Everywhere:
+    """The ways out of an explanation, as `draft` gives it, for all targets of its stack."""
+
+    def __init__(
+        self, inputs: Inputs, explanation: Explanation, ask: Ask, clock: Clock, cutoff: datetime | None = None
+    ) -> None:
+        self._inputs = inputs
+        self._explanation = explanation
+        self._ask = ask
+        self._clock = clock
+        self._cutoff = cutoff
+        self._names = [one.target.name for one in compile_problems(inputs, exclude_newer=cutoff)]
+        self._home = self._names.index(explanation.problem.target.name)
+        self._continued = 0
+
+    def explained(self) -> Explanation:
+        """The explanation with those ways out that lock for all targets; what does not was tried."""
+        found: list[Fix] = []
+        attempts: list[Attempt] = []
+        waiting = [
+            _Way(_rank(fix), number, fix, frozenset((self._home,)))
+            for number, fix in enumerate(self._explanation.fixes)
+        ]
+        heapify(waiting)
+        count = len(waiting)
+        further: Sequence[tuple[Fix, frozenset[int]]]
+        alone = False  # whether something safe holds for all targets as it is
+        while waiting:
+            way = heappop(waiting)
+            is_own = way.number < len(self._explanation.fixes)
+            if not is_own and (len(found) >= _FIXES or any(_subjects(fix) <= _subjects(way.fix) for fix in found)):
+                continue
+            goes_on = not way.fix.risky and (not alone if is_own else all(fix.risky for fix in found))
+            answer = self._tried(way, goes_on=goes_on)
+            if isinstance(answer, Fix):
+                shorter = None if is_own else self._shorter(answer)
+                if shorter is None:
+                    found.append(answer)
+                    alone |= is_own and not answer.risky
+                    continue
+                further = [(shorter, frozenset[int]())]
+            else:
+                attempt, further = answer
+                attempts += [attempt] if is_own else []
+            for fix, locks in further:
+                heappush(waiting, _Way(_rank(fix), count, fix, locks))
+                count += 1
+        return replace(
+            self._explanation,
+            fixes=tuple(found),
+            attempts=(*attempts, *self._explanation.attempts),
+            limited=self._explanation.limited or self._clock.limited,
+        )
+
+    def _tried(self, way: _Way, *, goes_on: bool) -> Fix | tuple[Attempt, Sequence[tuple[Fix, frozenset[int]]]]:
+        """A way out of the whole stack; or why it is none, and with which changes more it might be."""
+        fix = way.fix
+        order = sorted(range(len(self._names)), key=lambda at: at == self._home)
+        unsure = [at for at in order if at not in way.locks or (at == self._home and not fix.environments)]
+        for at in unsure:
+            for _, text in fix.files:
+                answer = self._answer(at, fix, text, goes_on=goes_on)
+                if not isinstance(answer, Resolution):
+                    outcome, further = answer
+                    attempt = Attempt(changes=fix.changes, outcome=outcome, why=self._names[at])
+                    return attempt, [(one, frozenset((at,))) for one in further]
+                if at == self._home:
+                    changed = [change.subject for change in fix.changes if change.kind is ChangeKind.VERSION]
+                    matter = list(dict.fromkeys([*what_matters(self._explanation.contradictions), *changed]))
+                    fix = fix_of(self._explanation.problem, _changed(fix), answer, matter)
+        return fix
+
+    def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | tuple[Outcome, Sequence[Fix]]:
+        """What a changed stack comes to for a target."""
+
+        def use(answer: Resolution | Refutation) -> Resolution | tuple[Outcome, Sequence[Fix]]:
+            if isinstance(answer, Resolution):
+                return answer
+            if not goes_on or len(fix.files) > 1 or self._continued >= _CONTINUED:
+                return Outcome.ELSEWHERE, ()
+            self._continued += 1
+            return Outcome.ELSEWHERE, list(self._further(at, fix, changed, answer))
+
+        try:
+            changed = with_stack(self._inputs, read_text(text, schema.StackFile, self._inputs.stack.name))
+            sources = self._explanation.problem.sources
+            problems = compile_problems(changed, exclude_newer=self._cutoff, sources=sources)
+            return self._ask(at, problems[at], use)
+        except Expired:
+            return Outcome.UNDECIDED, ()
+        except ResolverError:
+            return Outcome.ELSEWHERE, ()
+
+    def _shorter(self, fix: Fix) -> Fix | None:
+        """The same without a change that is not needed any more, as what was added for another target does its work."""
+        for change in fix.changes:
+            stack = StackText(fix.files[0][1])
+            if change.kind is ChangeKind.COMPONENT:
+                at = self._names.index(change.target) if change.target else self._home
+                stack = stack.with_component(at, change.subject, change.before)
+            elif change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
+                for place in stack.places_of(change.after):
+                    stack = stack.with_line(place, change.before)
+            rest = replace(
+                fix,
+                changes=tuple(one for one in fix.changes if one is not change),
+                environments=(),
+                files=((fix.files[0][0], stack.text),),
+                price=fix.price - saved(change),
+            )
+            if stack.text != fix.files[0][1] and isinstance(
+                self._tried(_Way(_rank(rest), 0, rest, frozenset()), goes_on=False), Fix
+            ):
+                return rest
+        return None
+
+    def _further(self, at: int, fix: Fix, inputs: Inputs, refutation: Refutation) -> Iterator[Fix]:
+        """The changes of a stack, `inputs`, together with others that give it a lock for the target at `at`, too."""
+        clauses = refutation.engine.clauses
+        clock = self._clock.within(self._clock.seconds * _SHARE)
+        trials = Trials(inputs, clauses.universe.problem, clauses.universe, clock, self._cutoff)
+        found = find(clauses, list(cores(clauses, clock.expired)) or [refutation.core], trials)
+        for changed, _ in found.fixes:
+            added = tuple(self._named(change, at) for change in changed.changes)
+            both = _changed(fix).then(replace(changed, changes=added))
+            if both.risky:
+                continue
+            changes = tuple(_once(both.changes))
+            spared = sum(map(saved, (*fix.changes, *added))) - sum(map(saved, changes))
+            files = ((fix.files[0][0], both.text),)
+            yield replace(fix, changes=changes, environments=(), files=files, price=both.price - spared)
+
+    def _named(self, change: Change, at: int) -> Change:
+        """A change with the target that it is for, where that is another one than what is explained."""
+        own = at == self._home or change.kind is not ChangeKind.COMPONENT
+        return change if own else replace(change, target=self._names[at])
+
+
+def _rank(fix: Fix) -> tuple[bool, int]:
+    return fix.risky, cost(fix)
+
+
+def _changed(fix: Fix) -> Changed:
+    return Changed(fix.changes, fix.files[0][1], fix.price, fix.risky)
+
+
+def _once(changes: Iterable[Change]) -> Iterator[Change]:
+    """The changes of what did not come back to what it was, each component once."""
+    told: dict[object, Change] = {}
+    for change in changes:
+        key = (change.subject, change.target) if change.kind is ChangeKind.COMPONENT else change
+        told[key] = replace(change, before=told[key].before) if key in told else change
+    return (change for change in told.values() if change.before != change.after)
+
+
+def _subjects(fix: Fix) -> set[tuple[ChangeKind, str, str]]:
+    return {(change.kind, change.subject, change.target) for change in fix.changes}

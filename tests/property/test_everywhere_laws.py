@@ -1,0 +1,141 @@
+"""Laws of ways out of stacks with two targets, on random worlds, against brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from random import Random
+from typing import Any, TypeVar
+
+import tomli
+import tomli_w
+from hypothesis import example, given, reject, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from resolver.catalog.protocol import Catalog
+from resolver.explain.everywhere import Everywhere
+from resolver.explain.explain import draft, lettered
+from resolver.explain.trial import Clock
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs, with_stack
+from resolver.model.explanation import ChangeKind, Explanation
+from resolver.model.problem import Problem
+from resolver.model.resolution import Resolution
+from resolver.solve.solver import Refutation, decide
+from resolver.solve.universe import Universe
+from tests.property.bruteforce import BruteForce
+from tests.property.worlds import KNOWN, World, machine_world
+
+_NAMES = ("one", "two")
+_laws = settings(max_examples=settings.default.max_examples // 3)
+
+_Told = TypeVar("_Told")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stack for two machines that has no lock for the first, and perhaps none for the other."""
+
+    world: World
+    inputs: Inputs
+    catalog: Catalog
+    refutation: Refutation
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        clock = Clock(60)
+
+        def ask(_: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
+            return use(decide(Universe(problem, self.catalog), tick=clock.tick))
+
+        own = draft(self.refutation, self.inputs, clock)
+        return lettered(Everywhere(self.inputs, own, ask, clock).explained())
+
+    def holds(self, text: str) -> bool:
+        """Whether a changed stack has a solution for both."""
+        document = read_text(text, schema.StackFile, "world.toml")
+        problems = compile_problems(with_stack(self.inputs, document))
+        return all(BruteForce(self.world.of(problem)).satisfiable() for problem in problems)
+
+
+def conflict(seed: int) -> Case:
+    """The world of a seed on two machines; one that has a solution on the first is no example."""
+    world, random = machine_world(seed), Random(seed)
+    inputs = world.inputs()
+    raw: dict[str, Any] = tomli.loads(inputs.stack.text)
+    raw["target"] = [{**_machine(random), "name": name, "platform": "linux-aarch64"} for name in _NAMES]
+    inputs = replace(inputs, stack=read_text(tomli_w.dumps(raw), schema.StackFile, "world.toml"))
+    catalog = world.catalog()
+    answer = decide(Universe(compile_problems(inputs)[0], catalog))
+    if not isinstance(answer, Refutation):
+        reject()
+    return Case(world, inputs, catalog, answer)
+
+
+def _machine(random: Random) -> dict[str, Any]:
+    values = {component: random.choice(known) for component, known in KNOWN.items()}
+    system = {component: values.pop(component) for component in ("cann", "soc")}
+    return {**values, "system": system}
+
+
+_seeds = st.integers(0, 99_999)
+
+
+@_laws
+@given(_seeds)
+def test_each_way_out_holds_for_both_targets(seed: int) -> None:
+    case = conflict(seed)
+    for fix in case.explanation.fixes:
+        if fix.changes[0].kind is not ChangeKind.SPLIT:
+            ((_, text),) = fix.files
+            assert case.holds(text), fix.changes
+
+
+@_laws
+@given(_seeds)
+@example(2180)  # a line that changes for one target, and back for the other
+@example(2446)  # another Python for each of them, and a line that comes back
+def test_no_other_machine_and_no_other_version_is_needless(seed: int) -> None:
+    case = conflict(seed)
+    for fix in case.explanation.fixes:
+        for change in fix.changes if len(fix.changes) > 1 else ():
+            raw = tomli.loads(fix.files[0][1])
+            if change.kind is ChangeKind.COMPONENT:
+                _set(raw, _NAMES.index(change.target or "one"), change.subject, change.before)
+            elif change.kind is ChangeKind.VERSION:
+                requires = raw["stack"]["requires"]
+                requires[requires.index(change.after)] = change.before
+            else:
+                continue
+            assert not case.holds(tomli_w.dumps(raw)), (fix.changes, change)
+
+
+@_laws
+@given(_seeds)
+def test_what_another_machine_for_each_solves_has_a_way_out(seed: int) -> None:
+    """Brute force over one component of each target, or of one of them: where that helps, something is shown."""
+    case = conflict(seed)
+    if not case.explanation.fixes:
+        for text in changed_machines(case.inputs.stack.text):
+            assert not case.holds(text), text
+
+
+def changed_machines(text: str) -> Iterator[str]:
+    """The stack with another value of one component of each target, or of one of them."""
+    rows: Sequence[tuple[str, str]] = [(component, value) for component, known in KNOWN.items() for value in known]
+    for both in product([None, *rows], repeat=len(_NAMES)):
+        raw = tomli.loads(text)
+        for at, row in enumerate(both):
+            if row is not None:
+                _set(raw, at, *row)
+        yield tomli_w.dumps(raw)
+
+
+def _set(raw: dict[str, Any], at: int, component: str, value: str) -> None:
+    target = raw["target"][at]
+    (target if component in ("python", "glibc") else target["system"])[component] = value

@@ -1,0 +1,96 @@
+"""The limit of time is looked at wherever files are read one after another, which may take seconds each."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from resolver.explain import trial
+from resolver.explain.explain import explain
+from resolver.explain.trial import Clock
+from resolver.matrix import schema
+from resolver.matrix.compile import compile_problems
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs
+from resolver.model.release import File, Metadata
+from resolver.solve.solver import Refutation, decide
+from resolver.solve.universe import Universe
+from tests.datacatalog import DataCatalog
+
+STACK = """\
+index = []
+
+[stack]
+name = "demo"
+summary = "a test"
+requires = {lines}
+
+[target]
+python = "3.11"
+platform = "linux-aarch64"
+glibc = "2.28"
+"""
+SECONDS = 10
+MANY = 60
+
+
+class Slow(DataCatalog):
+    """A catalog that takes a second for each file that it had not read yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0
+
+    def metadata(self, file: File) -> Metadata:
+        self.now += file.filename not in self.asked
+        return super().metadata(file)
+
+
+@pytest.fixture
+def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    slow = Slow()
+    monkeypatch.setattr(trial, "time", SimpleNamespace(monotonic=lambda: slow.now))
+    return slow
+
+
+def explained_within(catalog: Slow, *lines: str) -> int:
+    """The seconds that it took."""
+    text = STACK.format(lines=str(list(lines)))
+    inputs = Inputs(
+        stack=read_text(text, schema.StackFile, "demo.toml"),
+        facts=(),
+        indexes=None,
+        systems=read_text("[component]", schema.SystemsFile, "systems.toml"),
+    )
+    (problem,) = compile_problems(inputs)
+    answer = decide(Universe(problem, catalog))
+    assert isinstance(answer, Refutation)
+    began = catalog.now
+    assert explain(answer, inputs, Clock(SECONDS)).limited
+    return catalog.now - began
+
+
+def test_a_trial_ends_in_the_middle_of_a_run_of_releases(catalog: Slow) -> None:
+    """Another `a` leaves releases of `b` only that need what there is not: the search reads each in one round."""
+    catalog.add_wheel("a", "2")
+    catalog.add_wheel("c", "1")
+    for at in range(MANY):
+        catalog.add_wheel("b", f"1.{at}", ["c==9"])
+    assert explained_within(catalog, "a==1", "b") <= SECONDS
+
+
+def test_what_clashes_a_little_way_off_is_looked_for_in_time(catalog: Slow) -> None:
+    """The files of `b` are of no use, which shows when they are read."""
+    catalog.add_wheel("a", "2")
+    for at in range(MANY):
+        catalog.add_wheel("b", f"1.{at}", metadata_python=">=4")
+    assert explained_within(catalog, "a==1", "b") <= SECONDS + 1
+
+
+def test_releases_for_a_line_are_looked_for_in_time(catalog: Slow) -> None:
+    """Each other release of `a` clashes with what the stack asks for, too."""
+    catalog.add_wheel("b", "1")
+    for at in range(MANY):
+        catalog.add_wheel("a", f"1.{at}", ["b==9"])
+    assert explained_within(catalog, "a==7", "b==1") <= SECONDS + 1
