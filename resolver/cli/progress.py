@@ -29,6 +29,7 @@ class Progress:
     def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
         self.language = language
         self.rounds = 0
+        self._round = 0  # of the search that was heard of last
         self.traffic = Traffic()
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
         self._last = 0.0
@@ -50,8 +51,9 @@ class Progress:
         self._draw(force=True)
 
     def solving(self, rounds: int, packages: int) -> None:
-        """Called by the solver, once a round."""
-        self.rounds += 1
+        """Called by the solver, once a round and before each further release that is tried in it."""
+        self.rounds += rounds != self._round
+        self._round = rounds
         self._counters = words.STEPS(self.language, packages=packages, rounds=rounds)
         self._draw()
 

@@ -1,4 +1,4 @@
-"""The search: resolvelib's algorithm, with three rules more, at a cost that grows with what changes in a round.
+"""The search: resolvelib's algorithm, with four rules more, at a cost that grows with what changes in a round.
 
 resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
 notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
@@ -13,6 +13,9 @@ decided since, without which it clashes all the same, is left on the way back.
 
 The third: where a long run of releases seems to be in vain, the package in its way may have to wait. No release is
 passed over for that.
+
+The fourth: with a decision that is taken back goes what was decided by it. Else a release stays out for a requirement
+that nobody has any more.
 """
 
 from __future__ import annotations
@@ -106,6 +109,7 @@ class Search:
         self._most = most
         self._criteria: dict[Package, _Criterion] = {}
         self._pins: dict[Package, Candidate] = {}
+        self._undone: dict[Package, bool] = {}  # of which the pin does not count any more
         provider.pinned = self._pins.get
         self._states: list[_State] = []
         self._children: dict[Package, set[Package]] = {}  # what a package ever asked something of
@@ -155,25 +159,27 @@ class Search:
     def _change(self, table: dict[Package, Any], package: Package, new: Any) -> None:
         """Change the picture, with the way back."""
         self._states[-1].changes.append((table, package, table.get(package), new))
-        table[package] = new
+        self._put(table, package, new)
+
+    def _put(self, table: dict[Package, Any], package: Package, value: Any) -> None:
+        """Put a value in the picture; None takes out what is there."""
+        if value is None:
+            del table[package]
+        else:
+            table[package] = value
         self._changed.add(package)
 
     def _leave(self) -> _State:
         """Drop the last state, and undo what came with it."""
         state = self._states.pop()
         for table, package, old, _ in reversed(state.changes):
-            if old is None:
-                del table[package]
-            else:
-                table[package] = old
-            self._changed.add(package)
+            self._put(table, package, old)
         return state
 
     def _enter(self, state: _State) -> None:
         """Do again what a state that was left had done."""
         for table, package, _, new in state.changes:
-            table[package] = new
-            self._changed.add(package)
+            self._put(table, package, new)
         self._states.append(state)
 
     def _push(self) -> None:
@@ -185,7 +191,7 @@ class Search:
 
     def _is_satisfied(self, package: Package) -> bool:
         pin = self._pins.get(package)
-        if pin is None:
+        if pin is None or package in self._undone:
             return False
         return self._provider.is_admitted(pin, self._criteria[package].demand)
 
@@ -194,7 +200,8 @@ class Search:
     def _settle(self) -> None:
         """Bring what is undecided up to date."""
         for package in self._changed:
-            if package not in self._criteria or self._is_satisfied(package):
+            criterion = self._criteria.get(package)
+            if criterion is None or criterion.rows is None or self._is_satisfied(package):
                 self._open.discard(package)
             else:
                 self._open.add(package)
@@ -257,9 +264,11 @@ class Search:
             before = [one for one in added if one in self._pins and one not in self._open]
             self._apply(added)
             self._change(self._pins, package, candidate)
+            if package in self._undone:
+                self._change(self._undone, package, None)
             self._states[-1].last = package, candidate
             self._children.setdefault(package, set()).update(added)
-            self._forget([one for one in before if not self._is_satisfied(one)])
+            self._forget([one for one in before if not self._is_satisfied(one)], package)
             self._push()
             return []
         self._tries += tried
@@ -321,17 +330,41 @@ class Search:
                     waiting.append(row.parent.package)
         return False
 
-    def _forget(self, parents: Collection[Package]) -> None:
-        """What packages asked for that are to be decided again does not count any more."""
-        for parent in parents:
-            for package in self._children.get(parent, ()):
-                criterion = self._criteria.get(package)
-                if criterion is None:
-                    continue
-                rows = list(criterion.each())
-                kept = [row for row in rows if row.parent is None or row.parent.package != parent]
-                if len(kept) < len(rows):
-                    self._change(self._criteria, package, criterion._replace(rows=self._again(kept)))
+    def _forget(self, parents: Iterable[Package], by: Package) -> None:
+        """What packages asked for that are to be decided again does not count any more.
+
+        Nor does what was decided by it count: what nothing else asks for is not decided any more, and where another
+        candidate comes first now, the package is decided again. The package `by` which that came about stays.
+        """
+        waiting = list(parents)
+        while waiting:
+            parent = waiting.pop()
+            self._change(self._undone, parent, True)
+            fewer = [one for one in sorted(self._children.get(parent, ())) if self._ask_no_more(one, parent)]
+            waiting += [one for one in fewer if one != by and not self._is_still_first(one)]
+
+    def _ask_no_more(self, package: Package, parent: Package) -> bool:
+        """Take out what a parent asks of a package; False where that is nothing."""
+        criterion = self._criteria.get(package)
+        if criterion is None:
+            return False
+        rows = list(criterion.each())
+        kept = [row for row in rows if row.parent is None or row.parent.package != parent]
+        if len(kept) == len(rows):
+            return False
+        again = self._again(kept)
+        demand = ANYTHING if again is None else again.demand
+        candidates = self._provider.matches(package, demand, criterion.banned)
+        self._change(self._criteria, package, _Criterion(candidates, again, criterion.banned))
+        return True
+
+    def _is_still_first(self, package: Package) -> bool:
+        """Whether a package would be decided as it is, if it is."""
+        pin = self._pins.get(package)
+        if pin is None or package in self._undone:
+            return True
+        criterion = self._criteria[package]
+        return criterion.rows is not None and next(iter(criterion.candidates), None) == pin
 
     def _again(self, rows: Sequence[_Rows]) -> _Rows | None:
         """Rows, the latest first, without those that stood between them."""

@@ -5,7 +5,7 @@ And what it learns on the way is true.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from operator import attrgetter
@@ -128,15 +128,17 @@ class Watched(BaseReporter[Edge, Candidate, Package]):
 class Told(Resolution[Edge, Candidate, Package]):
     """resolvelib's algorithm, with the provider told what is going on, and the rules that the search has more.
 
-    A decision is not taken back by what it led to. A candidate by which a clash that was learned is met is not taken,
-    and what was decided since it was met is left before the way back begins. Where nothing is left of an extra, what is
-    asked of its project has a part in it. What optimistic jumps are taken back to is begun with a state of its own.
+    A decision is not taken back by what it led to. What one that is taken back asked for is forgotten with all that was
+    decided by it. A candidate by which a clash that was learned is met is not taken, and what was decided since it was
+    met is left before the way back begins. Where nothing is left of an extra, what is asked of its project has a part
+    in it. What optimistic jumps are taken back to is begun with a state of its own.
     """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
         super().__init__(provider, reporter)
         self._p: Asked
         self._tried = 0
+        self._undone: dict[int, set[Package]] = {}
         provider.provider.asked = self.asked
         provider.provider.pinned = lambda package: self.state.mapping.get(package) if self._states else None
 
@@ -157,6 +159,8 @@ class Told(Resolution[Edge, Candidate, Package]):
         self._tried = 0
         known = self.state.criteria.copy()
         causes = super()._attempt_to_pin_criterion(name)
+        if not causes:
+            self.undone.discard(name)
         if causes or self._tried > LONG_RUN:  # learned of what was known before
             after = self.state.criteria.copy()
             self.state.criteria.clear()
@@ -168,6 +172,46 @@ class Told(Resolution[Edge, Candidate, Package]):
         if base is not None and self._asks(known[name]).mask & ~self._asks(base).mask:
             causes.append(base)
         return causes
+
+    @property
+    def undone(self) -> set[Package]:
+        """The packages of this state of which the pin does not count any more."""
+        return self._undone.setdefault(id(self.state.mapping), set())
+
+    def _push_new_state(self) -> None:
+        undone = set(self.undone)
+        super()._push_new_state()
+        self._undone[id(self.state.mapping)] = undone
+
+    def _is_current_pin_satisfying(self, name: Package, criterion: Criterion[Edge, Candidate]) -> bool:
+        if not criterion.information:
+            return True
+        return name not in self.undone and super()._is_current_pin_satisfying(name, criterion)
+
+    def _remove_information_from_criteria(
+        self, criteria: dict[Package, Criterion[Edge, Candidate]], parents: Collection[Package]
+    ) -> None:
+        waiting = list(parents)
+        by = next(reversed(self.state.mapping))
+        while waiting:
+            parent = waiting.pop()
+            self.undone.add(parent)
+            fewer = []
+            for name, criterion in list(criteria.items()):
+                rows = [row for row in criterion.information if row.parent is None or row.parent.package != parent]
+                if len(rows) == len(criterion.information):
+                    continue
+                banned = list(criterion.incompatibilities)
+                demand = self._asks(Criterion((), rows, banned))
+                criteria[name] = Criterion(Fresh(self._p.provider.matches(name, demand, banned)), rows, banned)
+                fewer.append(name)
+            waiting += [name for name in sorted(fewer) if name not in (by, *self.undone) and not self._is_first(name)]
+
+    def _is_first(self, name: Package) -> bool:
+        """Whether a package would be decided as it is, if it is."""
+        pin = self.state.mapping.get(name)
+        criterion = self.state.criteria[name]
+        return pin is None or (bool(criterion.information) and next(iter(criterion.candidates), None) == pin)
 
     def _asks(self, criterion: Criterion[Edge, Candidate]) -> Demand:
         return self._p.provider.demand(*criterion.iter_requirement())

@@ -1,0 +1,37 @@
+"""A decision that is taken back: what it asked for holds no release back afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests.datacatalog import DataCatalog
+from tests.problems import pins, problem, solved
+
+TWO: Mapping[str, Sequence[str]] = {"1": (), "2": ()}
+
+
+def of(needs: str, **others: Mapping[str, Sequence[str]]) -> DataCatalog:
+    """Where data 2 needs something. data comes before trainer, which asks for data 1: data 2 is taken back."""
+    return DataCatalog({"data": {"1": (), "2": (needs,)}, "trainer": {"1": ("data==1",)}, **others})
+
+
+@pytest.mark.parametrize("name", ["alpha", "early", "zlib"])
+def test_what_it_left_out_of_a_project_is_there_again(name: str) -> None:
+    """Whether the project was decided before it, between the two, or is decided after both."""
+    found = pins(problem("data", "trainer", name), of(f"{name}<2", **{name: TWO}))
+    assert found == {"data": "1", "trainer": "1", name: "2"}
+
+
+def test_what_was_decided_for_it_alone_asks_for_nothing() -> None:
+    catalog = of("between==1", between={"1": ("early<2",)}, early=TWO)
+    found = pins(problem("data", "early", "trainer"), catalog)
+    assert found == {"data": "1", "early": "2", "trainer": "1"}
+
+
+def test_what_it_alone_asked_for_is_not_decided_any_more() -> None:
+    catalog = of("between", between={"1": ("zlib<2",)}, zlib=TWO)
+    found = solved(problem("data", "trainer", "zlib"), catalog)
+    assert [str(pin.version) for pin in found.pins] == ["1", "1", "2"]
+    assert found.rounds == 4  # data twice, trainer and zlib once
