@@ -18,7 +18,7 @@ _WORDS = re.compile(
 
 def one_line(text: str) -> str:
     """The text on one line, without control characters and marks that turn the direction of writing."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return " ".join(text.split())
     kept = "".join(" " if ch in "\r\n\t" else ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C")
     return " ".join(kept.split())
