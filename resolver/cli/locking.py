@@ -201,7 +201,8 @@ def _lock(
         hints = [canonicalize_name(pin.name) for pin in before if pin.git is None]
         # Their pages come while that is loaded which what is remembered spares.
         catalog.expect([(name, SpecifierSet()) for name in (*_certain(job.problem), *hints)])
-        prepare()
+        if previous is None:  # else its files will mostly be as they are, and known
+            prepare()
         from resolver.lock import build
         from resolver.solve.builds import solve_builds
         from resolver.solve.passed import passed_over
