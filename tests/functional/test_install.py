@@ -607,12 +607,14 @@ def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(
     assert [line.split()[0] for line in lines(run.stdout, "将执行")] == ["将执行：", "将执行："]
     assert run.stdout.endswith("试运行：没有改动任何东西\n")
 
-    run = install(workspace, python, *options, LANG=locale)
-    assert (run.status, run.stderr) == (0, "")
-    assert "与锁文件一致（错误：0，警告：0）\ndemo 已安装：2 个软件包，与锁文件一致\n" in run.stdout
-
     run = install(workspace, python, *options, "--wheelhouse", "no/such", LANG=locale)
     assert_refused(run, "错误：--wheelhouse 指定的目录 no/such 不存在\n")
+
+
+def test_an_installation_ends_in_chinese_too(workspace: Workspace, two: list[Built], python: Path) -> None:
+    run = install(workspace, python, "--lang", "zh")
+    assert (run.status, run.stderr) == (0, "")
+    assert "与锁文件一致（错误：0，警告：0）\ndemo 已安装：2 个软件包，与锁文件一致\n" in run.stdout
 
 
 @pytest.mark.parametrize(
