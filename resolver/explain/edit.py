@@ -43,9 +43,11 @@ class StackText:
         return self._with(("stack", "name"), self._raw["stack"]["name"], name)
 
     def way_out(self, letter: str, of: str) -> StackText:
-        """The same with a head and a summary that say of which stack it is a way out: all else was written for that."""
-        summary = self._raw["stack"]["summary"]
-        stack = self._with(("stack", "summary"), summary, f"way out {letter} of {of} ({summary})")
+        """The same with a head and summaries that say of which stack it is a way out: all else was written for that."""
+        stack = self
+        for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
+            if (summary := self._raw["stack"].get(key)) is not None:
+                stack = stack._with(("stack", key), summary, form.format(letter, of, summary))
         return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
 
     def requirements(self) -> Iterator[Requirement]:
@@ -197,11 +199,9 @@ def _swapped(row: str, before: str, after: str, note: str) -> Iterator[str]:
         if tomli.loads(f"x = {match[0]}")["x"] == before:
             rest = row[match.end() :]
             comment = _COMMENT.match(rest)
-            yield (
-                row[: match.start()]
-                + quoted
-                + (rest if comment is None else comment[1] + _noted(rest[comment.end(1) :], note, after))
-            )
+            if comment is not None:
+                rest = comment[1] + _noted(rest[comment.end(1) :], note, after)
+            yield row[: match.start()] + quoted + rest
 
 
 def _noted(comment: str, note: str, after: str) -> str:

@@ -70,6 +70,12 @@ def test_a_way_out_says_so_and_keeps_what_was_written_for_the_stack() -> None:
     assert StackText(text).way_out("A", "demo").text == head + wanted
 
 
+def test_a_way_out_says_so_in_chinese_too() -> None:
+    text = STACK.replace('summary = "demo"', 'summary = "train"\nsummary-zh = "训练"')
+    changed = tomli.loads(StackText(text).way_out("A", "demo").text)["stack"]
+    assert (changed["summary"], changed["summary-zh"]) == ("way out A of demo (train)", "demo 的解决办法 A（训练）")
+
+
 def test_a_line_with_a_marker_is_quoted_as_toml_needs_it() -> None:
     line = 'torch==2.8.0 ; platform_machine == "aarch64"'
     changed = StackText(STACK).with_line(0, line).text
