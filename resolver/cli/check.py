@@ -33,16 +33,16 @@ _STATUS = {
 
 @click.command("check")
 @click.argument("stack", required=False)
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the stack's targets.")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @options.matrices
 @options.locks
-@click.option("--upstream", is_flag=True, help="Ask the indexes what became of each file since it was locked.")
+@click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
 @options.facts_days
 @click.option(
-    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="One that was judged; may be given again."
+    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="Do not report this one; may be repeated."
 )
 @options.language
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@options.as_json
 def command(
     stack: str | None,
     targets: tuple[str, ...],
@@ -54,9 +54,10 @@ def command(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Compare locks with the facts, stacks and files that they belong to; with --upstream, with their indexes, too.
+    """Check whether locks still match their inputs.
 
-    Changes nothing. Only --upstream asks the network.
+    Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
+    network. Changes nothing.
     """
     matrices = matrices or options.default_matrices()
     if targets and stack is None:
