@@ -26,6 +26,35 @@ index = "pypi"
 """
 
 
+STAGE = """\
+[[stage]]
+title = "more"
+mode = "wheels"
+pins = [{}]
+
+[[pin]]
+"""
+
+NUMPY = """\
+[[pin.file]]
+name = "numpy-1.26.4-cp310-cp310-manylinux_2_17_aarch64.manylinux2014_aarch64.whl"
+sha256 = "d209d8969599b27ad20994c8e41936ee0964e6da07478d6c35016bc386b66ad4"
+"""
+
+TRUSTED = 'rests on the fact `verl-ccd7d934` alone"\n'
+
+STEP = (
+    TRUSTED
+    + """
+[[pin.git.steps]]
+comment = "{}"
+run = ["{}"]
+move = "{}"
+to = "b"
+"""
+)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -42,6 +71,29 @@ index = "pypi"
         ('url = "https://', 'url = "https://u:p@', "the address has credentials in it"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
         ("[[pin]]\n", PASSED_OVER, "`1 x` is not the version of `numpy`"),
+        ("[[pin]]\n", STAGE.format(""), "the stage `more` has no pins"),
+        ("[[pin]]\n", STAGE.format('"other"'), "a stage has `other`, which is no pin"),
+        ("[[pin]]\n", STAGE.format('"numpy"'), "`numpy` is in 2 stages"),
+        ('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', "`numpy` is in 2 stages"),
+        ('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', "`vllm-ascend` is in 2 stages"),
+        ('name = "verl"', 'name = "numpy"', "`numpy` is a pin 2 times"),
+        ('name = "wheel"', 'name = "setuptools"', "`setuptools` is a build-pin 2 times"),
+        ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),
+        ('name = "numpy-1.26.4', 'name = ".numpy-1.26.4', "is not the name of a file"),
+        (NUMPY, "", "`numpy` has no file"),
+        ('version = "0.11.0+empty"', 'version = "0.11.0"\nlabel = "$(x)"', "`$(x)` is not the label of `vllm`"),
+        ("SETUPTOOLS_SCM_PRETEND_VERSION =", "SETUPTOOLS-SCM =", "`SETUPTOOLS-SCM` is not the name of an environment"),
+        ("[import-env]\nTORCH_", "[import-env]\nTORCH-", "`TORCH-DEVICE_BACKEND_AUTOLOAD` is not the name of"),
+        ('name = "HCCL_CONNECT_TIMEOUT"', 'name = "HCCL;x"', "`HCCL;x` is not the name of an environment variable"),
+        (
+            'value = "7200"',
+            'value = "7200\\nx"',
+            "the value of `HCCL_CONNECT_TIMEOUT` has characters that do not print",
+        ),
+        ('    "torch",\n    "vllm",\n', '    "torch; x",\n    "vllm",\n', "`torch; x` is not the name of a module"),
+        (TRUSTED, STEP.format("a\\nb", "true", "a"), "has characters that do not print"),
+        (TRUSTED, STEP.format("a", "true\\nx", "a"), "has characters that do not print"),
+        (TRUSTED, STEP.format("a", "true", "../a"), "it is not a path inside the repository"),
     ],
 )
 def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:
@@ -52,6 +104,16 @@ def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, w
         file.read(tmp_path)
     assert refused.value.message == "the lock cannot be read"
     assert why in refused.value.why
+
+
+def test_a_stage_has_one_pin_from_git(tmp_path: Path) -> None:
+    text = COMMITTED.read_text(encoding="utf-8").replace('    "numpy",\n', "", 1)
+    text = text.replace('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', 1)
+    text = text.replace('[[stage]]\ntitle = "200 distributions"\nmode = "wheels"\npins = [\n]\n', "", 1)
+    (tmp_path / file.NAME).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        file.read(tmp_path)
+    assert refused.value.why == "the stage `verl, from git` has more than the one pin that comes from git"
 
 
 def test_the_same_lock_as_it_was_is_read(tmp_path: Path) -> None:
