@@ -28,7 +28,7 @@ from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
-from resolver.solve.tell import shown
+from resolver.solve.tell import cutoff_text
 from resolver.solve.universe import Universe
 
 
@@ -85,7 +85,7 @@ def draft(
 def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Iterator[str]:
     """What makes a command ask for this problem of the stack's; each target has letters of its own."""
     if cutoff is not None:
-        yield from ("--exclude-newer", shown(cutoff))
+        yield from ("--exclude-newer", cutoff_text(cutoff))
     targets = inputs.stack.content.target
     if isinstance(targets, list) and len(targets) > 1:
         yield from ("--target", problem.target.name)
@@ -173,7 +173,7 @@ def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explan
     The files of each bear its letter, the name of the stack that they are a way out of, and a `cutoff` that stood in
     place of the stack's own: they are what was solved.
     """
-    of, until = explanation.problem.stack.name, shown(cutoff)
+    of, until = explanation.problem.stack.name, cutoff_text(cutoff)
     ranked = sorted(explanation.fixes, key=lambda fix: (fix.risky, cost(fix)))
     fixes = [_lettered(fix, letter, of, until) for fix, letter in zip(ranked, ascii_uppercase, strict=False)]
     return replace(explanation, fixes=tuple(fixes))

@@ -62,9 +62,17 @@ class Provider:
             return (package.kind.value, False, False, False, False, False, 0, package)
         promoted = self.conflicts[package] >= _PROMOTE_AFTER
         ahead = package in self._ahead
-        of = demand
-        met = 0 if of.stacks else self._met.get(package, 0)
-        return (Kind.PROJECT.value, not promoted, not of.first, not of.stacks, not of.bounded, not ahead, met, package)
+        met = 0 if demand.stacks else self._met.get(package, 0)
+        return (
+            Kind.PROJECT.value,
+            not promoted,
+            not demand.first,
+            not demand.stacks,
+            not demand.bounded,
+            not ahead,
+            met,
+            package,
+        )
 
     def matches(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Matches:
         """Candidates in order of preference, looked at only as far as the search goes."""
