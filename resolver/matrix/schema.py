@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from resolver.model.target import Platform
+
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Texts = Annotated[list[Text], msgspec.Meta(min_length=1)]
 Prereleases = Literal["if-necessary", "allow", "never"]
@@ -28,7 +30,6 @@ _GLIBC = Annotated[
     str,
     msgspec.Meta(pattern=r"^2\.\d{1,3}\Z", description="a version of glibc", examples=['"2.28"']),
 ]
-Platform = Literal["linux-aarch64", "linux-x86_64"]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only=True):
