@@ -1,8 +1,8 @@
-"""Ways out of one target's conflict that are ways out of the whole stack: it locks for all of its targets then.
+"""Ways out of one target's conflict that are ways out for the whole stack, which then locks for all of its targets.
 
-What locks for the target that is explained may be refuted for another one. The changed stack has a refutation of its
-own there, and changes that solve it: they are added, and the whole is tried for all targets again, the cheapest first.
-Where something safe holds for all of them as it is, nothing is added to what is dearer.
+A fix for the explained target may be refuted for another one. The changed stack then has a refutation of its
+own there, and changes that solve it: these are added, and the combination is tried for all targets again, the cheapest
+first. If something safe works for all of them as it is, nothing is added to more expensive fixes.
 """
 
 from __future__ import annotations
