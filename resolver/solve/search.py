@@ -1,4 +1,4 @@
-"""The search: resolvelib's algorithm, with four rules more, at a cost that grows with what changes in a round.
+"""The search: resolvelib's algorithm, with five rules more, at a cost that grows with what changes in a round.
 
 resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
 notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
@@ -16,11 +16,15 @@ passed over for that.
 
 The fourth: with a decision that is taken back goes what was decided by it. Else a release stays out for a requirement
 that nobody has any more.
+
+The fifth: what is asked for by a decision that is taken back anyway keeps no release out. Else the newest torch-npu asks
+for a torch that leaves only an old vllm-ascend, which then takes this very torch-npu back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -126,13 +130,10 @@ class Search:
     def run(self, roots: Iterable[Edge]) -> Mapping[Package, Candidate]:
         """A choice for each package that was asked for. Raises DeadEnd."""
         self._states = [_State(frozenset())]
-        added: dict[Package, _Criterion] = {}
         try:
-            for edge in roots:
-                self._ask(added, edge, None)
+            self._apply(self._asks(roots, None))
         except _Clash:
             raise DeadEnd from None
-        self._apply(added)
         self._states.append(_State(frozenset()))
         number = 0
         while number < self._limit() and self._tries < _TRIES_EACH * self._limit():
@@ -235,7 +236,9 @@ class Search:
         causes: list[_Criterion] = []
         criterion = self._criteria[package]
         tried = 0
+        in_vain: list[Candidate] = []
         for candidate in criterion.candidates:
+            in_vain.append(candidate)
             clash = self._provider.passed_over(candidate)
             if clash is not None:
                 causes += (self._criteria[one] for one in clash)
@@ -245,10 +248,8 @@ class Search:
             if tried and self._tick is not None:
                 self._tick(self.rounds, len(self._pins))  # to read one may take long
             tried += 1
-            added: dict[Package, _Criterion] = {}
             try:
-                for edge in self._provider.decide(candidate):
-                    self._ask(added, edge, candidate)
+                added = self._asks(self._provider.decide(candidate), candidate)
             except _Clash as clashed:
                 causes.append(clashed.criterion)
                 continue
@@ -256,6 +257,7 @@ class Search:
             if clash is not None:
                 causes += (added.get(one) or self._criteria[one] for one in clash)
                 continue
+            candidate, added = self._sooner(in_vain) or (candidate, added)
             if not self._provider.is_admitted(candidate, criterion.demand):
                 raise DeadEnd
             if tried > LONG_RUN:
@@ -278,6 +280,19 @@ class Search:
             causes.append(base)  # what is asked of its project left releases of the extra out
         return causes
 
+    def _sooner(self, candidates: Sequence[Candidate]) -> tuple[Candidate, dict[Package, _Criterion]] | None:
+        """A better choice than the last of these candidates, with what it asks for; None where there is none.
+
+        It is an earlier one that clashes only with what decisions ask for which both of them take back.
+        """
+        back = self._provider.taken_back(candidates[-1])
+        for candidate in candidates[:-1] if back else ():
+            same = back & self._provider.taken_back(candidate)
+            if same:
+                with suppress(_Clash):
+                    return candidate, self._asks(self._provider.dependencies(candidate), candidate, same)
+        return None
+
     def _put_ahead(self, package: Package, candidate: Candidate) -> bool:
         """Decide a package before the one that leaves it no room, if that is likely to spare a long run of releases.
 
@@ -298,8 +313,21 @@ class Search:
             self._enter(state)
         return False
 
-    def _ask(self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None) -> None:
-        """Add what an edge asks of its package. Raises _Clash where that leaves nothing."""
+    def _asks(
+        self, edges: Iterable[Edge], parent: Candidate | None, back: Collection[Package] = ()
+    ) -> dict[Package, _Criterion]:
+        """What is asked of packages with these edges, too. Raises _Clash where that leaves nothing of one.
+
+        What is asked by packages that go `back` leaves nothing out: it is forgotten once the parent is decided.
+        """
+        added: dict[Package, _Criterion] = {}
+        for edge in edges:
+            self._ask(added, edge, parent, back)
+        return added
+
+    def _ask(
+        self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None, back: Collection[Package]
+    ) -> None:
         package = edge.package
         known = added.get(package) or self._criteria.get(package)
         before = known.rows if known else None
@@ -310,9 +338,15 @@ class Search:
         pin = self._pins.get(package)
         taken_back = pin is not None and not self._provider.is_admitted(pin, own)
         by_itself = taken_back and parent is not None and not self._stands(parent.package, without=package)
-        if not criterion.candidates or by_itself:
+        if by_itself or not (criterion.candidates or (back and self._leaves_without(back, package, criterion))):
             raise _Clash(criterion)
         added[package] = criterion
+
+    def _leaves_without(self, parents: Collection[Package], package: Package, criterion: _Criterion) -> bool:
+        """Whether something is left of a package where what these parents ask of it does not count."""
+        rest = self._again([row for row in criterion.each() if row.parent is None or row.parent.package not in parents])
+        demand = ANYTHING if rest is None else rest.demand
+        return bool(self._provider.matches(package, demand, criterion.banned))
 
     def _stands(self, package: Package, without: Package) -> bool:
         """Whether a package would be asked for if another one had not been decided.
