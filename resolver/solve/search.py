@@ -17,8 +17,8 @@ passed over for that.
 The fourth: with a decision that is taken back goes what was decided by it. Else a release stays out for a requirement
 that nobody has any more.
 
-The fifth: what is asked for by a decision that is taken back anyway keeps no release out. Else the newest torch-npu asks
-for a torch that leaves only an old vllm-ascend, which then takes this very torch-npu back.
+The fifth: what is asked for by a decision that is taken back anyway keeps no release out. Else the newest torch-npu
+asks for a torch that leaves only an old vllm-ascend, which then takes this very torch-npu back.
 """
 
 from __future__ import annotations

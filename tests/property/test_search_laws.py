@@ -130,9 +130,9 @@ class Told(Resolution[Edge, Candidate, Package]):
 
     A decision is not taken back by what it led to. What one that is taken back asked for is forgotten with all that was
     decided by it, and keeps no candidate out that is preferred to the one which takes it back. A candidate by which a
-    clash that was learned is met is not taken, and what was decided since it was met is left before the way back begins.
-    Where nothing is left of an extra, what is asked of its project has a part in it. What optimistic jumps are taken
-    back to is begun with a state of its own.
+    clash that was learned is met is not taken, and what was decided since it was met is left before the way back
+    begins. Where nothing is left of an extra, what is asked of its project has a part in it. What optimistic jumps are
+    taken back to is begun with a state of its own.
     """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
