@@ -106,7 +106,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
 
     match row:
         case schema.RequiresRow():
-            return model.Requires(**common, needs=needs(row.needs, "needs"))
+            return model.Requires(**common, needs=needs(row.needs, "needs"), wheels=row.wheels)
         case schema.ExcludesRow():
             return model.Excludes(**common)
         case schema.ReplacesRow():
@@ -144,6 +144,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
                 text=row.text,
                 text_zh=row.text_zh or "",
                 grave=row.grave,
+                wheels=row.wheels,
                 extra=text.name(row.extra or ""),
                 beside=requirements(row.with_, "with"),
                 unless=needs(row.unless, "unless"),

@@ -53,9 +53,13 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Requires(_Common, frozen=True, kw_only=True):
-    """A requirement that the metadata leaves out."""
+    """A requirement that the metadata leaves out.
+
+    With `wheels` it is one of the wheels on an index, and not of what is built from source.
+    """
 
     needs: tuple[Need, ...]
+    wheels: bool = False
 
 
 class Excludes(_Common, frozen=True, kw_only=True):
@@ -111,12 +115,14 @@ class After(_Common, frozen=True, kw_only=True):
 class Warns(_Common, frozen=True, kw_only=True):
     """Something to know when `package` is in the lock, and all of `beside`, and none of `unless` holds.
 
-    With `extra`, only when that extra is in use. A `grave` one says that what the project is wanted for fails.
+    With `extra`, only when that extra is in use; with `wheels`, only where it is a wheel of an index that is in the
+    lock. A `grave` one says that what the project is wanted for fails.
     """
 
     text: str
     text_zh: str = ""
     grave: bool = False
+    wheels: bool = False
     extra: str
     beside: tuple[Requirement, ...] = ()
     unless: tuple[Need, ...]

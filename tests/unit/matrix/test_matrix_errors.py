@@ -410,7 +410,7 @@ def fact(row: str) -> str:
             "unknown key `reasn`\n"
             "  at matrices/facts/verl.toml:8: requires[0].reasn\n"
             "hint: did you mean `reason`? known keys are id, package, reason, reason-zh, strength, "
-            "source, checked, versions, needs",
+            "source, checked, versions, needs, wheels",
             id="unknown key",
         ),
         pytest.param(
