@@ -21,10 +21,12 @@ from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.language import language_of
+from resolver.cli.named import ALL
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure, InputError
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, readings_folder, stack_names
+from resolver.matrix.load import load, readings_folder
+from resolver.matrix.names import stack_names
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
@@ -64,13 +66,14 @@ def check(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Hold facts against what the indexes say today: of a stack, a project, one by its id, or all.
+    """Hold facts against what the indexes say today: of a stack, a project, one by its id, or `all`.
 
     A line for each that somebody should look at, and how many there are; where projects or facts are named, a line
     for each. Changes nothing. A fact is looked at for the first target of the first stack that uses it.
     """
     given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
+    names = () if ALL in names else names
     tongue = language_of(language)
     days = DAYS if facts_days is None else facts_days
     today = dt.datetime.now(tz=dt.timezone.utc).date()

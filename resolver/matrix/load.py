@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, read
+from resolver.matrix.names import stack_names
 from resolver.profile import counts
 
 
@@ -102,11 +103,6 @@ def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
     fresh = tuple(one for one in inputs.spare if PurePosixPath(one.name).stem in wanted)
     facts = tuple(sorted((*inputs.facts, *fresh), key=lambda one: one.name)) if fresh else inputs.facts
     return replace(inputs, stack=stack, facts=facts, spare=tuple(one for one in inputs.spare if one not in fresh))
-
-
-def stack_names(matrices: Path) -> list[str]:
-    """The names of the stacks that `matrices` holds, sorted."""
-    return sorted(path.stem for path in (matrices / "stacks").glob("*.toml") if not path.is_dir())
 
 
 def read_stack(name: str, matrices: Path) -> Document[schema.StackFile]:

@@ -70,6 +70,8 @@ TOTAL: Final = Words("{stacks}, {targets}: {told}", "{stacks}，{targets}：{tol
 FAILURE_OF: Final = Words("{stack} for {target}", "{stack}，目标 {target}")
 
 CHECKED: Final = Words("{stack} for {target}: {state}", "{stack}，目标 {target}：{state}")
+CHECKED_ALIKE: Final = Words("{stack} for {count} targets: {state}", "{stack}，{count} 个目标：{state}")
+CHECKED_NOT: Final = Words("{stack}: {failed}", "{stack}：{failed}")
 HINT: Final = Words("hint: {command}", "提示：{command}")
 # What `check` finds; the English is what its JSON has.
 STATES: Final = (
