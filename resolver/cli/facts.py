@@ -192,7 +192,7 @@ def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, lis
     if others or not names:
         stacks += [name for name in known if name not in stacks]
     problems = [(name, compile_problems(load(name, matrices))[0]) for name in stacks]
-    _refuse_unknown(others, [fact for _, problem in problems for fact in _facts(problem)])
+    _refuse_unknown(others, [fact for _, problem in problems for fact in _facts(problem)], known)
     seen: set[str] = set()
     for name, problem in problems:
         facts = [
@@ -212,12 +212,12 @@ def _facts(problem: Problem) -> list[Fact]:
     return [fact for fact in problem.facts if fact.id not in relaxed] + list(relaxed.values())
 
 
-def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact]) -> None:
+def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact], stacks: Sequence[str]) -> None:
     """InputError where a name is neither a project of a fact nor a fact's id."""
     known = {name for fact in facts for name in (fact.id, fact.package)}
     for name in names:
         if name not in known and text.name(name) not in known:
-            close = difflib.get_close_matches(name, sorted(known), n=1)
+            close = difflib.get_close_matches(name, sorted(known.union(stacks)), n=1)
             raise InputError(
                 f"there is no stack, no project with facts and no fact `{name}`",
                 hint=f"did you mean `{close[0]}`?" if close else "facts are named by their `id`, see matrices/facts",

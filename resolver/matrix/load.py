@@ -135,9 +135,9 @@ def _near(path: Path, matrices: Path) -> str:
     """What to give in place of a path where there is no file: a stack's name, or a file beside it."""
     if path.stem in stack_names(matrices):
         return f"did you mean the stack `{path.stem}`?"
-    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.name for one in path.parent.glob("*.toml")]
-    close = difflib.get_close_matches(path.name, sorted(beside), n=1)
-    return f"did you mean `{path.with_name(close[0])}`?" if close else "give a path to a .toml file"
+    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.stem for one in path.parent.glob("*.toml")]
+    close = difflib.get_close_matches(path.stem, sorted(beside), n=1)
+    return f"did you mean `{path.with_name(close[0] + '.toml')}`?" if close else "give a path to a .toml file"
 
 
 def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[Path]:

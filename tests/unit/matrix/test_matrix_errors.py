@@ -366,7 +366,8 @@ def test_an_unknown_stack_without_one(tmp_path: Path) -> None:
 
 
 def test_a_stack_file_that_is_not_there(tmp_path: Path) -> None:
-    path = str(tmp_path / "mine.toml")
+    (tmp_path / "pyproject.toml").write_text("")
+    path = str(tmp_path / "nope.toml")
     assert message(tmp_path, name=path) == (
         f"there is no stack file `{path}`\n  at {path}\nhint: give a path to a .toml file"
     )
