@@ -111,6 +111,10 @@ EXPORTED_OLD: Final = Words(
     "the stack or the facts changed since {stack} was locked; its lock is exported as it is",
     "自锁定 {stack} 以来，软件栈或事实有变化；按原样导出其锁文件",
 )
+NOT_A_PYLOCK: Final = Words(
+    "{name} is no name that pip and uv take for a pylock.toml: `pylock.toml` or `pylock.NAME.toml` is",
+    "pip 和 uv 不会把 {name} 当作 pylock.toml：文件名应为 `pylock.toml` 或 `pylock.名称.toml`",
+)
 LEFT_OUT_BUILT: Final = Words(
     "pylock.toml leaves out {names}: built from source in the environment itself, which the format cannot say; "
     "install.sh does it",
