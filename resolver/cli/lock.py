@@ -24,13 +24,14 @@ from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_sta
 from resolver.cli.named import ALL, named
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.terminal import columns
 from resolver.cli.wishes import Wishes
 from resolver.lock import diff
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.render import words
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import json_text
+from resolver.render.text import COLUMNS, json_text
 
 _CONFLICT = 1
 _STATUSES = {0: "locked", _CONFLICT: "conflict"}
@@ -173,6 +174,7 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
 def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
     """All about one stack, each warning once; of several targets a table in the end."""
     told: set[str] = set()
+    room = columns(sys.stdout, COLUMNS)
     for outcome in outcomes:
         match outcome.found:
             case Lock() as lock:
@@ -180,7 +182,9 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
                 moved = _moved(outcome, lock)
                 written = outcome.written
                 sys.stdout.write(
-                    summary(lock, job.problem, job.folder, language, written=written, moved=moved, told=told)
+                    summary(
+                        lock, job.problem, job.folder, language, written=written, moved=moved, told=told, columns=room
+                    )
                 )
                 told.update(lock.cautions)
             case _:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from resolver.cli.called import as_called
 from resolver.cli.progress import Progress
+from resolver.cli.terminal import columns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
 
@@ -36,7 +37,8 @@ class Page:
         from resolver.render.explanation.text import why_text  # loaded where there is a conflict
 
         self._told = len(contradictions)
-        self.write(("\n" if self._begun else "") + why_text(problem, contradictions, self._language) + "\n")
+        text = why_text(problem, contradictions, self._language, self.width())
+        self.write(("\n" if self._begun else "") + text + "\n")
 
     def ways(self, explanation: Explanation) -> None:
         """The second part, after the contradictions that were not known when the first one was there."""
@@ -44,9 +46,15 @@ class Page:
 
         further = explanation.contradictions[self._told :]
         if further:
-            self.write(further_text(further, self._language) + "\n")
+            self.write(further_text(further, self._language, self.width()) + "\n")
         told = replace(explanation, options=(*explanation.options, *self._options))
-        self.write(as_called(ways_text(told, self._language)))
+        self.write(as_called(ways_text(told, self._language, self.width())))
+
+    def width(self) -> int:
+        """The columns that there are for a page."""
+        from resolver.render.explanation.text import WIDTH
+
+        return WIDTH if self._out is None else columns(self._out, WIDTH)
 
     def write(self, text: str) -> None:
         """Text between the pages, or of another answer."""
