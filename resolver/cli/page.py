@@ -11,6 +11,7 @@ from resolver.cli.progress import Progress
 from resolver.cli.terminal import columns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
+from resolver.render import words
 
 if TYPE_CHECKING:  # loaded where there is a conflict
     from resolver.model.explanation import Contradiction, Explanation
@@ -39,6 +40,7 @@ class Page:
         self._told = len(contradictions)
         text = why_text(problem, contradictions, self._language, self.width())
         self.write(("\n" if self._begun else "") + text + "\n")
+        self._not_followed(contradictions)
 
     def ways(self, explanation: Explanation) -> None:
         """The second part, after the contradictions that were not known when the first one was there."""
@@ -55,6 +57,18 @@ class Page:
         from resolver.render.explanation.text import WIDTH
 
         return WIDTH if self._out is None else columns(self._out, WIDTH)
+
+    def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:
+        """Where a project is on no index: that pip on this machine would have asked others as well."""
+        from resolver.catalog.pipconfig import read_pip_config
+        from resolver.model.statement import Lack, Lacks
+
+        every = (one for each in contradictions for one in each.statements)
+        missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
+        if missing and self._out is not None and (beside := read_pip_config().beside):
+            names = words.COMMA(self._language).join(dict.fromkeys(missing))
+            options = words.AND(self._language).join(beside)
+            self._progress.warn(words.NOT_FOLLOWED(self._language, options=options, names=names))
 
     def write(self, text: str) -> None:
         """Text between the pages, or of another answer."""
