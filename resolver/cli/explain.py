@@ -108,7 +108,7 @@ def command(
         if isinstance(answer, Explanation):
             answer = explaining.finish(answer)
         elif isinstance(answer, Why):
-            page.write(why_text(answer, tongue))
+            page.write(why_text(answer, tongue, page.width()))
         else:
             page.write(_solvable(problem, tongue))
         answers.append((folder, problem, answer))

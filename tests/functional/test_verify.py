@@ -635,11 +635,13 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         "",
         "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: there are: here\n",
     )
-    run = machine.workspace.run("verify", "other")
-    assert (run.status, run.stderr) == (
-        2,
-        "error: other has no lock with a verify.py\n  at locks/other\nhint: ascend-lock lock other\n",
-    )
+    new = machine.workspace.stack("demo", name="other")
+    hints = {"other": "ascend-lock lock other", "dmo": "did you mean `demo`?", "zzz": "locked are demo"}
+    for stack, hint in hints.items():
+        run = machine.workspace.run("verify", stack)
+        told = f"error: {stack} has no lock with a verify.py\n  at locks/{stack}\nhint: {hint}\n"
+        assert (run.status, run.stderr) == (2, told)
+    new.unlink()
     (machine.workspace.locks / "demo" / "there").mkdir()
     (machine.workspace.locks / "demo" / "there" / "verify.py").write_text("")
     try:

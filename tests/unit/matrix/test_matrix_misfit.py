@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, stack_names
+from resolver.matrix.load import load
 from resolver.matrix.misfit import misfit
+from resolver.matrix.names import stack_names
 from resolver.matrix.repair import requirement_hint
 from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, message
 
