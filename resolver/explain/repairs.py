@@ -256,7 +256,7 @@ class Repairs:
         if hit:
             self._unlisted.append(frozenset(wanted))
         free = _free(wanted)
-        offered = [clauses.any_of(options) for options in self._options(wanted, newest=True).values()]
+        offered = [clauses.any_of(options) for options in self._options(wanted, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
             core = clauses.minimal(offered)
             return _Tried([ground for ground in core if not (hit and risky(ground))], free)
