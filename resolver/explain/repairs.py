@@ -358,7 +358,8 @@ class Repairs:
         """Whether what changed holds as well without one of the changes before."""
         if change.kind is ChangeKind.COMPONENT:
             _, stack = self._changes.component(StackText(changed.text), change.subject, change.before)
-            return isinstance(self._trials.lock(stack.text), Resolution)
+            apart = stack.apart(self._trials.at, self._trials.others)
+            return isinstance(self._trials.lock(apart.text), Resolution)
         if change is changed.lifted:
             stack = StackText(changed.text).with_cutoff(StackText(self._trials.wish))
             return isinstance(self._trials.lock(stack.text, strictly=True), Resolution)

@@ -113,7 +113,9 @@ class Trials:
         self._universe = universe
         self.wish = wish or inputs.stack.text
         self._cutoff = cutoff
-        self.at = [one.target.name for one in compile_problems(inputs)].index(problem.target.name)
+        names = [one.target.name for one in compile_problems(inputs)]
+        self.at = names.index(problem.target.name)
+        self.others = frozenset(names) - {problem.target.name}  # the stack's other targets
 
     @property
     def catalog(self) -> Catalog:
