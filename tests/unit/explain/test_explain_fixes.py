@@ -417,3 +417,11 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
         ["plugin==2 -> plugin==2.post1"],
     ]
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
+
+
+def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:
+    """To set the fact about 2 aside keeps all that was asked for; to set that about 1 aside spares nothing more."""
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
+    facts = matrix("==2", "8.2.0") + matrix("==1", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
+    assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"], ["plugin==2 -> "], ["cann in 8.2.0 -> "]]
