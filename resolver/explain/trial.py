@@ -205,7 +205,7 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
         elsewhere = any(isinstance(one, ComponentRequirement) and _holds(one, wish) for one in fact.unless)
-        if averted or elsewhere or ((fact.package in matter or fact.components) and not as_wished):
+        if averted or elsewhere or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
             yield fact
 
 

@@ -425,3 +425,13 @@ def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> 
     facts = matrix("==2", "8.2.0") + matrix("==1", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
     assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"], ["plugin==2 -> "], ["cann in 8.2.0 -> "]]
+
+
+def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is_told() -> None:
+    """Whatever the conflict is about: which release of `kernels` it is to be, the stack did not say."""
+    catalog = DataCatalog({"plugin": {"2": []}, "kernels": {"1": []}})
+    facts = NEEDS_CANN + warning("kernels", "==1", "No table names this release.")
+    (fix, *_) = ways_out(catalog, "plugin==2", "kernels", facts=facts)
+    assert told(fix) == ["8.5.0 -> 8.3.RC1", "No table names this release."]
+    (fix, *_) = ways_out(catalog, "plugin==2", "kernels==1", facts=facts)
+    assert told(fix) == ["8.5.0 -> 8.3.RC1"]
