@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.language import Language
@@ -86,6 +88,16 @@ def claim(contradiction: Contradiction, language: Language) -> str:
     if count == 2:
         return words.CLAIM_TWO(language)
     return words.CLAIM_MANY(language, count=count, fewer=count - 1)
+
+
+def noted_once(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
+    """The same with each known fault of a release where it is first told of."""
+    told: set[str] = set()
+    rows = []
+    for one in contradictions:
+        rows.append(replace(one, notes=tuple(note for note in one.notes if note.id not in told)))
+        told.update(note.id for note in one.notes)
+    return tuple(rows)
 
 
 def closing_sentence(closing: Closing, language: Language) -> str:
