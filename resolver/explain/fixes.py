@@ -23,6 +23,7 @@ from resolver.solve.ground import Ground
 
 _FIXES = 6
 _RISKY = 2  # of them, such as go against a fact or against metadata, and spare some of the wish that others take
+_AGAINST = 3  # such in all
 _EACH = 4  # proposals of a kind, until one holds
 _STEPS = 240  # in all
 
@@ -85,9 +86,10 @@ def _with_notes(clauses: Clauses, trials: Trials, found: Found) -> Iterator[Repa
 
 def _enough(found: Found) -> bool:
     rows = [changed for changed, _ in found.fixes]
-    against = [
+    against = [one for one in rows if one.risky]
+    sparing = [
         one
-        for one in rows
-        if one.risky and not any(spares(other.changes, one.changes) for other in rows if other.price < one.price)
+        for one in against
+        if not any(spares(other.changes, one.changes) for other in rows if other.price < one.price)
     ]
-    return len(rows) >= _FIXES or len(against) >= _RISKY
+    return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
