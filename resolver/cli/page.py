@@ -44,9 +44,10 @@ class Page:
 
     def ways(self, explanation: Explanation) -> None:
         """The second part, after the contradictions that were not known when the first one was there."""
+        from resolver.render.explanation.sentences import noted_once
         from resolver.render.explanation.text import further_text, ways_text
 
-        further = explanation.contradictions[self._told :]
+        further = noted_once(explanation.contradictions)[self._told :]
         if further:
             self.write(further_text(further, self._language, self.width()) + "\n")
         told = replace(explanation, options=(*explanation.options, *self._options))

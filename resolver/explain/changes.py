@@ -89,6 +89,7 @@ class Changes:
                 case _:
                     continue
             changes.append(change)
+        stack = stack.apart(self._trials.at, self._trials.others)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
         price += self._offers.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)

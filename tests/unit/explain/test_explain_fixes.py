@@ -307,6 +307,18 @@ def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target
     assert all("rc" not in line.partition(" -> ")[2].lower().replace("8.3.rc1", "") for line in told(unlisted[0]))
 
 
+def test_a_candidate_of_the_wished_release_counts_where_it_takes_another_cann_too() -> None:
+    """That no release on offer helps is asked of all that are tried, not of the newest alone."""
+    plugin: dict[str, list[str]] = {"1": ["helper>=5"], "2rc1": [], "2": ["gone"]}
+    catalog = DataCatalog({"plugin": plugin, "helper": {"1": [], "5": []}})
+    facts = matrix("==1", "8.5.0") + matrix("==2rc1", "8.3.RC1") + matrix("==2", "8.5.0")
+    fixes = [told(fix) for fix in ways_out(catalog, "plugin==2", "helper==1", facts=facts)]
+    assert fixes[:2] == [
+        ["plugin==2 -> plugin==1", "helper==1 -> helper==5"],
+        ["plugin==2 -> plugin==2rc1", "8.5.0 -> 8.3.RC1"],
+    ]
+
+
 def test_a_note_about_a_release_is_no_fault_of_it() -> None:
     """Nothing is known of `base 1`, which makes it no better."""
     catalog = DataCatalog({"base": {"1": [], "2": [], "3": ["deep>=9"]}, "deep": {"1": []}})
@@ -405,3 +417,21 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
         ["plugin==2 -> plugin==2.post1"],
     ]
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
+
+
+def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:
+    """To set the fact about 2 aside keeps all that was asked for; to set that about 1 aside spares nothing more."""
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
+    facts = matrix("==2", "8.2.0") + matrix("==1", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
+    assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"], ["plugin==2 -> "], ["cann in 8.2.0 -> "]]
+
+
+def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is_told() -> None:
+    """Whatever the conflict is about: which release of `kernels` it is to be, the stack did not say."""
+    catalog = DataCatalog({"plugin": {"2": []}, "kernels": {"1": []}})
+    facts = NEEDS_CANN + warning("kernels", "==1", "No table names this release.")
+    (fix, *_) = ways_out(catalog, "plugin==2", "kernels", facts=facts)
+    assert told(fix) == ["8.5.0 -> 8.3.RC1", "No table names this release."]
+    (fix, *_) = ways_out(catalog, "plugin==2", "kernels==1", facts=facts)
+    assert told(fix) == ["8.5.0 -> 8.3.RC1"]
