@@ -152,6 +152,7 @@ def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     more = target("new", python="3.11") + target("old", python="3.10")
     found = explained(catalog, "base==3", more=more, name="new")
     assert told(found.fixes)[0] == ["base==3 -> base==1"]
+    assert found.fixes[0].changes[0].steps == -2
 
 
 def test_what_an_added_change_makes_needless_stays_out() -> None:
