@@ -90,11 +90,13 @@ class Wire:
         self._places: dict[str, str] = {}
         self._watch: asyncio.TimerHandle | None = None
 
-    async def send(self, url: str, headers: Mapping[str, str], connect: float, limit: int | None = None) -> Response:
+    async def send(
+        self, url: str, headers: Mapping[str, str], connect: float, limit: int | None = None, *, anew: bool = False
+    ) -> Response:
         """Send a GET; raises WireError and EndlessError, and AddressError.
 
         With a `limit` the body of a 200, or of a 206 where a range is asked for, is read with it, as `Response.read`
-        has it.
+        has it. `anew` is for another connection than those that there are.
         """
         asked = _escaped(url)
         proxy = self._proxies.of(url)
@@ -106,6 +108,7 @@ class Wire:
         handle.setopt(pycurl.URL, asked)
         handle.setopt(pycurl.HTTPHEADER, [f"{name}: {value}".encode("latin-1") for name, value in fields.items()])
         handle.setopt(pycurl.CONNECTTIMEOUT_MS, int(connect * 1000))
+        handle.setopt(pycurl.FRESH_CONNECT, int(anew))
         if place:
             handle.setopt(pycurl.RESOLVE, [place])
         exchange = Exchange(
