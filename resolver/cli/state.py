@@ -37,7 +37,7 @@ def states(stack: str | None, targets: frozenset[str], matrices: Path, locks: Pa
             folder = locks / problem.stack.name / problem.target.name
             why, lock = "", None
             try:
-                lock = lock_file.read(folder)
+                lock = lock_file.read_own(folder)
             except InputError as error:
                 why = f"{error.message}: {error.why}"
             unreadable = bool(why)
