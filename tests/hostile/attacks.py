@@ -572,6 +572,21 @@ FILES = [
     ),
     Attack("a .metadata file that is not there", answer(BESIDE, Response(404)), 0, pins=NEW),
     Attack("a requirement that is none", metadata(f"Requires-Dist: {EVIL[:-1]}"), 1, cannot_be_used("demo-2.0")),
+    Attack(
+        "a requirement of 5,000 numbers",
+        metadata(f"Requires-Dist: x=={'1.' * 5000}0"),
+        1,
+        "it has 10004 characters",
+    ),
+    Attack(
+        "an archive that is built with a requirement of 100,000 characters",
+        archive(tar(**{"demo-2.1/pyproject.toml": b'[build-system]\nrequires = ["' + LONG.encode() + b'"]'})),
+        2,
+        f"error: {f'demo 2.1 cannot be built: it needs `{LONG}'[:999]}…\n"
+        "  at build-system.requires of demo-2.1.tar.gz\n"
+        "  it has 100000 characters\n"
+        "hint: name what its build needs in a `metadata` or `builds` fact\n",
+    ),
     Attack("a requirement of 100,000 characters", metadata(f"Requires-Dist: {LONG}"), 1, "it has 100000 characters"),
     Attack(
         "a requirement in 1,000 parentheses",
