@@ -82,7 +82,10 @@ class Wire:
         self._trust = trust(pip, os.environ)
         self._proxies = Proxies(pip)
         self._names = Names()
-        self._multi = pycurl.AsyncCurlMulti()
+        try:
+            self._multi = pycurl.AsyncCurlMulti()
+        except pycurl.error:  # it has no other reason
+            raise MemoryError from None
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, PAGES + FILES)
         self._running: set[Exchange] = set()
