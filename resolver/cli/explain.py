@@ -93,7 +93,7 @@ def command(
     for problem in _targets(problems, target):
         folder = locks / problem.stack.name / problem.target.name
         lock_folder.tidy(folder)
-        previous = lock_file.read(folder)
+        previous = lock_file.read_own(folder)
         remembered = Remembered(catalogs.pool.cache, inputs, problem, exclude_newer, explain_seconds, {})
         known = remembered.recall(catalogs.marks) if wanted is None and not anew else None
         if known is not None:

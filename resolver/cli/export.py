@@ -113,7 +113,7 @@ def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Cho
         raise InputError(f"{stack} has no target `{target}`", hint=f"its targets are {', '.join(names)}")
     problem = problems[names.index(target) if target is not None else 0]
     folder = locks / problem.stack.name / problem.target.name
-    lock = lock_file.read(folder)
+    lock = lock_file.read_own(folder)
     if lock is None:
         raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=f"ascend-lock lock {stack}")
     return _Chosen(problem, lock, folder)

@@ -60,7 +60,7 @@ def _record(stack: str, matrices: Path, locks: Path) -> None:
             progress.label(f"{problem.stack.name} for {problem.target}")
             with closing(catalogs.asking(problem)) as asked:
                 catalog = RecordingCatalog(asked)
-                previous = lock_file.read(locks / problem.stack.name / problem.target.name)
+                previous = lock_file.read_own(locks / problem.stack.name / problem.target.name)
                 for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
                     answer = decide(Universe(problem, catalog, keep), tick=progress.solving)
                     if not isinstance(answer, Resolution):

@@ -36,7 +36,7 @@ def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> 
         folder = locks / problem.stack.name / problem.target.name
         why, lock = "", None
         try:
-            lock = lock_file.read(folder)
+            lock = lock_file.read_own(folder)
         except InputError as error:
             why = f"{error.message}: {error.why}"
         unreadable = bool(why)

@@ -95,6 +95,7 @@ def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Pat
         raise InputError(
             f"{stack} is locked for several targets", where="--target", hint=f"say which this machine is: {names}"
         )
+    lock_file.read_own(folder / fitting[0])  # whose program it is
     return found[fitting[0]]
 
 
@@ -112,7 +113,7 @@ def _instead(stack: str, matrices: Path, locks: Path) -> str:
 
 def _fits(folder: Path) -> bool:
     """Whether a lock may be for this machine's processor."""
-    lock = lock_file.read(folder)
+    lock = lock_file.read_own(folder)
     return lock is None or lock.target.platform == f"linux-{platform.machine()}"
 
 

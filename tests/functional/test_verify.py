@@ -662,7 +662,9 @@ def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine
     own = f'platform = "linux-{platform.machine()}"'
     assert own in lock
     other = "aarch64" if platform.machine() == "x86_64" else "x86_64"
-    (there / "lock.toml").write_text(lock.replace(own, f'platform = "linux-{other}"'))
+    assert 'name = "here"' in lock
+    lock = lock.replace(own, f'platform = "linux-{other}"').replace('name = "here"', 'name = "there"')
+    (there / "lock.toml").write_text(lock)
     command = ["verify", "demo", "--python", str(machine.python), "--ascend", str(machine.ascend)]
     try:
         run = machine.workspace.run(*command, **machine.environment)

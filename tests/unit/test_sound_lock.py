@@ -41,6 +41,15 @@ index = "pypi"
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
         ('url = "https://', 'url = "https://u:p@', "the address has credentials in it"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
+        ('name = "pypi"', 'name = "huawei"', "`numpy` is from `pypi`, which is no index of the lock"),
+        ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),
+        (
+            'distributions"\nmode = "wheels"',
+            'distributions"\nmode = "built-here"',
+            "`numpy` is wheels, and in a stage that is built-here",
+        ),
+        ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
+        ('name = "numpy-', 'name = "numpy-1', " is not a file of numpy "),
         ("[[pin]]\n", PASSED_OVER, "`1 x` is not the version of `numpy`"),
     ],
 )
