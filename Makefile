@@ -66,13 +66,13 @@ else
 	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
-check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name [TARGET=…]] [UPSTREAM=1: and their indexes]
+check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name (or several) [TARGET=…]] [UPSTREAM=1: and their indexes]
 	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
 
 facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
-snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name
+snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name (or several, or all)
 ifeq ($(STACK),)
 	@echo "Which stack? make snapshot STACK=…"; exit 2
 else

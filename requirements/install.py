@@ -14,6 +14,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GLIBC = (2, 28)  # of the targets in matrices/stacks/self.toml
+FAILED = """\
+error: pip could not install what this project needs into {prefix}
+  at {path}
+  Why is above; where pip found no version at all (`from versions: none`), it did not reach its index.
+hint: look at `pip config list`, HTTPS_PROXY and NO_PROXY, then run make again"""
 UNIVERSAL = {"self": "run.txt", "self-dev": "dev.txt"}
 
 
@@ -48,6 +53,7 @@ def main(stack: str) -> int:
     for path in files(stack, folder):
         command = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *options, "-r", path]
         if status := subprocess.run(command, check=False).returncode:  # noqa: S603
+            print(FAILED.format(prefix=sys.prefix, path=path.relative_to(ROOT)), file=sys.stderr)  # noqa: T201
             return status
     return 0
 

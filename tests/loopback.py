@@ -1,4 +1,4 @@
-"""A package index on 127.0.0.1: real HTTP/1.1, from a snapshot or made by hand, and as wrong as a test wants it.
+"""A package index on 127.0.0.1: real HTTP, from a snapshot or made by hand, and as wrong as a test wants it.
 
     /simple/<index>/<project>/     a page, JSON (PEP 691, 700) or HTML (PEP 503)
     /files/<index>/<file>          a file, and with `.metadata` its core metadata (PEP 658)
@@ -38,6 +38,7 @@ from packaging.utils import canonicalize_name
 from resolver.catalog.snapshot import Snapshot
 from resolver.model.release import File, Metadata
 from tests.builders import Built, Extras, build_archive, build_wheel
+from tests.http2 import INTERNAL_ERROR, Session, Stream
 
 PYPI = "pypi"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -62,7 +63,8 @@ class Response:
     `declared` is a Content-Length that is not the body's. After `reset_after`
     bytes of the body the connection is reset. `delay` is in seconds, and so is
     `hold`, for which the connection stays open after the body, and `pause`,
-    which passes between any two bytes of it.
+    which passes between any two bytes of it. `script` sends it over HTTP/2 in
+    its own way.
     """
 
     status: int
@@ -73,6 +75,7 @@ class Response:
     delay: float = 0.0
     hold: float = 0.0
     pause: float = 0.0
+    script: Callable[[Stream, Response], None] | None = None
 
 
 Fault = Callable[[Response], Response]
@@ -149,7 +152,8 @@ class LoopbackIndex:
     Without `ranges` a Range is ignored: 200 and the whole file. With `etags`
     answers carry one, and an If-None-Match that holds gives 304. `compress`
     sends pages with gzip to whoever accepts it. With `tls` it is also a proxy
-    that speaks for every host, over TLS: an index anywhere, without a network.
+    that speaks for every host, over TLS: an index anywhere, without a network;
+    with HTTP/2, where `tls` offers that, and with such settings.
     """
 
     def __init__(
@@ -161,12 +165,14 @@ class LoopbackIndex:
         etags: bool = True,
         compress: bool = False,
         tls: ssl.SSLContext | None = None,
+        settings: Mapping[int, int] | None = None,
     ) -> None:
         self.pages = pages
         self.ranges = ranges
         self.etags = etags
         self.compress = compress
         self.tls = tls
+        self.settings = settings or {}
         self.requests: list[Request] = []
         self._legacy: dict[tuple[str, str, str], bytes] = {}
         self._standings: dict[tuple[str, str], dict[str, str]] = {}
@@ -587,6 +593,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.host = self.path
         self.connection = self.server.secure(self.connection, context)
         self.connection.do_handshake()
+        if self.connection.selected_alpn_protocol() == "h2":
+            Session(self.connection, self.server.closing, self.server.index.settings).serve(self._answer_stream)
+            self.close_connection = True
+            return
         self.rfile = self.connection.makefile("rb", self.rbufsize)
         self.wfile = self.connection.makefile("wb", -1)
         self.close_connection = False
@@ -599,13 +609,35 @@ class _Handler(BaseHTTPRequestHandler):
                 self.rfile.close()  # is still open where nothing could be written any more, and so would be the socket
                 self.server.let_go(self.connection)
 
-    def _answer(self) -> None:
-        path = unquote(urlsplit(self.path).path)
-        sent = {name.lower(): value for name, value in self.headers.items()}
+    def _response(self, command: str, asked: str, sent: Mapping[str, str]) -> Response:
+        path = unquote(urlsplit(asked).path)
         response = self.server.index.answer(path, sent)
-        self.server.index.log(Request(self.command, path, response.status, sent, self.host or sent.get("host", "")))
+        self.server.index.log(Request(command, path, response.status, sent, self.host or sent.get("host", "")))
         if response.delay:
             self.server.closing.wait(response.delay)
+        return response
+
+    def _answer_stream(self, stream: Stream) -> None:
+        asked = stream.asked
+        response = self._response(asked[":method"], asked[":path"], asked)
+        if response.script is not None:
+            response.script(stream, response)
+            return
+        length = {} if response.status == 304 else {"content-length": str(_length(response))}
+        stream.head(response.status, {**response.headers, **length}, end=not response.body)
+        if response.reset_after is not None:
+            stream.data(response.body[: response.reset_after], end=False)
+            stream.reset(INTERNAL_ERROR)
+        elif response.body:
+            for byte in response.body if response.pause else b"":
+                stream.data(bytes((byte,)), end=False)
+                stream.session.wait(response.pause)
+            stream.data(b"" if response.pause else response.body)
+
+    def _answer(self) -> None:
+        response = self._response(
+            self.command, self.path, {name.lower(): value for name, value in self.headers.items()}
+        )
         self.send_response(response.status)
         for name, value in response.headers.items():
             self.send_header(name, value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -28,28 +29,46 @@ _DRAINING: Final = 2.0
 _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
 _TOO_LARGE: Final = 100  # CURLE_TOO_LARGE, which pycurl has no name for
+_HTTP2_STREAM: Final = 92  # CURLE_HTTP2_STREAM, likewise
 _CUT: Final = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR})
+_BY_STREAM: Final = frozenset({pycurl.E_HTTP2, _HTTP2_STREAM})
+# What curl and nghttp2 say of HTTP/2, without the numbers of streams and errors, which differ from try to try.
+_RESET: Final = re.compile(r"HTTP/2 stream \d+ reset by \w+ \(error 0x[0-9a-f]+ (\w+)\)")
+_BROKEN_RULE: Final = re.compile(r"(?:\[HTTP2\]|nghttp2) .*?error -?\d+: (.+)", re.DOTALL)
+_NO_FIELD: Final = re.compile(r"(Invalid HTTP header field) was received:.*?(name: .+)", re.DOTALL)
+_FAR: Final = re.compile(r"Too (?:large|many) response headers\b.*", re.DOTALL)
 _MORE_TO_COME: Final = frozenset({100, 102, 103})  # the answer itself follows (RFC 9110, 15.2)
+_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 _NO_CERTIFICATE: Final = frozenset({pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CACERT_BADFILE})
 
 
 class WireError(Exception):
     """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known.
 
-    `unpackable`: all came, and is packed otherwise than its head says.
+    `unpackable`: all came, and is packed otherwise than its head says. `stuck`: it, or its connection, is too slow.
     """
 
     def __init__(
-        self, why: str, *, certificate: bool = False, unknown_name: bool = False, unpackable: bool = False
+        self,
+        why: str,
+        *,
+        certificate: bool = False,
+        unknown_name: bool = False,
+        unpackable: bool = False,
+        stuck: bool = False,
     ) -> None:
         super().__init__(why)
         self.unpackable = unpackable
+        self.stuck = stuck
         self.certificate = certificate
         self.unknown_name = unknown_name
 
 
 class Head(NamedTuple):
-    """Status, its phrase (empty for HTTP/2), and the header fields by their names in lower case."""
+    """Status, its phrase (the usual one where none was sent, as by HTTP/2), and the header fields by their names.
+
+    The names are in lower case.
+    """
 
     status: int
     phrase: str
@@ -136,7 +155,8 @@ class Exchange:
         try:
             self.pace.waited(seconds)
         except PaceError as error:
-            self._break_off(WireError(str(error)))
+            self.handle.setopt(pycurl.FORBID_REUSE, 1)  # one of HTTP/2 would outlive it
+            self._break_off(WireError(str(error), stuck=True))
         except EndlessError as error:
             self._break_off(error)
 
@@ -249,15 +269,23 @@ class Exchange:
         size = int(self.handle.getinfo(pycurl.SIZE_DOWNLOAD_T))
         if code in _CUT and length.isdecimal() and size < int(length):
             return WireError(f"It closed the connection after {size} bytes, {int(length) - size} before the end")
+        if code in _BY_STREAM and length.isdecimal() and 0 < size < int(length):
+            return WireError(f"It broke off its answer after {size} bytes, {int(length) - size} before the end")
         encoding = headers.get("content-encoding", "")
         if code == pycurl.E_BAD_CONTENT_ENCODING or (code == pycurl.E_WRITE_ERROR and encoding):  # more than is packed
             return WireError(told or f"It is no content packed by `{encoding}`, as its head says", unpackable=True)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             return WireError("No connection within the time limit")
-        if code == _TOO_LARGE:
+        if code == _TOO_LARGE or _FAR.fullmatch(told):
             return WireError("It sends far more of a head than any answer has")
         if code == pycurl.E_GOT_NOTHING or "unexpected eof" in told:
             return WireError("It closed the connection without an answer")
+        if (match := _RESET.fullmatch(told)) is not None:
+            return WireError(f"It broke off its answer (HTTP/2: {match[1]})")
+        if (match := _BROKEN_RULE.fullmatch(told) or _NO_FIELD.fullmatch(told)) is not None:
+            return WireError(f"It does not keep to HTTP/2 ({', '.join(match.groups())})")
+        if code == pycurl.E_RECV_ERROR and not told:  # of a connection of HTTP/2 that ends
+            return WireError("It closed the connection before the end of its answer")
         number = self.handle.getinfo(pycurl.OS_ERRNO)
         if number and code in (pycurl.E_COULDNT_CONNECT, pycurl.E_RECV_ERROR, pycurl.E_SEND_ERROR):
             told = f"[Errno {number}] {os.strerror(number)}"
@@ -280,4 +308,5 @@ def _read_head(lines: list[bytes]) -> Head:
         name, _, value = line.decode("latin-1").partition(":")
         name, value = name.strip().lower(), value.strip()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return Head(int(status) if status.isdecimal() else 0, phrase.strip(), headers)
+    number = int(status) if status.isdecimal() else 0
+    return Head(number, phrase.strip() or _PHRASES.get(number, ""), headers)

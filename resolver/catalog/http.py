@@ -179,11 +179,13 @@ class Client:
         host: _Host,
         limit: int | None,
     ) -> T:
+        stuck = False
         for number in range(1, patience.tries + 1):
             hops = [url]
             wait = patience.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
             try:
-                response = await self._send(hops, headers, patience, host, limit)
+                response = await self._send(hops, headers, patience, host, limit, anew=stuck)
+                stuck = False
                 try:
                     if response.status_code not in _BUSY:
                         return await consume(response)
@@ -193,6 +195,7 @@ class Client:
                 wait = max(wait, _retry_after(response.headers.get("retry-after", "")))
             except WireError as error:
                 why = str(error)
+                stuck = error.stuck
                 if error.unpackable:
                     raise _unpackable(hops[-1], why) from None
                 hopeless = error.certificate or (patience == BRIEF and error.unknown_name)
@@ -206,7 +209,14 @@ class Client:
         raise self._unreachable(hops, why, patience.tries, certificate=False)
 
     async def _send(
-        self, hops: list[str], headers: Mapping[str, str], patience: Patience, host: _Host, limit: int | None
+        self,
+        hops: list[str],
+        headers: Mapping[str, str],
+        patience: Patience,
+        host: _Host,
+        limit: int | None,
+        *,
+        anew: bool,
     ) -> Response:
         """One request and its redirects, which `hops` gets; the answer is still to be closed."""
         url = hop = hops[0]
@@ -218,7 +228,8 @@ class Client:
             try:
                 asked = {**headers, **self._credentials(where)}
                 # All wait for a host's first answer, and need not wait for what is in it.
-                response = await self._wire.send(hop, asked, patience.connect, limit if host.answered else None)
+                taken = limit if host.answered else None
+                response = await self._wire.send(hop, asked, patience.connect, taken, anew=anew)
             except AddressError as error:
                 raise _refused(hop, f"It cannot be read: {error}.", url) from None
             except EndlessError as error:

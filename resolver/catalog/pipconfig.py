@@ -2,7 +2,7 @@
 
 `pip._internal.configuration` takes 120 ms to import, so its rules are repeated
 here and held against `pip config list` by a test. extra-index-url, find-links
-and trusted-host are deliberately not read: they mix names or weaken https.
+and trusted-host are deliberately not followed: they mix names or weaken https.
 """
 
 from __future__ import annotations
@@ -22,17 +22,22 @@ from resolver.errors import InputError
 
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
+_BESIDE = ("extra-index-url", "find-links")
 _FORM = "a section begins with a line as `[global]`, then come lines as `timeout = 60`"
 
 
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that matter here. Empty texts where pip has none; `timeout` in seconds."""
+    """The options that matter here. Empty texts where pip has none; `timeout` in seconds.
+
+    `beside` names those that are set for further places of files, which are not looked at.
+    """
 
     index_url: str
     cert: str = ""
     client_cert: str = ""
     proxy: str = ""
     timeout: float = _TIMEOUT
+    beside: tuple[str, ...] = ()
 
 
 def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
@@ -50,6 +55,7 @@ def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
         client_cert=_file(options.get("client-cert", "")),
         proxy=options.get("proxy", ""),
         timeout=_timeout(options.get("timeout") or options.get("default-timeout") or ""),
+        beside=tuple(option for option in _BESIDE if option in options),
     )
 
 

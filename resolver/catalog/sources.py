@@ -27,6 +27,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 
 _FILE = "pyproject.toml"
+_FEW = 3  # commits that a hint names
 
 
 def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
@@ -66,7 +67,7 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
         and direct.subdirectory in ("", fact.subdirectory)
     ]
     known = [fact for fact in about if direct.means(fact.commit, fact.ref)]
-    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, repositories)
+    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, about, repositories)
     known = [fact for fact in about if fact.commit == commit]
     if len(known) > 1:
         raise InputError(
@@ -90,8 +91,13 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
     )
 
 
-def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Repositories) -> str:
-    """The commit that a tag or the beginning of a commit stands for: the repository's word, else the one fact's."""
+def _commit(
+    ask: Ask, direct: Direct, known: Sequence[Sources], about: Sequence[Sources], repositories: Repositories
+) -> str:
+    """The commit that a tag or the beginning of a commit stands for: the repository's word, else the one fact's.
+
+    `known` are the facts that may mean it, among those `about` the repository.
+    """
     commits = sorted({fact.commit for fact in known})
     if len(commits) > 1:
         raise InputError(
@@ -109,7 +115,7 @@ def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Re
             f"it cannot be told which commit `{direct.revision}` is",
             where=ask.origin.where,
             why=f"{direct.url} could not be read ({error}), and no fact knows it",
-            hint="name the commit in full, or say what is known of it in a [[sources]] fact",
+            hint=f"name the commit in full, or say what is known of it in a [[sources]] fact{_others(about)}",
         ) from None
     if named is not None and named.sort == "tag":
         if commits and commits[0] != named.commit:
@@ -132,8 +138,15 @@ def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Re
         f"the repository has no tag `{direct.revision}`",
         where=ask.origin.where,
         why=direct.url,
-        hint="name a commit in full, or a tag",
+        hint=f"name a commit in full, or a tag{_others(about)}",
     )
+
+
+def _others(about: Sequence[Sources]) -> str:
+    """What facts know of a repository, for who asked for something else in it; a few, where there are many."""
+    told = [fact.commit[:12] + (f" ({fact.ref})" if fact.ref else "") for fact in about]
+    few = ", ".join(told[:_FEW]) + (", …" if len(told) > _FEW else "")
+    return f"; facts know {few}" if told else ""
 
 
 # --- no fact

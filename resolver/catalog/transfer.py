@@ -28,6 +28,7 @@ from resolver.model.release import File
 
 _AT_ONCE: Final = 8
 _OF_ONE_HOST: Final = 4
+_PROGRESS: Final = 16 << 10  # bytes more than ever before, by which a try that was cut is not counted
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
@@ -99,12 +100,12 @@ class Transfer:
         part = await asyncio.to_thread(Part, file, self._folder)
         self._told(part.size)
         idle = 0
+        known = part.size
         with_ranges = True
         try:
             while True:
                 if not with_ranges:
                     self._restart(part)
-                before = part.size
                 span = {"Range": f"bytes={part.size}-"} if part.size else {}
                 whole = part.size and part.size == file.size
                 end, why = (
@@ -130,7 +131,9 @@ class Transfer:
                         with_ranges = False
                         continue
                     case _End.CUT:
-                        idle = 0 if with_ranges and part.size > before else idle + 1
+                        idle = 0 if with_ranges and part.size >= known + _PROGRESS else idle + 1
+                        known = max(known, part.size)
+                        with_ranges &= not span or part.mixed  # else it knows none
                 if idle >= self._client.patience.tries:
                     raise Unreachable(
                         f"{file.filename} stops in the middle each time.",

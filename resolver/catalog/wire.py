@@ -82,7 +82,10 @@ class Wire:
         self._trust = trust(pip, os.environ)
         self._proxies = Proxies(pip)
         self._names = Names()
-        self._multi = pycurl.AsyncCurlMulti()
+        try:
+            self._multi = pycurl.AsyncCurlMulti()
+        except pycurl.error:  # it has no other reason
+            raise MemoryError from None
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, PAGES + FILES)
         self._running: set[Exchange] = set()
@@ -90,11 +93,13 @@ class Wire:
         self._places: dict[str, str] = {}
         self._watch: asyncio.TimerHandle | None = None
 
-    async def send(self, url: str, headers: Mapping[str, str], connect: float, limit: int | None = None) -> Response:
+    async def send(
+        self, url: str, headers: Mapping[str, str], connect: float, limit: int | None = None, *, anew: bool = False
+    ) -> Response:
         """Send a GET; raises WireError and EndlessError, and AddressError.
 
         With a `limit` the body of a 200, or of a 206 where a range is asked for, is read with it, as `Response.read`
-        has it.
+        has it. `anew` is for another connection than those that there are.
         """
         asked = _escaped(url)
         proxy = self._proxies.of(url)
@@ -106,6 +111,7 @@ class Wire:
         handle.setopt(pycurl.URL, asked)
         handle.setopt(pycurl.HTTPHEADER, [f"{name}: {value}".encode("latin-1") for name, value in fields.items()])
         handle.setopt(pycurl.CONNECTTIMEOUT_MS, int(connect * 1000))
+        handle.setopt(pycurl.FRESH_CONNECT, int(anew))
         if place:
             handle.setopt(pycurl.RESOLVE, [place])
         exchange = Exchange(

@@ -20,7 +20,8 @@ from resolver.errors import InputError, StaleLock, shown
 from resolver.lock import bundle, phrases
 from resolver.lock.bundle import Manifest
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, stack_names
+from resolver.matrix.load import load
+from resolver.matrix.names import stack_names
 from resolver.model.language import Language
 from resolver.render import words
 from resolver.render.bundle import bundle_script

@@ -53,7 +53,7 @@ def parts_of(stack: str, problems: Sequence[Problem], locks: Path, targets: Sequ
     for problem in problems:
         if targets and problem.target.name not in targets:
             continue
-        lock = lock_file.read(locks / problem.stack.name / problem.target.name)
+        lock = lock_file.read_own(locks / problem.stack.name / problem.target.name)
         if lock is None:
             raise StaleLock(
                 f"{stack} has no lock for {problem.target.name}",

@@ -1,4 +1,4 @@
-"""`ascend-lock check [STACK]`: whether locks are still what their inputs, and on demand their indexes, say."""
+"""`ascend-lock check [STACK…]`: whether locks are still what their inputs, and on demand their indexes, say."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from resolver.catalog.cache import Cache, default_folder
 from resolver.cli import options
 from resolver.cli.called import as_called
+from resolver.cli.failures import failure
 from resolver.cli.language import language_of
-from resolver.cli.unchanged import Unchanged
+from resolver.cli.named import ALL, named
+from resolver.cli.unchanged import Told, Unchanged
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
 from resolver.model.language import Language
 from resolver.render import words
+
+if TYPE_CHECKING:
+    from resolver.cli.upstream import Since
 
 # What --json calls the outcome, by the exit status.
 _STATUS = {
@@ -32,7 +39,7 @@ _STATUS = {
 
 
 @click.command("check")
-@click.argument("stack", required=False)
+@click.argument("stacks", metavar="[STACK...]", nargs=-1)
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @options.matrices
 @options.locks
@@ -44,7 +51,7 @@ _STATUS = {
 @options.language
 @options.as_json
 def command(
-    stack: str | None,
+    stacks: tuple[str, ...],
     targets: tuple[str, ...],
     matrices: Path | None,
     locks: Path,
@@ -54,80 +61,133 @@ def command(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Check whether locks still match their inputs.
+    """Check whether the locks of each STACK, or of all, still match their inputs.
 
     Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
-    network. Changes nothing.
+    network. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
+    of all.
     """
     matrices = matrices or options.default_matrices()
-    if targets and stack is None:
+    if targets and not stacks:
         raise InputError("a target is one of a stack's", where="--target", hint="name the stack, too")
+    every = not stacks or ALL in stacks
+    names = named(stacks or (ALL,), matrices)
     tongue = language_of(language)
-    memory = None if upstream or facts_days is not None else _memory(stack, targets, matrices, locks)
-    if memory is not None and (known := memory.recall()) is not None:
-        _tell([_row(*row) for row in known], 0, {}, tongue, as_json=as_json)
-        _tell_others(stack, matrices, locks, as_json=as_json)
-        return 0
-    from resolver.cli.state import states  # what was checked before does not pay for it
-
-    told: list[dict[str, Any]] = []
-    statuses = {0}
-    stale: dict[str, bool] = {}
+    asked = upstream or facts_days is not None
+    memory = None if asked else _memory(names, targets, matrices, locks)
+    known = None if memory is None else memory.recall()
+    found: list[_Seen] = []
     with ExitStack() as open_until_the_end:
         since = None
-        if upstream or facts_days is not None:
+        if asked:
             from resolver.cli.upstream import Since  # what only compares files does not pay for it
 
             since = Since(matrices, facts_days, ignored, language, ask=upstream, quiet=as_json)
             open_until_the_end.enter_context(closing(since))
-        for checked in states(stack, frozenset(targets), matrices, locks):
-            name, target = checked.problem.stack.name, checked.problem.target.name
-            row = _row(name, target, checked.text, checked.stale)
-            lines: list[str] = []
-            if since is not None and checked.lock is not None:
-                seen = since.seen(checked.problem, checked.lock)
-                lines, row = seen.lines, {**row, **seen.json}
-                statuses.add(seen.status)
-            if not as_json:
-                _say(row, tongue, lines)
-            told.append(row)
-            if checked.stale:
-                statuses.add(StaleLock.exit_status)
-                called = name if stack is None else shlex.quote(stack)
-                stale[called] = stale.get(called, False) or checked.unreadable
-    status = max(statuses)
-    if memory is not None and not status:
-        memory.keep([(row["stack"], row["target"], row["state"]) for row in told])
-    _tell(told if as_json else [], status, stale, tongue, as_json=as_json)
-    _tell_others(stack, matrices, locks, as_json=as_json)
+        short = len(names) > 1 and since is None
+        for name in names:
+            seen = []
+            look = partial(_look, name, frozenset(targets), matrices, locks, since, alone=len(names) == 1)
+            for one in look() if known is None else _known(name, known):
+                seen.append(one)
+                if not (as_json or short):
+                    _say(one.row, one.lines, tongue)
+            if short and not as_json:
+                _say_shortly(seen, tongue)
+            found += seen
+    status = max((one.status for one in found), default=0)
+    if memory is not None and known is None and not status:
+        memory.keep([(one.row["stack"], one.row["target"], one.row["state"]) for one in found])
+    if as_json:
+        told = {"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]}
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    else:
+        _tell_hints(found, tongue)
+        if every:
+            _tell_others(matrices, locks)
     return status
 
 
-def _tell_others(stack: str | None, matrices: Path, locks: Path, *, as_json: bool) -> None:
+class _Seen(msgspec.Struct, frozen=True):
+    """What was found of one target; of a whole stack, with no target, where its files could not be read.
+
+    `again` is the stack as it was named, where its lock is stale.
+    """
+
+    row: dict[str, Any]
+    lines: Sequence[str] = ()
+    status: int = 0
+    again: str = ""
+    unreadable: bool = False
+
+
+def _known(name: str, known: Told) -> Iterator[_Seen]:
+    """What is remembered of a stack."""
+    return (_Seen(_row(*row)) for row in known if row[0] == name)
+
+
+def _look(
+    name: str, targets: frozenset[str], matrices: Path, locks: Path, since: Since | None, *, alone: bool
+) -> Iterator[_Seen]:
+    """A stack's targets. What is wrong with a stack that is not `alone` is told, and raised where it is."""
+    from resolver.cli.state import states  # what was checked before does not pay for it
+
+    try:
+        for checked in states(name, targets, matrices, locks):
+            row = _row(checked.problem.stack.name, checked.problem.target.name, checked.text, checked.stale)
+            lines: list[str] = []
+            status = StaleLock.exit_status if checked.stale else 0
+            if since is not None and checked.lock is not None:
+                seen = since.seen(checked.problem, checked.lock)
+                lines, row, status = seen.lines, {**row, **seen.json}, max(status, seen.status)
+            yield _Seen(row, lines, status, name if checked.stale else "", checked.unreadable)
+    except Exception as error:
+        if alone:
+            raise
+        told, status = failure(error)
+        sys.stderr.write(as_called(f"{shown(name)}: error: {told}\n"))
+        yield _Seen({**_row(name, "", told.message), **told.parts()}, status=status)
+
+
+def _tell_others(matrices: Path, locks: Path) -> None:
     """Where all were to be looked at: the stacks that have locks here and are not in `matrices`."""
-    if stack is None and not as_json:
-        known = {path.stem for path in (matrices / "stacks").glob("*.toml")}
-        for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
-            hint = f"{locks / name} is of a stack that is not in {matrices}; name its file:"
-            sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))
+    known = {path.stem for path in (matrices / "stacks").glob("*.toml")}
+    for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
+        hint = f"{locks / name} is of a stack that is not in {matrices}; name its file:"
+        sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))
 
 
-def _memory(stack: str | None, targets: tuple[str, ...], matrices: Path, locks: Path) -> Unchanged | None:
+def _memory(names: Sequence[str], targets: tuple[str, ...], matrices: Path, locks: Path) -> Unchanged | None:
     """What may be known already; nothing is of a stack that is given by its path."""
-    if stack is not None and (stack.endswith(".toml") or os.sep in stack):
+    if any(name.endswith(".toml") or os.sep in name for name in names):
         return None
-    stacks = [stack] if stack is not None else sorted(path.stem for path in (matrices / "stacks").glob("*.toml"))
-    return Unchanged(Cache(default_folder(), lambda _: None), stacks, targets, matrices, locks)
+    return Unchanged(Cache(default_folder(), lambda _: None), names, targets, matrices, locks)
 
 
 def _row(stack: str, target: str, state: str, stale: str = "") -> dict[str, Any]:
     return {"stack": stack, "target": target, "stale": stale, "state": state}
 
 
-def _say(row: dict[str, Any], language: Language, lines: Iterable[str] = ()) -> None:
-    state = _state(row["state"], language)
-    told = (words.CHECKED(language, stack=row["stack"], target=row["target"], state=state), *lines)
-    sys.stdout.write("".join(f"{line}\n" for line in told))
+def _say(row: dict[str, Any], lines: Iterable[str], language: Language) -> None:
+    """A target, and what its indexes tell; or a stack that could not be read."""
+    stack, target, state = shown(row["stack"]), row["target"], _state(row["state"], language)
+    if target:
+        line = words.CHECKED(language, stack=stack, target=target, state=state)
+    else:
+        line = words.CHECKED_NOT(language, stack=stack, failed=words.ROW_FAILED(language, message=state))
+    sys.stdout.write("".join(f"{told}\n" for told in (line, *lines)))
+
+
+def _say_shortly(seen: Sequence[_Seen], language: Language) -> None:
+    """One line for a stack; one for each target where they differ."""
+    states = {one.row["state"] for one in seen}
+    if len(seen) == 1 or len(states) > 1:
+        for one in seen:
+            _say(one.row, (), language)
+        return
+    state = _state(states.pop(), language)
+    stack = seen[0].row["stack"]
+    sys.stdout.write(words.CHECKED_ALIKE(language, stack=stack, count=len(seen), state=state) + "\n")
 
 
 def _state(state: str, language: Language) -> str:
@@ -135,15 +195,11 @@ def _state(state: str, language: Language) -> str:
     return next((known(language) for known in words.STATES if known.en == state), shown(state))
 
 
-def _tell(
-    rows: list[dict[str, Any]], status: int, stale: dict[str, bool], language: Language, *, as_json: bool
-) -> None:
-    """The rows that are still to be told, all of them as one object, and what mends stale locks."""
-    if as_json:
-        sys.stdout.write(json.dumps({"status": _STATUS[status], "locks": rows}, indent=2) + "\n")
-        return
-    for row in rows:
-        _say(row, language)
-    for name in sorted(stale):
-        command = as_called(f"ascend-lock lock {name}{' --upgrade' if stale[name] else ''}")
-        sys.stdout.write(words.HINT(language, command=command) + "\n")
+def _tell_hints(found: Sequence[_Seen], language: Language) -> None:
+    """What locks the stale ones again; those with a lock that cannot be read have to be locked from the beginning."""
+    lost = {one.again for one in found if one.unreadable}
+    stale = dict.fromkeys(one.again for one in found if one.again)
+    for names, option in (([n for n in stale if n not in lost], ""), ([n for n in stale if n in lost], " --upgrade")):
+        if names:
+            command = as_called(f"ascend-lock lock {shlex.join(names)}{option}")
+            sys.stdout.write(words.HINT(language, command=command) + "\n")

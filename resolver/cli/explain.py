@@ -97,7 +97,7 @@ def command(
     for problem in with_sources(problems, offline=offline, progress=progress):
         folder = locks / problem.stack.name / problem.target.name
         lock_folder.tidy(folder)
-        previous = lock_file.read(folder)
+        previous = lock_file.read_own(folder)
         remembered = Remembered(catalogs.pool.cache, inputs, problem, exclude_newer, explain_seconds, {})
         known = remembered.recall(catalogs.marks) if wanted is None and not anew else None
         if known is not None:
@@ -112,7 +112,7 @@ def command(
         if isinstance(answer, Explanation):
             answer = explaining.finish(answer)
         elif isinstance(answer, Why):
-            page.write(why_text(answer, tongue))
+            page.write(why_text(answer, tongue, page.width()))
         else:
             page.write(_solvable(problem, tongue))
         answers.append((folder, problem, answer))

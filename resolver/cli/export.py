@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from packaging.pylock import is_valid_pylock_path
 
 from resolver import disk
 from resolver.catalog.cache import Cache, default_folder
@@ -89,6 +90,8 @@ def command(
                 base=base_image or containers.base_image(chosen.lock, load_images(matrices)),
                 wheelhouse=wheelhouse,
             )
+    if form == "pylock" and output is not None and not (_is_device(output) or is_valid_pylock_path(output)):
+        progress.warn(words.NOT_A_PYLOCK(tongue, name=output.name))
     progress.clear()
     if output is None:
         sys.stdout.write(text)
@@ -112,7 +115,7 @@ def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Cho
         raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")
     (problem,) = problems
     folder = locks / problem.stack.name / problem.target.name
-    lock = lock_file.read(folder)
+    lock = lock_file.read_own(folder)
     if lock is None:
         raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=f"ascend-lock lock {stack}")
     return _Chosen(problem, lock, folder)
@@ -161,9 +164,13 @@ def _within(folder: Path) -> str:
     return path.as_posix() if ".." not in path.parts else f"locks/{folder.parent.name}/{folder.name}"
 
 
+def _is_device(output: Path) -> bool:
+    return output.exists() and not output.is_file()
+
+
 def _write(output: Path, text: str) -> None:
     """Put a file in place, whole or not at all; a device or pipe gets the text, and stays what it is."""
-    if output.exists() and not output.is_file():
+    if _is_device(output):
         output.write_text(text, encoding="utf-8", newline="\n")
         return
     disk.write(output, text.encode())

@@ -21,10 +21,12 @@ from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.language import language_of
+from resolver.cli.named import ALL
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure, InputError
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, readings_folder, stack_names
+from resolver.matrix.load import load, readings_folder
+from resolver.matrix.names import stack_names
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
@@ -66,12 +68,14 @@ def check(
 ) -> int:
     """Compare facts with what the indexes say today.
 
-    NAME is a stack (for its facts), a project (for the facts about it) or the id of a fact; without one, all facts are
-    compared. Prints a line for each fact that somebody should look at, or for each one if NAME is a project or a fact,
-    and how many hold. Each fact is compared for the first target of the first stack that uses it. Changes nothing.
+    NAME is a stack (for its facts), a project (for the facts about it) or the id of a fact; without one, or with `all`,
+    all facts are compared. Prints a line for each fact that somebody should look at, or for each one if NAME is a
+    project or a fact, and how many hold. Each fact is compared for the first target of the first stack that
+    uses it. Changes nothing.
     """
     given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
+    names = () if ALL in names else names
     tongue = language_of(language)
     days = DAYS if facts_days is None else facts_days
     today = dt.datetime.now(tz=dt.timezone.utc).date()
@@ -190,7 +194,7 @@ def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, lis
     if others or not names:
         stacks += [name for name in known if name not in stacks]
     problems = [(name, compile_problems(load(name, matrices))[0]) for name in stacks]
-    _refuse_unknown(others, [fact for _, problem in problems for fact in _facts(problem)])
+    _refuse_unknown(others, [fact for _, problem in problems for fact in _facts(problem)], known)
     seen: set[str] = set()
     for name, problem in problems:
         facts = [
@@ -210,12 +214,12 @@ def _facts(problem: Problem) -> list[Fact]:
     return [fact for fact in problem.facts if fact.id not in relaxed] + list(relaxed.values())
 
 
-def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact]) -> None:
+def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact], stacks: Sequence[str]) -> None:
     """InputError where a name is neither a project of a fact nor a fact's id."""
     known = {name for fact in facts for name in (fact.id, fact.package)}
     for name in names:
         if name not in known and text.name(name) not in known:
-            close = difflib.get_close_matches(name, sorted(known), n=1)
+            close = difflib.get_close_matches(name, sorted(known.union(stacks)), n=1)
             raise InputError(
                 f"there is no stack, no project with facts and no fact `{name}`",
                 hint=f"did you mean `{close[0]}`?" if close else "facts are named by their `id`, see matrices/facts",

@@ -32,6 +32,9 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
             return _short(
                 "there is no memory left", "`ulimit -v`, or a container's limit of memory"
             ), InputError.exit_status
+        case ImportError() if "failed to map segment" in str(error):  # as the loader tells it
+            limits = "`ulimit -v`, a container's limit of memory, and whether programs may run from there (noexec)"
+            return _short(str(error), limits), InputError.exit_status
         case RuntimeError() if "can't start new thread" in str(error):  # as Python tells it, of no type of its own
             limits = "`ulimit -u` and `ulimit -v`, or a container's limits of processes and memory"
             return _short("another thread could not be started", limits), InputError.exit_status

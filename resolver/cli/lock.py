@@ -21,19 +21,18 @@ from resolver.cli.cost import cost_json, cost_text
 from resolver.cli.failures import failure
 from resolver.cli.language import language_of
 from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_stack
+from resolver.cli.named import ALL, named
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.terminal import columns
 from resolver.cli.wishes import Wishes
-from resolver.errors import InputError
 from resolver.lock import diff
-from resolver.matrix.load import stack_names
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.render import words
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import json_text
+from resolver.render.text import COLUMNS, json_text
 
-ALL = "all"
 _CONFLICT = 1
 _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 
@@ -84,7 +83,7 @@ def command(
     given = options.again(matrices, offline=offline)
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
-    names = _named(stacks, matrices)
+    names = named(stacks, matrices)
     tongue = language_of(language)
     progress = Progress(tongue, enabled=False if as_json else None)
     order = Order(
@@ -116,22 +115,6 @@ def command(
     else:
         _tell_many(outcomes, order.language)
     return status
-
-
-def _named(stacks: Sequence[str], matrices: Path) -> list[str]:
-    """The stacks to lock, each once."""
-    if ALL not in stacks:
-        return list(dict.fromkeys(stacks))
-    known = stack_names(matrices)
-    if ALL in known:
-        raise InputError(
-            f"`{ALL}` stands for every stack, so no stack can have that name",
-            where=str(matrices / "stacks" / f"{ALL}.toml"),
-            hint="give the file another name",
-        )
-    if not known:
-        raise InputError("there are no stacks", where=str(matrices / "stacks"))
-    return list(dict.fromkeys([*known, *(stack for stack in stacks if stack != ALL)]))
 
 
 def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page, *, offline: bool) -> list[Outcome]:
@@ -198,6 +181,7 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
 def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
     """All about one stack, each warning once; of several targets a table in the end."""
     told: set[str] = set()
+    room = columns(sys.stdout, COLUMNS)
     for outcome in outcomes:
         match outcome.found:
             case Lock() as lock:
@@ -205,7 +189,9 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
                 moved = _moved(outcome, lock)
                 written = outcome.written
                 sys.stdout.write(
-                    summary(lock, job.problem, job.folder, language, written=written, moved=moved, told=told)
+                    summary(
+                        lock, job.problem, job.folder, language, written=written, moved=moved, told=told, columns=room
+                    )
                 )
                 told.update(lock.cautions)
             case _:

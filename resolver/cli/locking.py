@@ -157,7 +157,7 @@ def _previous(folder: Path, *, upgrade: bool) -> Lock | None:
 
 def _read(folder: Path, *, upgrade: bool) -> Lock | None:
     try:
-        return lock_file.read(folder)
+        return lock_file.read_own(folder)
     except InputError:
         if upgrade:
             return None

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from resolver.cli.called import as_called
 from resolver.cli.progress import Progress
+from resolver.cli.terminal import columns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
+from resolver.render import words
 
 if TYPE_CHECKING:  # loaded where there is a conflict
     from resolver.model.explanation import Contradiction, Explanation
@@ -36,17 +38,38 @@ class Page:
         from resolver.render.explanation.text import why_text  # loaded where there is a conflict
 
         self._told = len(contradictions)
-        self.write(("\n" if self._begun else "") + why_text(problem, contradictions, self._language) + "\n")
+        text = why_text(problem, contradictions, self._language, self.width())
+        self.write(("\n" if self._begun else "") + text + "\n")
+        self._not_followed(contradictions)
 
     def ways(self, explanation: Explanation) -> None:
         """The second part, after the contradictions that were not known when the first one was there."""
+        from resolver.render.explanation.sentences import noted_once
         from resolver.render.explanation.text import further_text, ways_text
 
-        further = explanation.contradictions[self._told :]
+        further = noted_once(explanation.contradictions)[self._told :]
         if further:
-            self.write(further_text(further, self._language) + "\n")
+            self.write(further_text(further, self._language, self.width()) + "\n")
         told = replace(explanation, options=(*explanation.options, *self._options))
-        self.write(as_called(ways_text(told, self._language)))
+        self.write(as_called(ways_text(told, self._language, self.width())))
+
+    def width(self) -> int:
+        """The columns that there are for a page."""
+        from resolver.render.explanation.text import WIDTH
+
+        return WIDTH if self._out is None else columns(self._out, WIDTH)
+
+    def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:
+        """Where a project is on no index: that pip on this machine would have asked others as well."""
+        from resolver.catalog.pipconfig import read_pip_config
+        from resolver.model.statement import Lack, Lacks
+
+        every = (one for each in contradictions for one in each.statements)
+        missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
+        if missing and self._out is not None and (beside := read_pip_config().beside):
+            names = words.COMMA(self._language).join(dict.fromkeys(missing))
+            options = words.AND(self._language).join(beside)
+            self._progress.warn(words.NOT_FOLLOWED(self._language, options=options, names=names))
 
     def write(self, text: str) -> None:
         """Text between the pages, or of another answer."""

@@ -1,4 +1,4 @@
-"""`ascend-lock snapshot STACK`: record what locking a stack asks of the indexes."""
+"""`ascend-lock snapshot STACK…`: record what locking a stack asks of the indexes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs, snapshot_path, with_sources
 from resolver.cli.explaining import explanation_of
+from resolver.cli.named import named
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.wishes import Wishes
@@ -33,16 +34,22 @@ _SECONDS = 600.0  # for the ways out of a conflict: all of them are to be record
 
 
 @click.command("snapshot")
-@click.argument("stack")
+@click.argument("stacks", metavar="STACK...", nargs=-1, required=True)
 @options.matrices
 @options.locks
-def command(stack: str, matrices: Path | None, locks: Path) -> int:
-    """Record what locking STACK asks the indexes.
+def command(stacks: tuple[str, ...], matrices: Path | None, locks: Path) -> int:
+    """Record what locking each STACK, or `all`, asks the indexes.
 
     For a stack without a solution, record what explaining the conflict asks. With the snapshot, the same can be done
     without network access, with or without the present lock.
     """
     matrices = matrices or options.default_matrices()
+    for stack in named(stacks, matrices):
+        _record(stack, matrices, locks)
+    return 0
+
+
+def _record(stack: str, matrices: Path, locks: Path) -> None:
     progress = Progress()
     whole: Snapshot | None = None
     today = dt.datetime.now(tz=dt.timezone.utc).date()
@@ -54,7 +61,7 @@ def command(stack: str, matrices: Path | None, locks: Path) -> int:
             progress.label(f"{problem.stack.name} for {problem.target}")
             with closing(catalogs.asking(problem)) as asked:
                 catalog = RecordingCatalog(asked)
-                previous = lock_file.read(locks / problem.stack.name / problem.target.name)
+                previous = lock_file.read_own(locks / problem.stack.name / problem.target.name)
                 for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
                     answer = decide(Universe(problem, catalog, keep), tick=progress.solving)
                     if not isinstance(answer, Resolution):
@@ -71,7 +78,6 @@ def command(stack: str, matrices: Path | None, locks: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     snapshot_file.write(whole, path)
     sys.stdout.write(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.lookups)} projects\n")
-    return 0
 
 
 def _require_own_name(name: str, stack: str, matrices: Path) -> None:

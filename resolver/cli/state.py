@@ -13,7 +13,7 @@ from resolver.errors import InputError
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, stack_names
+from resolver.matrix.load import load
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.render.files import render
@@ -29,30 +29,29 @@ class State(msgspec.Struct, frozen=True):
     unreadable: bool
 
 
-def states(stack: str | None, targets: frozenset[str], matrices: Path, locks: Path) -> Iterator[State]:
-    """The locks of one stack or of all, in the order of stacks and targets. Raises InputError."""
-    for name in [stack] if stack else stack_names(matrices):
-        inputs = load(name, matrices)
-        for problem in chosen(compile_problems(inputs), targets):
-            folder = locks / problem.stack.name / problem.target.name
-            why, lock = "", None
-            try:
-                lock = lock_file.read(folder)
-            except InputError as error:
-                why = f"{error.message}: {error.why}"
-            unreadable = bool(why)
-            reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
-            if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
-                again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
-                (problem,) = chosen(again, frozenset({problem.target.name}))
-            current = "current"
-            if lock is None and not why and reported:
-                current = "no solution, as its report says"
-                why = "" if reported == problem.digest else "the stack or the facts changed since its conflict was told"
-            elif lock is None:
-                why = why or "there is no lock"
-            elif lock.inputs != problem.digest:
-                why = "the stack or the facts changed since"
-            elif not lock_folder.current(render(lock), folder):
-                why = "files beside lock.toml are not what it says"
-            yield State(problem, lock, why, why or current, unreadable)
+def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> Iterator[State]:
+    """The locks of a stack, in the order of its targets. Raises InputError."""
+    inputs = load(stack, matrices)
+    for problem in chosen(compile_problems(inputs), targets):
+        folder = locks / problem.stack.name / problem.target.name
+        why, lock = "", None
+        try:
+            lock = lock_file.read_own(folder)
+        except InputError as error:
+            why = f"{error.message}: {error.why}"
+        unreadable = bool(why)
+        reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
+        if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
+            again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
+            (problem,) = chosen(again, frozenset({problem.target.name}))
+        current = "current"
+        if lock is None and not why and reported:
+            current = "no solution, as its report says"
+            why = "" if reported == problem.digest else "the stack or the facts changed since its conflict was told"
+        elif lock is None:
+            why = why or "there is no lock"
+        elif lock.inputs != problem.digest:
+            why = "the stack or the facts changed since"
+        elif not lock_folder.current(render(lock), folder):
+            why = "files beside lock.toml are not what it says"
+        yield State(problem, lock, why, why or current, unreadable)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import platform
 import shutil
@@ -14,6 +15,7 @@ from resolver.cli import options
 from resolver.errors import InputError
 from resolver.lock import file as lock_file
 from resolver.matrix.load import read_stack
+from resolver.matrix.names import stack_names
 from resolver.render.verify import FILE
 
 _WORD = "python"
@@ -48,9 +50,10 @@ def command(
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
+    matrices = matrices or options.default_matrices()
     if stack.endswith(".toml"):
-        stack = read_stack(stack, matrices or options.default_matrices()).content.stack.name
-    program = _program(locks / stack, stack, target)
+        stack = read_stack(stack, matrices).content.stack.name
+    program = _program(stack, target, matrices, locks)
     interpreter = python or _active()
     words = [interpreter, "-I", str(program)]
     words += [word for word, given in (("--full", full), ("--json", as_json)) if given]
@@ -79,26 +82,41 @@ def _require_python(interpreter: str) -> None:
         )
 
 
-def _program(folder: Path, stack: str, target: str | None) -> Path:
+def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Path:
     """verify.py of the one target, of the named one, or of the only one for this machine's processor."""
+    folder = locks / stack
     found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
     names = ", ".join(found)
     if target is not None and target not in found:
-        hint = f"there are: {names}" if found else f"ascend-lock lock {stack}"
+        hint = f"there are: {names}" if found else _instead(stack, matrices, locks)
         raise InputError(f"{stack} has no lock for `{target}` with a {FILE}", where=str(folder), hint=hint)
     if not found:
-        raise InputError(f"{stack} has no lock with a {FILE}", where=str(folder), hint=f"ascend-lock lock {stack}")
+        hint = _instead(stack, matrices, locks)
+        raise InputError(f"{stack} has no lock with a {FILE}", where=str(folder), hint=hint)
     fitting = [target] if target is not None else [name for name in found if len(found) == 1 or _fits(folder / name)]
     if len(fitting) != 1:
         raise InputError(
             f"{stack} is locked for several targets", where="--target", hint=f"say which this machine is: {names}"
         )
+    lock_file.read_own(folder / fitting[0])  # whose program it is
     return found[fitting[0]]
+
+
+def _instead(stack: str, matrices: Path, locks: Path) -> str:
+    """What to do about a stack that has no lock: lock it, or name it as those that are known are named."""
+    locked = {path.parts[-3] for path in locks.glob(f"*/*/{FILE}")}
+    known = sorted(locked.union(stack_names(matrices)))
+    if stack in known:
+        return f"ascend-lock lock {stack}"
+    close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"locked are {', '.join(sorted(locked))}" if locked else "ascend-lock lock path/to/STACK.toml"
 
 
 def _fits(folder: Path) -> bool:
     """Whether a lock may be for this machine's processor."""
-    lock = lock_file.read(folder)
+    lock = lock_file.read_own(folder)
     return lock is None or lock.target.platform == f"linux-{platform.machine()}"
 
 

@@ -51,7 +51,10 @@ class Changed(msgspec.Struct, frozen=True):
         """These changes, and then those of the changed stack. A line that changes twice is told once."""
         first = {change.after: change for change in self.changes if change.kind is ChangeKind.VERSION}
         further = [
-            replace(one, before=first.pop(one.before).before) if one.before in first else one for one in other.changes
+            replace(one, before=own.before, steps=own.steps + one.steps)
+            if (own := first.pop(one.before, None)) is not None
+            else one
+            for one in other.changes
         ]
         kept = [change for change in self.changes if change.kind is not ChangeKind.VERSION or change.after in first]
         return Changed((*kept, *further), other.text, self.price + other.price, self.risky or other.risky)
@@ -89,6 +92,7 @@ class Changes:
                 case _:
                     continue
             changes.append(change)
+        stack = stack.apart(self._trials.at, self._trials.others)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
         price += self._offers.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)

@@ -6,9 +6,10 @@ A comment beside a value that changes says what the value was before, as it was 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
+from itertools import count
 from typing import Any
 
 import tomli
@@ -17,7 +18,9 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.matrix.lines import Lines
 from resolver.model import text as texts
+from resolver.model.component import parse_value
 from resolver.model.requirement import Requirement
+from resolver.model.target import default_name
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)([^\n]*)")
@@ -71,6 +74,18 @@ class StackText:
         """With another value of a component of the target at this place."""
         path: tuple[str | int, ...] = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
         return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
+
+    def apart(self, target: int, others: Collection[str]) -> StackText:
+        """With a name for the target at this place, where it has none and would get one of the `others`."""
+        if not isinstance(self._raw["target"], list) or "name" in self._raw["target"][target]:
+            return self
+        row = self._raw["target"][target]
+        system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
+        name = default_name(row["python"], row["platform"], system)
+        if name not in others:
+            return self
+        numbered = (f"{name}-{number}" for number in count(2))
+        return self.with_value(("target", target, "name"), next(one for one in numbered if one not in others))
 
     def places_of(self, line: str) -> list[int]:
         """Where a requirement stands among those of the stack."""

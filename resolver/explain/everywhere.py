@@ -3,6 +3,7 @@
 A fix for the explained target may be refuted for another one. The changed stack then has a refutation of its
 own there, and changes that solve it: these are added, and the combination is tried for all targets again, the cheapest
 first. If something safe works for all of them as it is, nothing is added to more expensive fixes.
+Every fix is first tried as it is on all targets, since looking for further changes takes the most time.
 """
 
 from __future__ import annotations
@@ -46,12 +47,25 @@ class Ask(Protocol):
 
 
 class _Way(NamedTuple):
-    """Changes of the stack, known to lock for the targets at these places. Without environments a fix is yet to be."""
+    """Changes of the stack, known to lock for the targets at these places. Without environments a fix is yet to be.
 
+    Whether it locks for all targets is asked first (`goes_on` is false), of every way: that is one solve a target. What
+    else one needs is a search, and comes afterwards.
+    """
+
+    goes_on: bool
     rank: tuple[bool, int]
     number: int
     fix: Fix
     locks: frozenset[int]
+
+
+class _Refused(NamedTuple):
+    """A way that does not lock for all targets: what is told of it, what it locks for, and what more it may need."""
+
+    attempt: Attempt
+    locks: frozenset[int]
+    further: Sequence[tuple[Fix, frozenset[int]]]
 
 
 class Everywhere:
@@ -72,34 +86,41 @@ class Everywhere:
     def explained(self) -> Explanation:
         """The explanation with those ways out that lock for all targets; what does not was tried."""
         found: list[Fix] = []
+        safe: list[tuple[tuple[bool, int], int]] = []  # ways that hold for all targets and go against nothing
         attempts: list[Attempt] = []
+        own = len(self._explanation.fixes)
         waiting = [
-            _Way(_rank(fix), number, fix, frozenset((self._home,)))
+            _Way(False, _rank(fix), number, fix, frozenset((self._home,)))
             for number, fix in enumerate(self._explanation.fixes)
         ]
         heapify(waiting)
         count = len(waiting)
-        further: Sequence[tuple[Fix, frozenset[int]]]
-        alone = False  # whether something safe holds for all targets as it is
         while waiting:
             way = heappop(waiting)
-            is_own = way.number < len(self._explanation.fixes)
+            is_own = way.number < own
             if not is_own and (len(found) >= _FIXES or any(_subjects(fix) <= _subjects(way.fix) for fix in found)):
                 continue
-            goes_on = not way.fix.risky and (not alone if is_own else all(fix.risky for fix in found))
-            answer = self._tried(way, goes_on=goes_on)
+            if way.goes_on and any(
+                (rank, number) < (way.rank, way.number) for rank, number in safe if number < own or not is_own
+            ):
+                continue
+            answer = self._tried(way)
+            further: Sequence[tuple[Fix, frozenset[int]]]
             if isinstance(answer, Fix):
                 shorter = None if is_own else self._shorter(answer)
                 if shorter is None:
                     found.append(answer)
-                    alone |= is_own and not answer.risky
+                    safe += [] if answer.risky else [(way.rank, way.number)]
                     continue
                 further = [(shorter, frozenset[int]())]
             else:
-                attempt, further = answer
-                attempts += [attempt] if is_own else []
+                further = answer.further
+                if not way.goes_on:
+                    attempts += [answer.attempt] if is_own else []
+                    if not way.fix.risky:
+                        heappush(waiting, way._replace(goes_on=True, locks=answer.locks))
             for fix, locks in further:
-                heappush(waiting, _Way(_rank(fix), count, fix, locks))
+                heappush(waiting, _Way(False, _rank(fix), count, fix, locks))
                 count += 1
         return replace(
             self._explanation,
@@ -108,22 +129,23 @@ class Everywhere:
             limited=self._explanation.limited or self._clock.limited,
         )
 
-    def _tried(self, way: _Way, *, goes_on: bool) -> Fix | tuple[Attempt, Sequence[tuple[Fix, frozenset[int]]]]:
+    def _tried(self, way: _Way) -> Fix | _Refused:
         """A way out of the whole stack; or why it is none, and with which changes more it might be."""
-        fix = way.fix
+        fix, locks = way.fix, way.locks
         order = sorted(range(len(self._names)), key=lambda at: at == self._home)
         unsure = [at for at in order if at not in way.locks or (at == self._home and not fix.environments)]
         for at in unsure:
             for _, text in fix.files:
-                answer = self._answer(at, fix, text, goes_on=goes_on)
+                answer = self._answer(at, fix, text, goes_on=way.goes_on)
                 if not isinstance(answer, Resolution):
                     outcome, further = answer
                     attempt = Attempt(changes=fix.changes, outcome=outcome, why=self._names[at])
-                    return attempt, [(one, frozenset((at,))) for one in further]
+                    return _Refused(attempt, locks, [(one, frozenset((at,))) for one in further])
                 if at == self._home:
                     changed = [change.subject for change in fix.changes if change.kind is ChangeKind.VERSION]
                     matter = list(dict.fromkeys([*what_matters(self._explanation.contradictions), *changed]))
                     fix = fix_of(self._explanation.problem, _changed(fix), answer, matter)
+            locks |= {at}
         return fix
 
     def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | tuple[Outcome, Sequence[Fix]]:
@@ -153,7 +175,8 @@ class Everywhere:
             stack = StackText(fix.files[0][1])
             if change.kind is ChangeKind.COMPONENT:
                 at = self._names.index(change.target) if change.target else self._home
-                stack = stack.with_component(at, change.subject, change.before)
+                others = {name for place, name in enumerate(self._names) if place != at}
+                stack = stack.with_component(at, change.subject, change.before).apart(at, others)
             elif change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
                 for place in stack.places_of(change.after):
                     stack = stack.with_line(place, change.before)
@@ -165,7 +188,7 @@ class Everywhere:
                 price=fix.price - saved(change),
             )
             if stack.text != fix.files[0][1] and isinstance(
-                self._tried(_Way(_rank(rest), 0, rest, frozenset()), goes_on=False), Fix
+                self._tried(_Way(False, _rank(rest), 0, rest, frozenset())), Fix
             ):
                 return rest
         return None
@@ -182,6 +205,8 @@ class Everywhere:
             if both.risky:
                 continue
             changes = tuple(_once(both.changes))
+            if not changes:  # what was changed for one target is undone for the other: the stack as it was
+                continue
             spared = sum(map(saved, (*fix.changes, *added))) - sum(map(saved, changes))
             files = ((fix.files[0][0], both.text),)
             yield replace(fix, changes=changes, environments=(), files=files, price=both.price - spared)

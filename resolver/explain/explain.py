@@ -14,7 +14,7 @@ from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
-from resolver.explain.prices import SPLIT, cost, named, no_longer_needed
+from resolver.explain.prices import SPLIT, cost, named, no_longer_needed, spares
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Trials, environment
 from resolver.explain.wishes import wish_of
@@ -170,12 +170,18 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
 def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explanation:
     """An explanation with letters for its ways out: the smallest loss first, those that go against a fact last.
 
+    One that goes against a fact is left out if it changes all of the wish that one before it changes.
     The files of each carry its letter, the name of the stack, and any `cutoff` that replaced the
     stack's own, since that is what was solved.
     """
     of, until = explanation.problem.stack.name, cutoff_text(cutoff)
     ranked = sorted(explanation.fixes, key=lambda fix: (fix.risky, cost(fix)))
-    fixes = [_lettered(fix, letter, of, until) for fix, letter in zip(ranked, ascii_uppercase, strict=False)]
+    kept = [
+        fix
+        for at, fix in enumerate(ranked)
+        if not (fix.risky and any(spares(one.changes, fix.changes) for one in ranked[:at]))
+    ]
+    fixes = [_lettered(fix, letter, of, until) for fix, letter in zip(kept, ascii_uppercase, strict=False)]
     return replace(explanation, fixes=tuple(fixes))
 
 

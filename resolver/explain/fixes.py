@@ -15,13 +15,15 @@ from itertools import islice
 from math import inf
 
 from resolver.explain.changes import Changed
+from resolver.explain.prices import spares
 from resolver.explain.repairs import Found, Repairs
 from resolver.explain.trial import Trials
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
 
 _FIXES = 6
-_RISKY = 2  # of them, such as go against a fact or against metadata
+_RISKY = 2  # of them, such as go against a fact or against metadata, and spare some of the wish that others take
+_AGAINST = 3  # such in all
 _EACH = 4  # proposals of a kind, until one holds
 _STEPS = 240  # in all
 
@@ -83,5 +85,11 @@ def _with_notes(clauses: Clauses, trials: Trials, found: Found) -> Iterator[Repa
 
 
 def _enough(found: Found) -> bool:
-    against = sum(1 for changed, _ in found.fixes if changed.risky)
-    return len(found.fixes) >= _FIXES or against >= _RISKY
+    rows = [changed for changed, _ in found.fixes]
+    against = [one for one in rows if one.risky]
+    sparing = [
+        one
+        for one in against
+        if not any(spares(other.changes, one.changes) for other in rows if other.price < one.price)
+    ]
+    return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY

@@ -142,8 +142,11 @@ class Offers:
                 return need.name in self._asked or not fact.grave
             return need.component not in machine or need.allows(machine[need.component])
 
+        assert isinstance(candidate.chosen, Release)  # noqa: S101  who asks has looked
+        is_wheel = candidate.chosen.file.is_wheel
         return any(
             isinstance(fact, Warns)
+            and (is_wheel or not fact.wheels)
             and not fact.extra
             and not fact.beside  # which is not known yet
             and (fact.grave or fact.unless)

@@ -131,6 +131,20 @@ def saved(change: Change) -> int:
             return 0
 
 
+def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
+    """Whether others, of another way out, change something of the wish, and all of it that these do."""
+    changed = _of_wish(others)
+    return bool(changed) and _of_wish(changes) <= changed
+
+
+def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
+    """The lines, components and policies that change, and which of them go; what facts say is nobody's wish."""
+    said = (ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
+    wishes = [change for change in changes if change.kind not in said]
+    gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}
+    return gone | {(change.subject, change.target, False) for change in wishes}
+
+
 def no_longer_needed(change: Change) -> list[str]:
     """The projects that a change takes out of what another one needs."""
     if change.kind not in (ChangeKind.RELAX, ChangeKind.ADD):

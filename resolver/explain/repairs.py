@@ -110,6 +110,7 @@ class Repairs:
         self._next: list[Ground] | None = None
         self._left, self._rounds = _SETS, _ROUNDS
         self._unlisted: list[frozenset[Ground]] = []  # sets that only releases meet which no table names
+        self._unreadable: set[Candidate] = set()  # releases whose file cannot be had: no trial of them tells anything
         self._reasons: set[Ground] = set()  # of contradictions that are known, without the wishes
         for core in cores:
             if not self._demand(core):
@@ -251,12 +252,13 @@ class Repairs:
                         return _Tried(rest.core)
                 else:
                     failed = True
+                    self._unreadable.update(one for one in choice.values() if not clauses.universe.opened(one))
         if hit_listed:
             return _Tried()
         if hit:
             self._unlisted.append(frozenset(wanted))
         free = _free(wanted)
-        offered = [clauses.any_of(options) for options in self._options(wanted, newest=True).values()]
+        offered = [clauses.any_of(options) for options in self._options(wanted, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
             core = clauses.minimal(offered)
             return _Tried([ground for ground in core if not (hit and risky(ground))], free)
@@ -358,7 +360,8 @@ class Repairs:
         """Whether a fix also works without one of its earlier changes."""
         if change.kind is ChangeKind.COMPONENT:
             _, stack = self._changes.component(StackText(changed.text), change.subject, change.before)
-            return isinstance(self._trials.lock(stack.text), Resolution)
+            apart = stack.apart(self._trials.at, self._trials.others)
+            return isinstance(self._trials.lock(apart.text), Resolution)
         if change is changed.lifted:
             stack = StackText(changed.text).with_cutoff(StackText(self._trials.wish))
             return isinstance(self._trials.lock(stack.text, strictly=True), Resolution)
@@ -378,7 +381,7 @@ class Repairs:
         before: list[dict[Ground, Candidate]] = []
         for choice in complete(self._clauses, options, free, {}, looks):
             for better in (*islice(self._on_its_machine(choice, options, looks), 1), choice):
-                if better not in before:
+                if better not in before and self._unreadable.isdisjoint(better.values()):
                     before.append(better)
                     yield better
 
@@ -389,7 +392,14 @@ class Repairs:
         changes than that, one that is as good is nothing new.
         """
         changing = _free(wanted)
-        options = {ground: list(self._offers.candidates(ground, newest=newest, among=changing)) for ground in changing}
+        options = {
+            ground: [
+                one
+                for one in self._offers.candidates(ground, newest=newest, among=changing)
+                if one not in self._unreadable
+            ]
+            for ground in changing
+        }
         if any(met.issubset(wanted) for met in self._unlisted):
             for ground, rows in options.items():
                 options[ground] = [one for one in rows if not self._offers.is_unlisted({ground: one})]

@@ -113,7 +113,9 @@ class Trials:
         self._universe = universe
         self.wish = wish or inputs.stack.text
         self._cutoff = cutoff
-        self.at = [one.target.name for one in compile_problems(inputs)].index(problem.target.name)
+        names = [one.target.name for one in compile_problems(inputs)]
+        self.at = names.index(problem.target.name)
+        self.others = frozenset(names) - {problem.target.name}  # the stack's other targets
 
     @property
     def catalog(self) -> Catalog:
@@ -203,7 +205,7 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
         elsewhere = any(isinstance(one, ComponentRequirement) and _holds(one, wish) for one in fact.unless)
-        if averted or elsewhere or ((fact.package in matter or fact.components) and not as_wished):
+        if averted or elsewhere or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
             yield fact
 
 

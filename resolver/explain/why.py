@@ -168,7 +168,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                 gone = [at for at, version in enumerate(project.versions) if fact.speaks_of(version)]
                 yield Forbids(subject=pin.name, versions=spans(project, gone), fact=fact)
             case Requires() if fact.package == pin.name and fact.speaks_of(pin.version):
-                for need in fact.needs:
+                for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
                     yield Needs(
                         subject=pin.name,
                         versions=(Span(str(pin.version), str(pin.version), 1),),

@@ -230,11 +230,15 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
             case facts.Warns():
                 used = pin is not None and fact.speaks_of(pin.version) and _is_so(fact, resolution)
                 used = used and pin is not None and (not fact.extra or fact.extra in pin.extras)
+                used = used and pin is not None and (pin.release.file.is_wheel or not fact.wheels)
             case facts.Metadata() | facts.Builds():
                 used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
                 used = used and pin is not None and pin.release.source is None
             case facts.Sources():
                 used = pin is not None and pin.release.source is not None and pin.release.source.fact == fact
+            case facts.Requires():
+                used = pin is not None and fact.speaks_of(pin.version)
+                used = used and pin is not None and (pin.release.file.is_wheel or not fact.wheels)
             case facts.Absent():
                 used = pin is not None and fact.speaks_of(pin.version)
             case _:

@@ -17,6 +17,7 @@ from resolver.profile import counts
 
 NAME = "lock.toml"
 
+_HINT = "restore it from version control, or lock with --upgrade, which does not look at it"
 _LARGEST = 64 * disk.MIB
 
 # What TOML lets stand as it is, though a terminal acts on it or shows nothing: C1, marks of direction, and so on
@@ -38,16 +39,28 @@ def dump(lock: Lock) -> str:
     return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
 
 
+def read_own(folder: Path) -> Lock | None:
+    """The lock in its folder …/<stack>/<target>; None where there is none. InputError as of `read`, or of another's."""
+    lock = read(folder)
+    if lock is not None and (lock.stack, lock.target.name) != (folder.parent.name, folder.name):
+        raise InputError(
+            "the lock cannot be read",
+            where=str(folder / NAME),
+            why=f"it is that of {lock.stack} for {lock.target.name}",
+            hint=_HINT,
+        )
+    return lock
+
+
 @counts("inputs")
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None where there is none. InputError where it cannot be read."""
     path = folder / NAME
-    hint = "restore it from version control, or lock with --upgrade, which does not look at it"
     try:
         raw = tomli.loads(disk.read_text(path, _LARGEST))
         version = raw.get("format")
         if version != FORMAT:
-            raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=hint)
+            raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=_HINT)
         lock = msgspec.convert(raw, Lock, strict=True)
         require_sound(lock)
         return lock
@@ -56,7 +69,7 @@ def read(folder: Path) -> Lock | None:
     except OSError as error:
         raise InputError("the lock cannot be read", where=str(path), why=error.strerror or str(error)) from None
     except (ValueError, msgspec.ValidationError, RecursionError) as error:
-        raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=hint) from None
+        raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
 
 
 # Tables that a lock has even where they are empty.

@@ -39,7 +39,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
     `require` is called for each folder when no other run can write it any more, and may raise. Everything is written
     before the first folder is exchanged. Raises InputError where the disk refuses, with all folders as they were.
     """
-    folder = Path()
+    folder = min(folders, default=Path())
     with contextlib.ExitStack() as stack:
         try:
             for parent in sorted({folder.parent for folder in folders}):

@@ -7,7 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from resolver.catalog.filename import is_readable
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.catalog.filename import archive_version, is_readable, wheel_release
 from resolver.model import direct, text
 from resolver.model.component import parse_value
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedTarget
@@ -37,6 +40,7 @@ def require_sound(lock: Lock) -> None:
             if times > 1:
                 raise ValueError(f"`{name}` is a {what} {times} times")
     _require_stages(lock)
+    _require_indexes(lock)
     for name in _projects(lock):
         _match(_PROJECT, name, "the name of a project")
     for row in lock.passed_over:
@@ -89,9 +93,19 @@ def _require_pin(pin: LockedPin) -> None:
         _match(_SHA256, file.sha256, f"the sha256 of `{file.name}`")
         if not is_readable(file.name) or file.name.startswith((".", "-")):
             raise ValueError(f"`{file.name}` is not the name of a file")
+        if _release(file.name, pin.name) != text.version(pin.version):
+            raise ValueError(f"`{file.name}` is not a file of {pin.name} {pin.version}")
     _require_variables(pin.env)
     if pin.git is not None:
         _require_git(pin.git)
+
+
+def _release(filename: str, project: str) -> Version | None:
+    """The version that a file of a project names; None for one of another, too."""
+    if filename.endswith(".whl"):
+        distribution, version = wheel_release(filename) or ("", "")
+        return text.version(version) if text.name(distribution) == project else None
+    return text.version(archive_version(filename, NormalizedName(project)) or "")
 
 
 def _require_version(version: str, name: str) -> None:
@@ -121,8 +135,21 @@ def _require_stages(lock: Lock) -> None:
     for stage in lock.stage:
         if not stage.pins:
             raise ValueError(f"the stage `{stage.title}` has no pins")
+        for name in stage.pins:
+            if known[name].mode != stage.mode:
+                raise ValueError(f"`{name}` is {known[name].mode}, and in a stage that is {stage.mode}")
         if len(stage.pins) > 1 and any(known[name].git is not None for name in stage.pins):
             raise ValueError(f"the stage `{stage.title}` has more than the one pin that comes from git")
+
+
+def _require_indexes(lock: Lock) -> None:
+    known = Counter(index.name for index in lock.index)
+    for name, times in known.items():
+        if times > 1:
+            raise ValueError(f"`{name}` is an index {times} times")
+    for pin in (*lock.pin, *lock.build_pin):
+        if (pin.index or pin.git is None) and pin.index not in known:
+            raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is no index of the lock")
 
 
 def _projects(lock: Lock) -> Iterator[str]:

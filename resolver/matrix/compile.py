@@ -6,7 +6,6 @@ import datetime as dt
 import difflib
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -17,6 +16,7 @@ from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts
+from resolver.matrix.families import known_values, require_known, require_known_in
 from resolver.matrix.load import Inputs
 from resolver.matrix.needs import parse_env, parse_need, parse_project, require_markers
 from resolver.matrix.recorded import compile_recorded, with_recorded
@@ -32,9 +32,6 @@ from resolver.profile import counts
 
 _Document = Document[schema.StackFile] | Document[schema.IndexesFile]
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
-_SHOWN: Final = 8  # of a component's values in a hint
-# What npu-smi and CANN call the chips of a family (vllm_ascend/device/hardware.py).
-_CHIPS: Final = (("A2", r"910_?b"), ("A3", r"910_?(9[0-9]{3}|c)"), ("310P", r"310"), ("A5", r"950"))
 
 
 @counts("inputs")
@@ -46,9 +43,9 @@ def compile_problems(
     `exclude_newer` overrides the stack's own cut-off. `sources` are what is known already of the stack's
     direct references; else they wait to be settled. Raises InputError with file:line:key.
     """
-    facts = compile_facts((*inputs.facts, _own_facts(inputs.stack)))
+    facts = compile_facts((*inputs.facts, _own_facts(inputs.stack)), inputs.systems)
     indexes = _indexes(inputs)
-    stack = _stack(inputs.stack, facts, indexes)
+    stack = _stack(inputs.stack, facts, indexes, inputs.systems)
     indexes = with_recorded(indexes, stack.recorded)
     facts = _without(facts, stack.relaxed)
     policy = _policy(inputs.stack, exclude_newer)
@@ -76,7 +73,12 @@ def _own_facts(document: Document[schema.StackFile]) -> Document[schema.FactFile
     return Document(document.name, document.text, document.content.fact, ("fact",))
 
 
-def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...], indexes: Indexes) -> Stack:
+def _stack(
+    document: Document[schema.StackFile],
+    facts: tuple[Fact, ...],
+    indexes: Indexes,
+    systems: Document[schema.SystemsFile] | None,
+) -> Stack:
     table = document.content.stack
     asks = []
     if not table.requires:
@@ -87,6 +89,7 @@ def _stack(document: Document[schema.StackFile], facts: tuple[Fact, ...], indexe
         )
     for number, line in enumerate(table.requires):
         need = parse_need(document, line, "stack", "requires", number, direct=True)
+        require_known_in(need, systems, document.place("stack", "requires", number))
         asks.append(Ask(need=need, origin=StackLine(line, document.line("stack", "requires", number))))
     return Stack(
         name=table.name,
@@ -214,9 +217,10 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
                     + "components are cann, hdk and soc; python and glibc are keys of the target itself",
                 )
             value = document.parse(
-                partial(parse_value, component), stated[component], *value_path, hint=_known(component, systems)
+                partial(parse_value, component), stated[component], *value_path, hint=known_values(component, systems)
             )
-            _known_soc(document, component, value, systems, value_path)
+            if component == "soc":
+                require_known([value], systems, document.place(*value_path))
             system[component] = value
             places[component] = document.line(*value_path)
         major, minor = (int(part) for part in row.glibc.split("."))
@@ -255,34 +259,6 @@ def _values(
                 known += [value for need in fact.needs for value in named_values(need, component)]
         values[component] = nearest(own, known)
     return values
-
-
-def _known_soc(
-    document: Document[schema.StackFile],
-    component: str,
-    value: Value,
-    systems: Document[schema.SystemsFile] | None,
-    path: tuple[str | int, ...],
-) -> None:
-    if component != "soc" or systems is None or "soc" not in systems.content.component:
-        return
-    known = systems.content.component["soc"].known
-    if value not in [name.upper() for name in known]:
-        family = next((name for name, chip in _CHIPS if re.search(chip, str(value), re.IGNORECASE)), "")
-        raise InputError(
-            f"`{value}` is not a known SoC family",
-            where=document.place(*path),
-            hint=(f"did you mean `{family}`? " if family in known else "") + _known(component, systems),
-        )
-
-
-def _known(component: str, systems: Document[schema.SystemsFile] | None) -> str:
-    """The newest values of a component that are known, for a hint."""
-    rows = systems.content.component.get(component) if systems is not None else None
-    if systems is None or rows is None or not rows.known:
-        return ""
-    shown = rows.known[-_SHOWN:]
-    return f"known are {'…, ' if len(rows.known) > _SHOWN else ''}{', '.join(shown)} ({systems.name})"
 
 
 def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | None) -> Policy:

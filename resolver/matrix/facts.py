@@ -13,6 +13,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
+from resolver.matrix.families import require_known_in
 from resolver.matrix.needs import parse_env, parse_need, parse_project, parse_requirement
 from resolver.matrix.sources import compile_source
 from resolver.model import fact as model
@@ -39,14 +40,14 @@ _KINDS = (
 )
 
 
-def compile_facts(documents: Sequence[_Facts]) -> tuple[model.Fact, ...]:
+def compile_facts(documents: Sequence[_Facts], systems: Document[schema.SystemsFile] | None) -> tuple[model.Fact, ...]:
     """All facts, in the order of files and rows. Raises InputError with file:line:key."""
     facts: list[model.Fact] = []
     places: dict[str, str] = {}
     for document in documents:
         for kind in _KINDS:
             for number, row in enumerate(getattr(document.content, kind)):
-                fact = _fact(document, kind, number, row)
+                fact = _fact(document, kind, number, row, systems)
                 if fact.id in places:
                     raise InputError(
                         f"two facts have the id `{fact.id}`",
@@ -58,7 +59,9 @@ def compile_facts(documents: Sequence[_Facts]) -> tuple[model.Fact, ...]:
     return tuple(facts)
 
 
-def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
+def _fact(
+    document: _Facts, kind: str, number: int, row: Any, systems: Document[schema.SystemsFile] | None
+) -> model.Fact:
     defaults = document.content.defaults
     stem = PurePosixPath(document.name).stem
     own = bool(document.below)  # a fact of the stack itself, which must name its project
@@ -96,7 +99,10 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
         common[key] = model.Strength(value) if key == "strength" else value
 
     def needs(lines: list[str], key: str) -> tuple[model.Need, ...]:
-        return tuple(parse_need(document, line, kind, number, key, at) for at, line in enumerate(lines))
+        found = tuple(parse_need(document, line, kind, number, key, at) for at, line in enumerate(lines))
+        for at, need in enumerate(found):
+            require_known_in(need, systems, document.place(kind, number, key, at))
+        return found
 
     def requirements(lines: list[str], key: str) -> tuple[Requirement, ...]:
         return tuple(parse_requirement(document, line, kind, number, key, at) for at, line in enumerate(lines))
@@ -106,7 +112,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
 
     match row:
         case schema.RequiresRow():
-            return model.Requires(**common, needs=needs(row.needs, "needs"))
+            return model.Requires(**common, needs=needs(row.needs, "needs"), wheels=row.wheels)
         case schema.ExcludesRow():
             return model.Excludes(**common)
         case schema.ReplacesRow():
@@ -144,6 +150,7 @@ def _fact(document: _Facts, kind: str, number: int, row: Any) -> model.Fact:
                 text=row.text,
                 text_zh=row.text_zh or "",
                 grave=row.grave,
+                wheels=row.wheels,
                 extra=text.name(row.extra or ""),
                 beside=requirements(row.with_, "with"),
                 unless=needs(row.unless, "unless"),

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, read
+from resolver.matrix.names import stack_names
 from resolver.profile import counts
 
 
@@ -104,11 +105,6 @@ def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
     return replace(inputs, stack=stack, facts=facts, spare=tuple(one for one in inputs.spare if one not in fresh))
 
 
-def stack_names(matrices: Path) -> list[str]:
-    """The names of the stacks that `matrices` holds, sorted."""
-    return sorted(path.stem for path in (matrices / "stacks").glob("*.toml") if not path.is_dir())
-
-
 def read_stack(name: str, matrices: Path) -> Document[schema.StackFile]:
     """One stack file alone, without what it draws on."""
     path = find_stack(name, matrices)
@@ -139,9 +135,9 @@ def _near(path: Path, matrices: Path) -> str:
     """What to give in place of a path where there is no file: a stack's name, or a file beside it."""
     if path.stem in stack_names(matrices):
         return f"did you mean the stack `{path.stem}`?"
-    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.name for one in path.parent.glob("*.toml")]
-    close = difflib.get_close_matches(path.name, sorted(beside), n=1)
-    return f"did you mean `{path.with_name(close[0])}`?" if close else "give a path to a .toml file"
+    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.stem for one in path.parent.glob("*.toml")]
+    close = difflib.get_close_matches(path.stem, sorted(beside), n=1)
+    return f"did you mean `{path.with_name(close[0] + '.toml')}`?" if close else "give a path to a .toml file"
 
 
 def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[Path]:

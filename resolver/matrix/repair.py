@@ -46,9 +46,10 @@ def requirement_hint(line: str) -> str:
         near = difflib.get_close_matches(component[1].lower(), COMPONENTS, n=1)
         meant = f"did you mean `{near[0]}{stripped[component.end(1) :]}`? " if near else ""
         return f"{meant}components are {', '.join(sorted(COMPONENTS))}"
+    if (name := re.split(r"\W", stripped)[0].lower()) in COMPONENTS:
+        meant = component_meant(_compared(stripped)) or component_meant(_repaired(stripped))
+        return f"did you mean `{meant}`?" if meant else f"write `{name} in A | B` or `{name} >= A`"
     meant = _repaired(stripped)
-    if re.split(r"\W", meant)[0].lower() in COMPONENTS:
-        meant = component_meant(meant)
     return f"did you mean `{meant}`?" if meant else _FORM
 
 
@@ -62,16 +63,21 @@ def component_meant(line: str) -> str:
         return ""
 
 
+def _compared(head: str) -> str:
+    """The text with comparisons as they are spelled: `==` for `=`, `>=` for `=>`."""
+    head = re.sub(r"\s*=([<>!~])\s*", r"\1=", head.translate(_WIDE))
+    return re.sub(r"(?<![=<>!~])=(?!=)", "==", head)
+
+
 def _repaired(line: str) -> str:
     """The line with what is often written wrongly put right; empty where that is no requirement either."""
-    head, semicolon, marker = line.translate(_WIDE).partition(";")
-    head = re.sub(r"\s*=([<>!~])\s*", r"\1=", head)
-    head = re.sub(r"(?<![=<>!~])=(?!=)", "==", head)
+    head, semicolon, marker = line.partition(";")
+    head = _compared(head)
     head = re.sub(rf"^({_NAME})\s+v?(\d[\w.*+]*)$", r"\1==\2", head.strip())
     head = re.sub(r"(?<=\d\.)[xX]$", "*", head)
     head = re.sub(r"~=\s*(\d+)(?![\w.])", r"~=\1.0", head)  # which asks for two numbers at least
     head = re.sub(r"([<>]=?\s*\d+(?:\.\d+)*)\.\*", r"\1", head)  # only == and != know `.*`
-    marker = re.sub(r"(?<![=<>!~])=(?!=)", "==", marker)
+    marker = re.sub(r"(?<![=<>!~])=(?!=)", "==", marker.translate(_WIDE))
     marker = re.sub(r"([=<>!~]=?)\s*(\d[\w.]*)", r"\1 '\2'", marker)
     marker = re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", _variable, marker)
     told = head + semicolon + marker

@@ -67,6 +67,7 @@ class FactRow(Evidence, kw_only=True):
 
 class RequiresRow(FactRow, kw_only=True):
     needs: Texts
+    wheels: bool = False
 
 
 class ExcludesRow(FactRow, kw_only=True):
@@ -117,6 +118,7 @@ class WarnsRow(FactRow, kw_only=True):
     text: Text
     text_zh: Text | None = None
     grave: bool = False
+    wheels: bool = False
     with_: list[Text] = msgspec.field(name="with", default_factory=list)
     unless: list[Text] = []
     extra: Text | None = None

@@ -53,9 +53,13 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Requires(_Common, frozen=True, kw_only=True):
-    """Requirements that the metadata leaves out."""
+    """Requirements that the metadata leaves out.
+
+    With `wheels`, requirements of wheels on an index, not of anything built from source.
+    """
 
     needs: tuple[Need, ...]
+    wheels: bool = False
 
 
 class Excludes(_Common, frozen=True, kw_only=True):
@@ -111,12 +115,14 @@ class After(_Common, frozen=True, kw_only=True):
 class Warns(_Common, frozen=True, kw_only=True):
     """A warning if `package` and all of `beside` are in the lock, and none of `unless` holds.
 
-    With `extra`, only if that extra is in use. A `grave` one says that the project fails at its main purpose.
+    With `extra`, only if that extra is in use; with `wheels`, only if a wheel of an index is in the lock. A `grave`
+    one says that the project fails at its main purpose.
     """
 
     text: str
     text_zh: str = ""
     grave: bool = False
+    wheels: bool = False
     extra: str
     beside: tuple[Requirement, ...] = ()
     unless: tuple[Need, ...]

@@ -28,9 +28,9 @@ _MEMO = 1 << 18
 _NUMBER: Final = re.compile(r"[0-9]{101}")
 _LONGEST: Final = 16 << 10
 _DEEPEST: Final = 50
-LONG: Final = (
-    1_000  # characters of a requirement; what is parsed of a longer one is not kept, as it is forty times as long
-)
+# Characters of a requirement; what is parsed of a longer one is not kept, as it is forty times as long. What is said of
+# one has all of it but the marker, and no honest one has a fifth of that there.
+LONG: Final = 1_000
 
 # What a marker asks of the extra.
 _EXTRA: Final = re.compile(r"\bextra\b")
@@ -59,7 +59,7 @@ def specifiers(text: str) -> SpecifierSet | None:
 
 def specifier_set(text: str) -> SpecifierSet:
     """The PEP 440 specifier set that `text` spells; raises packaging's InvalidSpecifier."""
-    if why := _beyond_measure(text):
+    if why := _beyond_measure(text, LONG):
         raise InvalidSpecifier(why)
     return SpecifierSet(text)
 
@@ -104,7 +104,7 @@ def _whole_requirement(text: str) -> Requirement:
 
 
 def _check_measure(text: str) -> None:
-    if why := _beyond_measure(text) or _nested(text):
+    if why := _beyond_measure(text) or _beyond_measure(text.partition(";")[0], LONG) or _nested(text):
         raise InvalidRequirement(why)
 
 
@@ -139,9 +139,9 @@ def marker_text(marker: Marker | None) -> str:
     return str(marker) if marker is not None else ""
 
 
-def _beyond_measure(text: str) -> str:
+def _beyond_measure(text: str, longest: int = _LONGEST) -> str:
     """Why a text is not even parsed; empty for nearly all."""
-    if len(text) > _LONGEST:
+    if len(text) > longest:
         return f"it has {len(text)} characters"
     if len(text) > 100 and _NUMBER.search(text) is not None:
         return "it has a number of more than 100 digits"

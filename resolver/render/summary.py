@@ -12,7 +12,7 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.render import words
 from resolver.render.quoted import caution
-from resolver.render.text import one_line, padded, width, wrapped
+from resolver.render.text import COLUMNS, one_line, padded, width, wrapped
 
 _CHANGES = 10
 
@@ -42,29 +42,32 @@ def summary(
     written: bool,
     moved: bool,
     told: Collection[str] = (),
+    columns: int = COLUMNS,
 ) -> str:
     """The closing words on a terminal: what was locked, what changed, what to do next.
 
     `moved` tells whether a pin changed since the lock before; `told` are warnings that the reader has seen already,
-    with another target.
+    with another target; `columns` is how long a line of prose may be.
     """
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
     size = words.DISTRIBUTIONS(language, len(lock.pin), stages=words.STAGES(language, len(lock.stage)))
     sources = words.BUILT(language, count=len(built), names=", ".join(built)) if built else ""
     lines = [words.LOCKED(language, stack=lock.stack, target=problem.target, size=size, sources=sources)]
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
-    lines += wrapped(", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked), "  ", "  ")
-    lines += _changed(lock, folder, language, written=written, moved=moved)
-    lines += _cautions(lock, language, told)
+    lines += wrapped(
+        ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked), "  ", "  ", columns
+    )
+    lines += _changed(lock, folder, language, columns, written=written, moved=moved)
+    lines += _cautions(lock, language, told, columns)
     if lock.notes:
         lines.append(words.NOTES(language))
     for note in lock.notes:
-        lines += _item(note, lock, language)
+        lines += _item(note, lock, language, columns)
     lines += [line(language, folder=folder) for line in (words.NEXT, words.READ, words.TRY, words.INSTALL, words.USE)]
     return "\n".join(lines) + "\n"
 
 
-def _changed(lock: Lock, folder: Path, language: Language, *, written: bool, moved: bool) -> list[str]:
+def _changed(lock: Lock, folder: Path, language: Language, columns: int, *, written: bool, moved: bool) -> list[str]:
     if not written:
         return [words.UNCHANGED(language, folder=folder)]
     if not moved or (not lock.first and not lock.change):
@@ -75,10 +78,10 @@ def _changed(lock: Lock, folder: Path, language: Language, *, written: bool, mov
     moves = ", ".join(f"{row.name} {row.old or came} -> {row.new or gone}" for row in lock.change[:_CHANGES])
     if len(lock.change) > _CHANGES:
         moves += words.MORE_MOVES(language, count=len(lock.change) - _CHANGES)
-    return wrapped(words.MOVED(language, len(lock.change), folder=folder, moves=moves), "", "  ")
+    return wrapped(words.MOVED(language, len(lock.change), folder=folder, moves=moves), "", "  ", columns)
 
 
-def _cautions(lock: Lock, language: Language, told: Collection[str]) -> Iterator[str]:
+def _cautions(lock: Lock, language: Language, told: Collection[str], columns: int) -> Iterator[str]:
     new = [warning for warning in lock.cautions if warning not in told]
     if lock.cautions:
         known = len(lock.cautions) - len(new)
@@ -87,12 +90,12 @@ def _cautions(lock: Lock, language: Language, told: Collection[str]) -> Iterator
         end = words.COLON(language) if new else words.STOP(language)
         yield f"{words.WARNINGS(language, len(lock.cautions))}{above}{end}"
     for warning in new:
-        yield from _item(warning, lock, language)
+        yield from _item(warning, lock, language, columns)
 
 
-def _item(sentence: str, lock: Lock, language: Language) -> list[str]:
+def _item(sentence: str, lock: Lock, language: Language, columns: int) -> list[str]:
     text = caution(sentence, lock.fact) if language == "zh" else sentence
-    return wrapped(one_line(text), "  - ", "    ")
+    return wrapped(one_line(text), "  - ", "    ", columns)
 
 
 class Row(NamedTuple):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from typing import Final
 
 # What CommonMark and GitHub's tables give a meaning inside a line; `_` only at the edge of a word,
 # `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 
+COLUMNS: Final = 100  # of a line of prose, where nothing says how many there are
 # What a line is not broken inside of: a Chinese character with the marks that hang on it, a run of others, spaces.
 _WORDS = re.compile(
     r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
@@ -57,7 +59,7 @@ def padded(text: str, columns: int) -> str:
     return text + " " * max(columns - width(text), 0)
 
 
-def wrapped(text: str, first: str, rest: str, columns: int = 100) -> list[str]:
+def wrapped(text: str, first: str, rest: str, columns: int = COLUMNS) -> list[str]:
     """The text in lines, broken at spaces, and between Chinese characters where a line has no space to break at."""
     lines, line = [], first
     for word in _WORDS.findall(text):

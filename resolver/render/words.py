@@ -70,6 +70,8 @@ TOTAL: Final = Words("{stacks}, {targets}: {told}", "{stacks}，{targets}：{tol
 FAILURE_OF: Final = Words("{stack} for {target}", "{stack}，目标 {target}")
 
 CHECKED: Final = Words("{stack} for {target}: {state}", "{stack}，目标 {target}：{state}")
+CHECKED_ALIKE: Final = Words("{stack} for {count} targets: {state}", "{stack}，{count} 个目标：{state}")
+CHECKED_NOT: Final = Words("{stack}: {failed}", "{stack}：{failed}")
 HINT: Final = Words("hint: {command}", "提示：{command}")
 # What `check` finds; the English is what its JSON has.
 STATES: Final = (
@@ -108,6 +110,17 @@ WARNING: Final = Words("warning: {message}", "警告：{message}")
 EXPORTED_OLD: Final = Words(
     "the stack or the facts changed since {stack} was locked; its lock is exported as it is",
     "自锁定 {stack} 以来，软件栈或事实有变化；按原样导出其锁文件",
+)
+AND: Final = Words(" and ", "、")
+NOT_FOLLOWED: Final = Words(
+    "pip's setting of {options} is not followed: nothing was asked there for {names}; [[index]] and [[binding]] rows "
+    "say where else a project comes from (docs/indexes.md)",
+    "不采用 pip 的 {options} 设置，因此没有在那里查找 {names}；项目来自其他软件源时，请用 [[index]] 和 [[binding]] 写明"
+    "（docs/indexes.md）",
+)
+NOT_A_PYLOCK: Final = Words(
+    "{name} is no name that pip and uv take for a pylock.toml: `pylock.toml` or `pylock.NAME.toml` is",
+    "pip 和 uv 不会把 {name} 当作 pylock.toml：文件名应为 `pylock.toml` 或 `pylock.名称.toml`",
 )
 LEFT_OUT_BUILT: Final = Words(
     "pylock.toml leaves out {names}: built from source in the environment itself, which the format cannot say; "

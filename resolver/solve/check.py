@@ -177,6 +177,8 @@ class _Check:
                     if self._counts(needed, ""):
                         yield from self._project_need(f"building {name} {pin.version}", needed, todo, wish=False)
                 for fact in self._about(pin, facts.Requires):
+                    if fact.wheels and not pin.release.file.filename.endswith(".whl"):
+                        continue
                     for need in fact.needs:
                         yield from self._need(f"{name} {pin.version}", need, todo)
                 for replaced in self._about(pin, facts.Replaces):

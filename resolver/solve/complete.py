@@ -26,7 +26,7 @@ from resolver.model.package import Kind, Package
 from resolver.model.statement import Lack
 from resolver.solve.admits import names_prerelease, satisfies
 from resolver.solve.clauses import Clauses
-from resolver.solve.demand import Demand, pins_yanked
+from resolver.solve.demand import ANYTHING, Demand, pins_yanked
 from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 
@@ -58,7 +58,7 @@ class CompleteEngine:
         self._tick = tick
         self._decided: list[Candidate] = []
         self._assumed: list[int] = []  # the variables of those
-        self._chosen: set[Package] = set()
+        self._chosen: dict[Package, Candidate] = {}
         # what is asked of each package by the stack and the decisions, after each of those who ask
         self._asked: dict[Package, list[Demand]] = {}
         self._met: dict[Package, int] = {}  # the packages in the order in which they were first asked for
@@ -131,7 +131,7 @@ class CompleteEngine:
         while len(self._decided) > left:
             candidate = self._decided.pop()
             self._assumed.pop()
-            self._chosen.discard(candidate.package)
+            del self._chosen[candidate.package]
             self._wait(candidate.package)
             for edge in reversed(self._universe.edges(candidate)):
                 asked = self._asked[edge.package]
@@ -166,7 +166,7 @@ class CompleteEngine:
                         continue
                 self._decided.append(candidate)
                 self._assumed.append(self.clauses.variable(candidate))
-                self._chosen.add(package)
+                self._chosen[package] = candidate
                 self._ask(self._universe.edges(candidate))
                 return True
         return False
@@ -204,11 +204,11 @@ class CompleteEngine:
 
         Those that a decision asks not to be are left out, which may be thousands.
         """
+        mask = self._mask(package) if package.kind is Kind.PROJECT else ANYTHING.mask
         taken: set[Candidate] = set()
-        for candidate in self._universe.candidates(package, self._asked[package][-1]):
+        for candidate in self._universe.candidates(package, self._asked[package][-1] & Demand(mask)):
             taken.add(candidate)
             yield candidate
-        mask = self._mask(package) if package.kind is Kind.PROJECT else 0
         for candidate in self.clauses.packages.get(package, ()):
             if candidate not in taken and not (
                 isinstance(candidate.chosen, Release) and not mask >> candidate.chosen.position & 1
@@ -216,10 +216,17 @@ class CompleteEngine:
                 yield candidate
 
     def _mask(self, package: Package) -> int:
-        """The positions of a project's releases that the stack and the decisions leave."""
+        """The positions of a project's releases that the stack and the decisions leave.
+
+        Of an extra those of its project: it is of the same release.
+        """
+        chosen = self._chosen.get(package)
+        if chosen is not None and isinstance(chosen.chosen, Release):
+            return 1 << chosen.chosen.position
         project = self._universe.project(text.name(package.name))
         asked = self._asked.get(package)
-        return project.all & asked[-1].mask if asked else project.all
+        mask = project.all & asked[-1].mask if asked else project.all
+        return mask & self._mask(package.base) if package.extra else mask
 
     def _holds(self, *more: Candidate) -> bool:
         return self.clauses.holds([*self._assumed, *map(self.clauses.variable, more)])

@@ -232,10 +232,12 @@ class Edges:
 
     def _stated(self, candidate: Candidate) -> Iterator[Edge]:
         """What facts say that a release needs: they hold whether its file can be read or not."""
-        if candidate.package.extra:
+        release = candidate.chosen
+        if candidate.package.extra or not isinstance(release, Release):
             return
         stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]]
-        stated = [(fact, fact.needs) for fact in self._about(candidate, facts.Requires)]
+        required = self._about(candidate, facts.Requires)
+        stated = [(fact, fact.needs) for fact in required if release.file.is_wheel or not fact.wheels]
         stated += [(fact, fact.add) for fact in self._about(candidate, facts.Replaces)]
         for fact, needs in stated:
             for need in needs:

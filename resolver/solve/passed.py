@@ -15,6 +15,7 @@ from packaging.version import Version
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
+from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
@@ -81,9 +82,26 @@ def _asked(universe: Universe, resolution: Resolution) -> Mapping[str, Sequence[
 
 
 def _newer(universe: Universe, pin: Pin, asked: Sequence[Edge]) -> Mapping[Version, Candidate]:
-    """The releases that all who ask for a project admit, and that are newer than its pin."""
+    """The releases that all who ask for a project admit, that are newer than its pin and may be for this target."""
     admitted = universe.candidates(Package(pin.name), universe.demand(*asked), stable=not pin.version.is_prerelease)
-    return {candidate.version: candidate for candidate in admitted if candidate.version > pin.version}
+    newer = (candidate for candidate in admitted if candidate.version > pin.version)
+    return {one.version: one for one in newer if not _is_for_another_target(universe, pin, one.version)}
+
+
+def _is_for_another_target(universe: Universe, pin: Pin, release: Version) -> bool:
+    """Whether a fact says so of a release: then its archive is in nobody's way."""
+    problem = universe.problem
+    needs = (
+        need
+        for fact in problem.facts
+        if isinstance(fact, facts.Requires) and fact.package == pin.name and not fact.wheels and fact.speaks_of(release)
+        for need in fact.needs
+    )
+    stated = problem.target.system
+    return any(
+        isinstance(need, ComponentRequirement) and need.component in stated and not need.allows(stated[need.component])
+        for need in needs
+    )
 
 
 def _newest(

@@ -170,13 +170,18 @@ class Provider:
     def doomed(self, candidate: Candidate) -> Clash | None:
         """A learned clash that rules a candidate out together with its requirements."""
         clash = next(self._clashes.with_needs(candidate), None)
-        if clash is None or any(self._takes_back(edge) for edge in self._universe.edges(candidate)):
+        if clash is None or self.taken_back(candidate):
             return None  # what a decision asks for that is taken back does not count
         return clash
 
-    def _takes_back(self, edge: Edge) -> bool:
-        pin = self.pinned(edge.package)
-        return pin is not None and not self.is_admitted(pin, self.demand(edge))
+    def taken_back(self, candidate: Candidate) -> frozenset[Package]:
+        """The packages of which an opened candidate does not admit what they are decided for."""
+        if not self._universe.opened(candidate):
+            return frozenset()
+        pins = ((edge, self.pinned(edge.package)) for edge in self._universe.edges(candidate))
+        return frozenset(
+            edge.package for edge, pin in pins if pin is not None and not self.is_admitted(pin, self.demand(edge))
+        )
 
     def blame(self, packages: Iterable[Package]) -> None:
         """Remember who caused a conflict."""

@@ -1,4 +1,4 @@
-"""The search: resolvelib's algorithm plus four rules, at a cost that grows with what changes in a round.
+"""The search: resolvelib's algorithm plus five rules, at a cost that grows with what changes in a round.
 
 resolvelib copies and rescans everything it knows in each round. With two hundred projects nobody notices; with three
 thousand it takes a minute and a gigabyte. Here there is a single picture of what is known, with a trail by which states
@@ -12,11 +12,14 @@ to after a conflict is as in resolvelib (tests/property/test_search_laws.py comp
 3. If a long run of releases seems to be in vain, the package in its way may have to wait. This never skips a release.
 4. When a decision is taken back, so is what was decided because of it. Otherwise a release would stay excluded by a
    requirement that no longer exists.
+5. The requirements of a decision that will be taken back anyway exclude no release. Otherwise the newest torch-npu
+   requires a torch that leaves only an old vllm-ascend, which then takes that very torch-npu back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -122,13 +125,10 @@ class Search:
     def run(self, roots: Iterable[Edge]) -> Mapping[Package, Candidate]:
         """A choice for each required package. Raises DeadEnd."""
         self._states = [_State(frozenset())]
-        added: dict[Package, _Criterion] = {}
         try:
-            for edge in roots:
-                self._ask(added, edge, None)
+            self._apply(self._asks(roots, None))
         except _Clash:
             raise DeadEnd from None
-        self._apply(added)
         self._states.append(_State(frozenset()))
         number = 0
         while number < self._limit() and self._tries < _TRIES_EACH * self._limit():
@@ -234,7 +234,9 @@ class Search:
         causes: list[_Criterion] = []
         criterion = self._criteria[package]
         tried = 0
+        in_vain: list[Candidate] = []
         for candidate in criterion.candidates:
+            in_vain.append(candidate)
             clash = self._provider.passed_over(candidate)
             if clash is not None:
                 causes += (self._criteria[one] for one in clash)
@@ -244,10 +246,8 @@ class Search:
             if tried and self._tick is not None:
                 self._tick(self.rounds, len(self._pins))  # to read one may take long
             tried += 1
-            added: dict[Package, _Criterion] = {}
             try:
-                for edge in self._provider.decide(candidate):
-                    self._ask(added, edge, candidate)
+                added = self._asks(self._provider.decide(candidate), candidate)
             except _Clash as clashed:
                 causes.append(clashed.criterion)
                 continue
@@ -255,6 +255,7 @@ class Search:
             if clash is not None:
                 causes += (added.get(one) or self._criteria[one] for one in clash)
                 continue
+            candidate, added = self._sooner(in_vain) or (candidate, added)
             if not self._provider.is_admitted(candidate, criterion.demand):
                 raise DeadEnd
             if tried > LONG_RUN:
@@ -277,6 +278,19 @@ class Search:
             causes.append(base)  # what is asked of its project left releases of the extra out
         return causes
 
+    def _sooner(self, candidates: Sequence[Candidate]) -> tuple[Candidate, dict[Package, _Criterion]] | None:
+        """A better choice than the last of these candidates, with what it asks for; None where there is none.
+
+        It is an earlier one that clashes only with what decisions ask for which both of them take back.
+        """
+        back = self._provider.taken_back(candidates[-1])
+        for candidate in candidates[:-1] if back else ():
+            same = back & self._provider.taken_back(candidate)
+            if same:
+                with suppress(_Clash):
+                    return candidate, self._asks(self._provider.dependencies(candidate), candidate, same)
+        return None
+
     def _put_ahead(self, package: Package, candidate: Candidate) -> bool:
         """Decide a package before the one that leaves it no room, if that is likely to avoid a long run of releases.
 
@@ -297,7 +311,21 @@ class Search:
             self._enter(state)
         return False
 
-    def _ask(self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None) -> None:
+    def _asks(
+        self, edges: Iterable[Edge], parent: Candidate | None, back: Collection[Package] = ()
+    ) -> dict[Package, _Criterion]:
+        """The criteria of packages with these edges added. Raises _Clash if that leaves nothing of one of them.
+
+        Requirements of packages in `back` exclude nothing: they are withdrawn once the parent is decided.
+        """
+        added: dict[Package, _Criterion] = {}
+        for edge in edges:
+            self._ask(added, edge, parent, back)
+        return added
+
+    def _ask(
+        self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None, back: Collection[Package]
+    ) -> None:
         """Add an edge's demand on its package. Raises _Clash if that leaves nothing."""
         package = edge.package
         known = added.get(package) or self._criteria.get(package)
@@ -309,9 +337,15 @@ class Search:
         pin = self._pins.get(package)
         taken_back = pin is not None and not self._provider.is_admitted(pin, own)
         by_itself = taken_back and parent is not None and not self._stands(parent.package, without=package)
-        if not criterion.candidates or by_itself:
+        if by_itself or not (criterion.candidates or (back and self._leaves_without(back, package, criterion))):
             raise _Clash(criterion)
         added[package] = criterion
+
+    def _leaves_without(self, parents: Collection[Package], package: Package, criterion: _Criterion) -> bool:
+        """Whether something is left of a package where what these parents ask of it does not count."""
+        rest = self._again([row for row in criterion.each() if row.parent is None or row.parent.package not in parents])
+        demand = ANYTHING if rest is None else rest.demand
+        return bool(self._provider.matches(package, demand, criterion.banned))
 
     def _stands(self, package: Package, without: Package) -> bool:
         """Whether a package would be required even if another one, `without`, had not been decided.

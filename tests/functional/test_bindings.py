@@ -404,3 +404,23 @@ def test_an_own_index_list_is_told_where_it_leads_elsewhere(workspace: Workspace
         "torch on cpu (it is from pypi now)"
     )
     assert workspace.content()["warnings"] == [told]
+
+
+def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """Install guides configure them, and pip finds there what is found nowhere here."""
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo", "our-own")
+    elsewhere = {"PIP_EXTRA_INDEX_URL": "https://user:secret@index.example/simple"}
+    run = workspace.run("explain", "demo", **elsewhere)
+    told = (
+        "warning: pip's setting of extra-index-url is not followed: nothing was asked there for `our-own`; "
+        "[[index]] and [[binding]] rows say where else a project comes from (docs/indexes.md)\n"
+    )
+    assert told in run.stderr
+    assert "secret" not in run.stdout + run.stderr
+    assert "不采用 pip 的 extra-index-url 设置" in workspace.run("explain", "demo", "--lang", "zh", **elsewhere).stderr
+    assert "not followed" not in workspace.run("explain", "demo").stderr
+    workspace.stack("demo>1")
+    assert "not followed" not in workspace.run("explain", "demo", **elsewhere).stderr

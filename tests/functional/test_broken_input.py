@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -414,3 +415,42 @@ def test_a_pipe_or_device_in_place_of_a_file(workspace: Workspace, name: str) ->
     path.unlink()
     path.symlink_to("/dev/zero")
     assert workspace.lock() == run
+
+
+TWO = '[[target]]\nname = "one"\npython = "3.11"\nplatform = "linux-aarch64"\n'
+TWO += '[[target]]\nname = "other"\npython = "3.11"\nplatform = "linux-x86_64"\n'
+
+
+def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo", target=TWO)
+    workspace.locked()
+    folder = workspace.locks / "demo" / "other"
+    shutil.rmtree(folder)
+    shutil.copytree(folder.with_name("one"), folder)
+    before = tree(workspace.locks)
+    run = workspace.run("check", "demo")
+    assert run.status == 4
+    assert run.stdout == (
+        "demo for one: current\n"
+        "demo for other: the lock cannot be read: it is that of demo for one\n"
+        "hint: ascend-lock lock demo --upgrade\n"
+    )
+    for command in (
+        ("lock", "demo"),
+        ("explain", "demo", "--package", "demo"),
+        ("bundle", "demo", "files", "--target", "other"),
+        ("export", "demo", "--target", "other", "--format", "sbom"),
+        ("verify", "demo", "--target", "other"),
+    ):
+        run = workspace.run(*command)
+        assert run.status == 2
+        assert run.stderr == (
+            "error: the lock cannot be read\n"
+            "  at locks/demo/other/lock.toml\n"
+            "  it is that of demo for one\n"
+            "hint: restore it from version control, or lock with --upgrade, which does not look at it\n"
+        )
+    assert tree(workspace.locks) == before
+    assert workspace.lock("--upgrade").status == 0
+    assert workspace.run("check", "demo").status == 0

@@ -96,6 +96,19 @@ def test_notes_on_an_export_in_chinese(locked: Workspace) -> None:
     assert run.stderr == "警告：自锁定 demo 以来，软件栈或事实有变化；按原样导出其锁文件\n"
 
 
+def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
+    """PEP 751: they read anything else as a list of requirements."""
+    for name in ("pylock.toml", "pylock.node.toml"):
+        assert "no name that" not in export(locked, "pylock", "--output", name).stderr
+    run = export(locked, "pylock", "--output", "my-lock.toml")
+    assert (run.status, run.stdout) == (0, "Written to my-lock.toml\n")
+    assert run.stderr == NOTES + (
+        "warning: my-lock.toml is no name that pip and uv take for a pylock.toml: "
+        "`pylock.toml` or `pylock.NAME.toml` is\n"
+    )
+    assert "no name that" not in export(locked, "pylock", "--output", "/dev/null").stderr
+
+
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index: LoopbackIndex) -> None:
     before = tree(locked.locks)
     run = export(locked, "pylock", "--output", "pylock.toml")

@@ -368,6 +368,7 @@ def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None
         "error: there is no stack, no project with facts and no fact `exclude`\nhint: did you mean `excluded`?\n"
     )
     assert (unknown.status, index.requests) == (2, [])
+    assert workspace.run("facts", "check", "dem").stderr.endswith("hint: did you mean `demo`?\n"), "a stack"
 
 
 def test_without_a_command_the_commands_are_listed(workspace: Workspace) -> None:

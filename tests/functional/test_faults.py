@@ -308,3 +308,19 @@ def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(tmp
     held = lock_often(tmp_path / "work", 24, every=8)
     assert {(one.descriptors - held[0].descriptors, one.threads, one.temporary) for one in held} == {(0, 2, 0)}, held
     assert held[-1].blocks < held[0].blocks * 1.02, held
+
+
+def test_the_lock_that_cannot_be_written_is_named(workspace: Workspace, index: LoopbackIndex) -> None:
+    """Its folder cannot even be made: a link to nothing stands where it belongs."""
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locks.mkdir(exist_ok=True)
+    (workspace.locks / "demo").symlink_to("nowhere/at/all")
+    run = workspace.lock()
+    assert run.status == 2
+    assert run.stderr == (
+        "error: the lock could not be written; what was there before is untouched\n"
+        "  at locks/demo/there\n"
+        "  File exists\n"
+        "hint: make room or choose another folder with --locks DIR\n"
+    )

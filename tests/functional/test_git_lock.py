@@ -150,7 +150,7 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(
         "error: it cannot be told which commit `v1` is",
         "  at matrices/stacks/demo.toml:4",
         f"  https://no-such-host.invalid/a.git could not be read ({why}), and no fact knows it",
-        "hint: name the commit in full, or say what is known of it in a [[sources]] fact",
+        "hint: name the commit in full, or say what is known of it in a [[sources]] fact; facts know aaaaaaaaaaaa",
     ]
 
 

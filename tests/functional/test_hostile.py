@@ -87,9 +87,14 @@ def all_of(*setups: Setup) -> Setup:
         pytest.param(of_metadata(f"Metadata-Version: 2.1\nName: {EVIL}\nVersion: 1.0\n"), 3, id="Name"),
         pytest.param(of_metadata(f"Metadata-Version: 2.1\nName: demo\nVersion: {EVIL}\n"), 3, id="Version"),
         pytest.param(
-            of_metadata(f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Dist: {LONG}\n"),
+            of_metadata(f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Dist: {LONG[:1000]}\n"),
             1,
             id="a long Requires-Dist",
+        ),
+        pytest.param(  # what the wheel itself has counts then
+            of_metadata(f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Dist: {LONG}\n"),
+            0,
+            id="a Requires-Dist that is too long",
         ),
         pytest.param(of_stack(summary=EVIL, source=EVIL), 0, id="summary and source of a stack"),
         pytest.param(of_stack(requires=[EVIL]), 2, id="requirement of a stack"),

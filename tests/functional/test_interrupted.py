@@ -387,6 +387,15 @@ def test_locks_of_the_same_stack_at_once(workspace: Workspace, index: LoopbackIn
             ),
         ),
         (
+            "raise ImportError('libssl.so.3: failed to map segment from shared object')",  # word for word the loader's
+            (
+                "the operating system refused\n"
+                "  libssl.so.3: failed to map segment from shared object\n"
+                "hint: look at `ulimit -v`, a container's limit of memory, and whether programs may run from there "
+                "(noexec)\n"
+            ),
+        ),
+        (
             "bytes(1 << 30)",
             (
                 "the operating system refused\n"

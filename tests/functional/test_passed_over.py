@@ -19,6 +19,8 @@ CHINESE = (
 )
 FACT = '[[metadata]]\nid = "broken"\nversions = "==0.2"\nrequires = []\nreason = "it says so"\n'
 
+ELSEWHERE = '[[requires]]\nid = "demo-2"\nversions = "==2.0"\nneeds = ["python < 3"]\nreason = "it is old"\n'
+
 
 @pytest.fixture
 def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
@@ -69,7 +71,11 @@ def without_the_release(workspace: Workspace) -> None:
     workspace.stack("demo<2")
 
 
-@pytest.mark.parametrize("change", [with_a_fact, without_the_release])
+def for_another_target(workspace: Workspace) -> None:
+    workspace.facts("demo", ELSEWHERE)
+
+
+@pytest.mark.parametrize("change", [with_a_fact, without_the_release, for_another_target])
 def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(
     passed: Workspace, change: Callable[[Workspace], None]
 ) -> None:
@@ -80,6 +86,16 @@ def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(
     passed.locked()
     assert passed.pins() == {"demo": "1.0"}
     assert warnings(passed) == []
+
+
+def test_a_release_for_another_target_is_not_told_of(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    index.add_archive("demo", "2.0", static=False)
+    workspace.stack("demo")
+    workspace.facts("demo", ELSEWHERE)
+    workspace.locked()
+    assert workspace.pins() == {"demo": "1.0"}
+    assert warnings(workspace) == []
 
 
 def test_what_the_warning_says_helps(passed: Workspace, index: LoopbackIndex) -> None:

@@ -77,3 +77,15 @@ def test_what_an_encoding_does_not_have_is_escaped(
     code, stdout, stderr = shell(workspace, "$LOCK lock demo --lang zh", **setting)
     assert (code, stderr) == (0, "")
     assert stdout.startswith(r"\u5df2\u9501\u5b9a demo")
+
+
+def test_a_locale_whose_encoding_has_no_chinese_speaks_english(workspace: Workspace) -> None:
+    """Every character would be an escape; who asks for them all the same gets them."""
+    workspace.stack("demo")
+    chinese = {"LC_ALL": "zh_CN.UTF-8"}
+    line = "$LOCK check demo"
+    assert shell(workspace, line, **chinese)[1].startswith("demo，目标 there：")
+    assert shell(workspace, f"{line} | iconv -f gbk -t utf-8", **chinese, PYTHONIOENCODING="gbk")[1].startswith(
+        "demo，目标 "
+    )
+    assert shell(workspace, line, **chinese, PYTHONIOENCODING="ascii")[1].startswith("demo for there: ")

@@ -635,11 +635,13 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         "",
         "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: there are: here\n",
     )
-    run = machine.workspace.run("verify", "other")
-    assert (run.status, run.stderr) == (
-        2,
-        "error: other has no lock with a verify.py\n  at locks/other\nhint: ascend-lock lock other\n",
-    )
+    new = machine.workspace.stack("demo", name="other")
+    hints = {"other": "ascend-lock lock other", "dmo": "did you mean `demo`?", "zzz": "locked are demo"}
+    for stack, hint in hints.items():
+        run = machine.workspace.run("verify", stack)
+        told = f"error: {stack} has no lock with a verify.py\n  at locks/{stack}\nhint: {hint}\n"
+        assert (run.status, run.stderr) == (2, told)
+    new.unlink()
     (machine.workspace.locks / "demo" / "there").mkdir()
     (machine.workspace.locks / "demo" / "there" / "verify.py").write_text("")
     try:
@@ -660,7 +662,9 @@ def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine
     own = f'platform = "linux-{platform.machine()}"'
     assert own in lock
     other = "aarch64" if platform.machine() == "x86_64" else "x86_64"
-    (there / "lock.toml").write_text(lock.replace(own, f'platform = "linux-{other}"'))
+    assert 'name = "here"' in lock
+    lock = lock.replace(own, f'platform = "linux-{other}"').replace('name = "here"', 'name = "there"')
+    (there / "lock.toml").write_text(lock)
     command = ["verify", "demo", "--python", str(machine.python), "--ascend", str(machine.ascend)]
     try:
         run = machine.workspace.run(*command, **machine.environment)

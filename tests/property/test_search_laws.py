@@ -129,15 +129,19 @@ class Told(Resolution[Edge, Candidate, Package]):
     """resolvelib's algorithm, with the provider told what is going on, and the rules that the search has more.
 
     A decision is not taken back by what it led to. What one that is taken back asked for is forgotten with all that was
-    decided by it. A candidate by which a clash that was learned is met is not taken, and what was decided since it was
-    met is left before the way back begins. Where nothing is left of an extra, what is asked of its project has a part
-    in it. What optimistic jumps are taken back to is begun with a state of its own.
+    decided by it, and keeps no candidate out that is preferred to the one which takes it back. A candidate by which a
+    clash that was learned is met is not taken, and what was decided since it was met is left before the way back
+    begins. Where nothing is left of an extra, what is asked of its project has a part in it. What optimistic jumps are
+    taken back to is begun with a state of its own.
     """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
         super().__init__(provider, reporter)
         self._p: Asked
         self._tried = 0
+        self._in_vain: list[Candidate] = []
+        self._seen: set[Candidate] = set()  # whose metadata was read
+        self._back: set[Package] = set()
         self._undone: dict[int, set[Package]] = {}
         provider.provider.asked = self.asked
         provider.provider.pinned = lambda package: self.state.mapping.get(package) if self._states else None
@@ -148,18 +152,31 @@ class Told(Resolution[Edge, Candidate, Package]):
         requirement: Edge,
         parent: Candidate | None,
     ) -> None:
-        super()._add_to_criteria(criteria, requirement, parent)
+        try:
+            super()._add_to_criteria(criteria, requirement, parent)
+        except RequirementsConflicted as error:
+            if not self._leaves_without_those_that_go_back(requirement.package, error.criterion):
+                raise
+            criteria[requirement.package] = error.criterion
         pin = self.state.mapping.get(requirement.package) if self._states else None
         if parent is None or pin is None or self._p.is_satisfied_by(requirement, pin):
             return
         if not self._reaches(parent.package, frozenset((requirement.package,))):
             raise RequirementsConflicted(criteria[requirement.package])
 
+    def _leaves_without_those_that_go_back(self, name: Package, criterion: Criterion[Edge, Candidate]) -> bool:
+        rows = [row for row in criterion.information if row.parent is None or row.parent.package not in self._back]
+        banned = list(criterion.incompatibilities)
+        demand = self._asks(Criterion((), rows, banned))
+        return bool(self._back) and bool(self._p.provider.matches(name, demand, banned))
+
     def _attempt_to_pin_criterion(self, name: Package) -> list[Criterion[Edge, Candidate]]:
         self._tried = 0
-        known = self.state.criteria.copy()
+        self._in_vain = []
+        known, pinned = self.state.criteria.copy(), dict(self.state.mapping)
         causes = super()._attempt_to_pin_criterion(name)
         if not causes:
+            self._take_sooner(name, known, pinned)
             self.undone.discard(name)
         if causes or self._tried > LONG_RUN:  # learned of what was known before
             after = self.state.criteria.copy()
@@ -173,6 +190,46 @@ class Told(Resolution[Edge, Candidate, Package]):
             causes.append(base)
         return causes
 
+    def _take_sooner(
+        self,
+        name: Package,
+        known: Mapping[Package, Criterion[Edge, Candidate]],
+        pinned: Mapping[Package, Candidate],
+    ) -> None:
+        """In place of what was pinned: the first candidate that only those kept out which go back with that, too."""
+        *in_vain, taken = self._in_vain
+        after = self.state.criteria.copy()
+
+        def restore(criteria: Mapping[Package, Criterion[Edge, Candidate]]) -> None:
+            self.state.criteria.clear()
+            self.state.criteria.update(criteria)
+
+        def goes_back(candidate: Candidate) -> set[Package]:
+            edges = self._p.provider.dependencies(candidate) if candidate in self._seen else ()
+            rows = [(edge, pinned[edge.package]) for edge in edges if edge.package in pinned]
+            return {edge.package for edge, pin in rows if not self._p.is_satisfied_by(edge, pin)}
+
+        back = goes_back(taken)
+        own = self.state.mapping.pop(name)
+        self.state.mapping.update({name: pinned[name]} if name in pinned else {})
+        restore(known)
+        for candidate in in_vain:
+            self._back = back & goes_back(candidate)
+            try:
+                criteria = super()._get_updated_criteria(candidate) if self._back else None
+            except RequirementsConflicted:
+                continue
+            finally:
+                self._back = set()
+            if criteria is not None:
+                self.state.criteria.update(criteria)
+                own = candidate
+                break
+        else:
+            restore(after)
+        self.state.mapping.pop(name, None)
+        self.state.mapping[name] = own
+
     @property
     def undone(self) -> set[Package]:
         """The packages of this state of which the pin does not count any more."""
@@ -182,6 +239,12 @@ class Told(Resolution[Edge, Candidate, Package]):
         undone = set(self.undone)
         super()._push_new_state()
         self._undone[id(self.state.mapping)] = undone
+
+    def _save_state(self) -> None:
+        if self._save_states is None:
+            super()._save_state()
+            for state, copied in zip(self._states, self._save_states or (), strict=True):
+                self._undone[id(copied.mapping)] = set(self._undone.get(id(state.mapping), ()))
 
     def _is_current_pin_satisfying(self, name: Package, criterion: Criterion[Edge, Candidate]) -> bool:
         if not criterion.information:
@@ -222,10 +285,12 @@ class Told(Resolution[Edge, Candidate, Package]):
 
     def _get_updated_criteria(self, candidate: Candidate) -> dict[Package, Criterion[Edge, Candidate]]:
         provider = self._p.provider
+        self._in_vain.append(candidate)
         clash = provider.passed_over(candidate)
         if clash is not None:
             self._conflict(self.state.criteria, clash)
         self._tried += 1
+        self._seen.add(candidate)
         criteria = super()._get_updated_criteria(candidate)
         clash = provider.doomed(candidate)
         if clash is not None:

@@ -5,7 +5,11 @@ That the locks are what the stacks say is part of `test_check_knows_stacks_that_
 
 from __future__ import annotations
 
+import os
 import runpy
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,3 +69,26 @@ def test_other_machines_have_the_files_for_any(
 ) -> None:
     assert INSTALL["lock_folder"]("self", system, machine, libc, python) is None
     assert INSTALL["files"]("self", None) == [REPOSITORY / "requirements" / "run.txt"]
+
+
+def test_a_pip_that_fails_is_told_with_what_to_look_at(tmp_path: Path) -> None:
+    """Behind a dead proxy pip's last words are of a project that has no version, which is not so."""
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__init__.py").write_text("")
+    (tmp_path / "pip" / "__main__.py").write_text("raise SystemExit('ERROR: No matching distribution found for x')")
+    done = subprocess.run(
+        [sys.executable, REPOSITORY / "requirements" / "install.py", "self"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    said, *lines = done.stderr[done.stderr.index("ERROR") :].splitlines()
+    assert said == "ERROR: No matching distribution found for x"
+    assert lines[0] == f"error: pip could not install what this project needs into {sys.prefix}"
+    assert (REPOSITORY / lines[1].removeprefix("  at ")).is_file()
+    assert lines[2:] == [
+        "  Why is above; where pip found no version at all (`from versions: none`), it did not reach its index.",
+        "hint: look at `pip config list`, HTTPS_PROXY and NO_PROXY, then run make again",
+    ]

@@ -41,6 +41,20 @@ name = "numpy-1.26.4-cp310-cp310-manylinux_2_17_aarch64.manylinux2014_aarch64.wh
 sha256 = "d209d8969599b27ad20994c8e41936ee0964e6da07478d6c35016bc386b66ad4"
 """
 
+SETUPTOOLS = """\
+[[build-pin]]
+name = "setuptools"
+version = "80.9.0"
+index = "pypi"
+mode = "wheels"
+why = []
+
+[[build-pin.file]]
+name = "setuptools-80.9.0-py3-none-any.whl"
+sha256 = "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"
+
+"""
+
 TRUSTED = 'rests on the fact `verl-ccd7d934` alone"\n'
 
 STEP = (
@@ -70,6 +84,15 @@ to = "b"
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
         ('url = "https://', 'url = "https://u:p@', "the address has credentials in it"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
+        ('name = "pypi"', 'name = "huawei"', "`numpy` is from `pypi`, which is no index of the lock"),
+        ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),
+        (
+            'distributions"\nmode = "wheels"',
+            'distributions"\nmode = "built-here"',
+            "`numpy` is wheels, and in a stage that is built-here",
+        ),
+        ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
+        ('name = "numpy-', 'name = "numpy-1', " is not a file of numpy "),
         ("[[pin]]\n", PASSED_OVER, "`1 x` is not the version of `numpy`"),
         ("[[pin]]\n", STAGE.format(""), "the stage `more` has no pins"),
         ("[[pin]]\n", STAGE.format('"other"'), "a stage has `other`, which is no pin"),
@@ -77,7 +100,11 @@ to = "b"
         ('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', "`numpy` is in 2 stages"),
         ('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', "`vllm-ascend` is in 2 stages"),
         ('name = "verl"', 'name = "numpy"', "`numpy` is a pin 2 times"),
-        ('name = "wheel"', 'name = "setuptools"', "`setuptools` is a build-pin 2 times"),
+        (
+            '[[build-pin]]\nname = "wheel"',
+            SETUPTOOLS + '[[build-pin]]\nname = "wheel"',
+            "`setuptools` is a build-pin 2 times",
+        ),
         ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),
         ('name = "numpy-1.26.4', 'name = ".numpy-1.26.4', "is not the name of a file"),
         (NUMPY, "", "`numpy` has no file"),
@@ -107,13 +134,13 @@ def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, w
 
 
 def test_a_stage_has_one_pin_from_git(tmp_path: Path) -> None:
-    text = COMMITTED.read_text(encoding="utf-8").replace('    "numpy",\n', "", 1)
-    text = text.replace('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', 1)
-    text = text.replace('[[stage]]\ntitle = "200 distributions"\nmode = "wheels"\npins = [\n]\n', "", 1)
-    (tmp_path / file.NAME).write_text(text, encoding="utf-8")
+    before, own, after = COMMITTED.read_text(encoding="utf-8").partition('[[stage]]\ntitle = "vllm-ascend, from git"\n')
+    assert own
+    before = before.replace('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', 1)
+    (tmp_path / file.NAME).write_text(before + after[after.index("[[pin]]") :], encoding="utf-8")
     with pytest.raises(InputError) as refused:
         file.read(tmp_path)
-    assert refused.value.why == "the stage `verl, from git` has more than the one pin that comes from git"
+    assert refused.value.why == "the stage `vllm, from git` has more than the one pin that comes from git"
 
 
 def test_the_same_lock_as_it_was_is_read(tmp_path: Path) -> None:

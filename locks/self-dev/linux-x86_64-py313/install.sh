@@ -277,7 +277,7 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
 
-if stage 1 '66 distributions' '66 个软件包' "$here/stages/1.txt"; then
+if stage 1 '67 distributions' '67 个软件包' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
@@ -298,5 +298,5 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say 'self-dev is installed: 66 distributions, as locked' \
-    'self-dev 已安装：66 个软件包，与锁文件一致'
+say 'self-dev is installed: 67 distributions, as locked' \
+    'self-dev 已安装：67 个软件包，与锁文件一致'

@@ -375,12 +375,12 @@ if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:406)
 if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi
 
-if stage 3 '87 distributions' '87 个软件包' "$here/stages/3.txt"; then
+if stage 3 '88 distributions' '88 个软件包' "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
@@ -430,5 +430,5 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say 'trl-train is installed: 90 distributions, as locked' \
-    'trl-train 已安装：90 个软件包，与锁文件一致'
+say 'trl-train is installed: 91 distributions, as locked' \
+    'trl-train 已安装：91 个软件包，与锁文件一致'

@@ -2224,6 +2224,7 @@ LOCK = r"""
 {"name": "cloudpickle", "version": "3.1.2", "stage": 3, "sha256": ["9acb47f6afd73f60dc1df93bb801b472f05ff42fa6c84167d25cb206be1fbf4a"]},
 {"name": "cwevals", "version": "0.0.1b1", "stage": 3, "sha256": ["6936baf0ccdc5d9092abd5c2ab628cedcdae9bb72edfdf730f7aaac19118855a"]},
 {"name": "datasets", "version": "4.5.0", "stage": 3, "sha256": ["b5d7e08096ffa407dd69e58b1c0271c9b2506140839b8d99af07375ad31b6726"]},
+{"name": "decorator", "version": "5.3.1", "stage": 3, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
 {"name": "deepspeed", "version": "0.19.8", "stage": 4, "built": true, "sha256": ["9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af"]},
 {"name": "dill", "version": "0.4.0", "stage": 3, "sha256": ["44f54bf6412c2c8464c14e8243eb163690a9800dbe2c367330883b19c7561049"]},
 {"name": "distro", "version": "1.9.0", "stage": 3, "sha256": ["7bffd925d65168f85027d8da9af6bddab658135b840670a223589bc0c8ef02b2"]},

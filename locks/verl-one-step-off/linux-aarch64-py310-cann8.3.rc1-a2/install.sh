@@ -530,7 +530,7 @@ if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:303)
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:406)
 if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi
@@ -597,7 +597,7 @@ if stage 7 'vllm, from git' 'vllm，来自 git' "$here/stages/7.txt"; then
     run record vllm 0.11.0+empty f40f28b3940f0009a9910ef66ed2684a '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "b8b302cde434df8c9289a2b465406b47ebab1c2d", "requested_revision": "v0.11.0", "vcs": "git"}}'
 fi
 
-# vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:306)
+# vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
 if stage 8 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/8.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec.structs import replace
 
 from resolver.model.explanation import Explanation, Fix
 from resolver.model.language import Language
@@ -23,7 +24,7 @@ from resolver.render.explanation.graph import conflict_graph
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.layout import layout
 from resolver.render.explanation.links import cited
-from resolver.render.explanation.sentences import missing_sentence, target_line
+from resolver.render.explanation.sentences import missing_sentence, noted_once, target_line
 from resolver.render.text import one_line
 
 FILE = "conflict.html"
@@ -33,11 +34,12 @@ _LANGUAGES = {"en": "en", "zh": "zh-Hans"}
 def explanation_html(explanation: Explanation, language: Language = "en") -> str:
     """The text of conflict.html. Links to the matrices are relative to locks/<stack>/<target>/."""
     problem = explanation.problem
+    told = replace(explanation, contradictions=noted_once(explanation.contradictions))
     return (
         _environment()
         .get_template("conflict.html.j2")
         .render(
-            view=_one_lined(explanation_json(explanation, language)),
+            view=_one_lined(explanation_json(told, language)),
             drawings=[
                 layout(conflict_graph(contradiction, problem.stack.name, language))
                 for contradiction in explanation.contradictions

@@ -29,6 +29,7 @@ from resolver.render.explanation.sentences import (
     closing_sentence,
     explanation_sentence,
     missing_sentence,
+    noted_once,
     reason_of,
     statement_details,
     target_line,
@@ -68,7 +69,7 @@ def _why(explanation: Explanation, language: Language) -> Iterator[str]:
     if not total:
         yield words.NO_CONTRADICTION(language)
         yield ""
-    for number, contradiction in enumerate(explanation.contradictions, 1):
+    for number, contradiction in enumerate(noted_once(explanation.contradictions), 1):
         said = claim(contradiction, language)
         if total == 1:
             yield f"## {words.WHY(language, claim=said)}"

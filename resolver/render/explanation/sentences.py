@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.language import Language
@@ -86,6 +88,16 @@ def claim(contradiction: Contradiction, language: Language) -> str:
     if count == 2:
         return words.CLAIM_TWO(language)
     return words.CLAIM_MANY(language, count=count, fewer=count - 1)
+
+
+def noted_once(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
+    """The same with each known fault of a release where it is first told of."""
+    told: set[str] = set()
+    rows = []
+    for one in contradictions:
+        rows.append(replace(one, notes=tuple(note for note in one.notes if note.id not in told)))
+        told.update(note.id for note in one.notes)
+    return tuple(rows)
 
 
 def closing_sentence(closing: Closing, language: Language) -> str:
@@ -200,6 +212,8 @@ def _lacks(statement: Lacks, language: Language) -> str:
         case Lack.YANKED:
             return _said(words.YANKED, statement, language)
         case Lack.CUTOFF:
+            if _all_dated(statement):
+                return _said(words.LATER_THAN, statement, language)
             return _said(words.CUTOFF_OF if statement.cutoff else words.CUTOFF, statement, language)
         case Lack.FILE:
             return _with_reasons(words.NO_FILE, statement, language)
@@ -219,6 +233,13 @@ def _said(template: Counted, statement: Lacks, language: Language) -> str:
         versions.append(words.MORE_RELEASES(language, older))
     told = words.RELEASE(language, subject=statement.subject, versions=listed(versions, language))
     return template(language, max(statement.count, len(versions)), releases=told, cutoff=statement.cutoff)
+
+
+def _all_dated(statement: Lacks) -> bool:
+    """Whether every file of every release says that it was uploaded after the cut-off."""
+    rows = [row for refusal in statement.refusals for row in refusal.files]
+    told = bool(rows) and statement.count == len(statement.refusals)
+    return bool(statement.cutoff) and told and all(row.reason is Reason.NEWER and row.detail for row in rows)
 
 
 def _dated(refusal: Refusal, statement: Lacks, language: Language) -> str:

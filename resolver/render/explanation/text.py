@@ -27,6 +27,7 @@ from resolver.render.explanation.sentences import (
     closing_sentence,
     explanation_sentence,
     missing_sentence,
+    noted_once,
     reason_of,
     statement_details,
     target_line,
@@ -71,7 +72,7 @@ def _further(contradictions: Sequence[Contradiction], language: Language, width:
 def contradictions_lines(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
     """Each of several contradictions with its heading; of a single one the heading is the caller's."""
     total = len(contradictions)
-    for number, contradiction in enumerate(contradictions, 1):
+    for number, contradiction in enumerate(noted_once(contradictions), 1):
         if total > 1:
             said = claim(contradiction, language)
             yield ""

@@ -170,6 +170,10 @@ CUTOFF_OF = Counted(
         "根据软件源的记录，{releases} 都不是在截止时间（{cutoff}）之前上传的",
     ),
 )
+LATER_THAN = Counted(  # where each of their files says when it was uploaded
+    Words("{releases} is newer than the cut-off ({cutoff})", "{releases} 晚于截止时间（{cutoff}）"),
+    Words("{releases} are newer than the cut-off ({cutoff})", "{releases} 都晚于截止时间（{cutoff}）"),
+)
 UPLOADED = Words("{version} (uploaded {day})", "{version}（{day} 上传）")
 CUTOFF = Counted(
     Words(

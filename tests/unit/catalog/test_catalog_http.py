@@ -17,7 +17,9 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest import mock
 
+import pycurl
 import pytest
 
 from resolver.catalog.address import read_root
@@ -26,7 +28,7 @@ from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.proxies import Proxies
-from resolver.catalog.wire import FILES, PAGES, Response
+from resolver.catalog.wire import FILES, PAGES, Response, Wire
 from resolver.cli.failures import failure as explained
 from resolver.errors import IndexFailure, InputError
 
@@ -703,3 +705,9 @@ def test_what_is_broken_off_ends_at_once() -> None:
                 return time.monotonic() - begin
 
         assert asyncio.run(run()) < 5
+
+
+def test_where_curl_cannot_begin_there_is_no_memory() -> None:
+    refused = pycurl.error("initializing curl-multi failed")
+    with mock.patch.object(pycurl, "AsyncCurlMulti", side_effect=refused), pytest.raises(MemoryError):
+        Wire(PipConfig(index_url=""))

@@ -18,7 +18,7 @@ from resolver.catalog.pace import EndlessError, Pace, PaceError
 from resolver.catalog.pipconfig import PipConfig
 from resolver.errors import IndexFailure
 
-FAR = "It sends far more of a head|Too many response headers"  # the bytes are too many, or the lines are
+FAR = "It sends far more of a head than any answer has"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
@@ -162,7 +162,7 @@ def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
 @pytest.mark.parametrize(
     ("head", "line", "why"),
     [
-        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", "Too large response headers", id="continue"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", FAR, id="continue"),
         pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"x: y\r\n", FAR, id="trailers"),
         pytest.param(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n", FAR, id="head"),
         pytest.param(b"HTTP/1.1 200 OK\r\n", b"x" * 1000, FAR, id="line"),

@@ -48,6 +48,13 @@ def read_as_child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
         yield read
 
 
+def test_settings_that_are_not_followed_are_known_by_name() -> None:
+    """Their values may hold passwords."""
+    variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": A, "PIP_FIND_LINKS": "/wheels"}
+    assert read_pip_config(variables).beside == ("extra-index-url", "find-links")
+    assert read_pip_config({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).beside == ()
+
+
 @pytest.mark.parametrize(
     ("variables", "files"),
     [

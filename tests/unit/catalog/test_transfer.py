@@ -120,6 +120,30 @@ def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_pat
     assert len(ranges(index)) > 3
 
 
+def as_whole(answer: Response) -> Response:
+    """The rest that was asked for, called the whole file."""
+    return replace(answer, status=200)
+
+
+@pytest.mark.parametrize(("place", "asked"), [(0.2, ["", "bytes=60000-", ""]), (0.6, ["", "bytes=180000-", ""])])
+def test_a_rest_that_is_called_the_whole_file(
+    index: LoopbackIndex, tmp_path: Path, place: float, asked: list[str]
+) -> None:
+    """As a proxy has it that knows no 206. What comes then is now more, now less than what was there."""
+    index.fault(WHEEL, as_whole)
+    index.fault(WHEEL, truncated(place), times=1)
+    save(file_of(index, size=len(CONTENT)), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+    assert ranges(index) == asked
+
+
+def test_a_server_that_sends_little_each_time_is_not_asked_for_ever(index: LoopbackIndex, tmp_path: Path) -> None:
+    index.fault(WHEEL, reset(1))
+    with pytest.raises(Unreachable, match=r"stops in the middle each time\."):
+        save(file_of(index, size=len(CONTENT)), tmp_path)
+    assert len(index.requests) == 3
+
+
 def test_one_that_stops_at_the_same_place_each_time_is_kept_for_the_next_run(
     index: LoopbackIndex, tmp_path: Path
 ) -> None:

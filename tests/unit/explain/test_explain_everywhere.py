@@ -70,8 +70,10 @@ def needs(versions: str, cann: str, strength: str = "enforced") -> str:
     return NEEDS.format(versions=versions, cann=cann, strength=strength)
 
 
-def explained(catalog: DataCatalog, *lines: str, more: str, name: str) -> Explanation:
-    """What is explained of one target."""
+def explained(
+    catalog: DataCatalog, *lines: str, more: str, name: str, asked: list[tuple[str, str]] | None = None
+) -> Explanation:
+    """What is explained of one target; `asked` gets what was asked of which target on the way."""
     text = STACK.format(lines=str(list(lines))) + more
     inputs = Inputs(
         stack=read_text(text, schema.StackFile, "demo.toml"),
@@ -85,6 +87,9 @@ def explained(catalog: DataCatalog, *lines: str, more: str, name: str) -> Explan
     clock = Clock(60)
 
     def ask(_: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
+        if asked is not None:
+            lines = [ask.origin.text for ask in problem.stack.asks]
+            asked.append((problem.target.name, f"{', '.join(lines)}, cann {problem.target.system['cann']}"))
         return use(decide(Universe(problem, catalog), tick=clock.tick))
 
     found = lettered(Everywhere(inputs, draft(answer, inputs, clock), ask, clock).explained())
@@ -147,6 +152,7 @@ def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     more = target("new", python="3.11") + target("old", python="3.10")
     found = explained(catalog, "base==3", more=more, name="new")
     assert told(found.fixes)[0] == ["base==3 -> base==1"]
+    assert found.fixes[0].changes[0].steps == -2
 
 
 def test_what_an_added_change_makes_needless_stays_out() -> None:
@@ -178,3 +184,36 @@ def test_what_holds_for_all_targets_as_it_is_gets_nothing_more() -> None:
     found = explained(catalog, "plugin==2", more=more, name="one")
     assert told(found.fixes) == [["plugin==2 -> plugin==1"]]
     assert [one.why for one in found.attempts] == ["two"]
+
+
+def test_what_is_known_is_tried_for_all_targets_before_more_is_looked_for() -> None:
+    """Another CANN takes one for `two` as well, which is cheaper than to go without the line; that is asked before."""
+    catalog = DataCatalog({"plugin": {"2": []}, "base": {"1": []}})
+    more = target("one", cann="8.2.RC1") + target("two", cann="8.3.RC1") + needs("==2", "8.5.0")
+    asked: list[tuple[str, str]] = []
+    found = explained(catalog, "plugin==2", "base", more=more, name="one", asked=asked)
+    assert told(found.fixes) == [["8.2.RC1 -> 8.5.0", "8.3.RC1 -> 8.5.0 of two"], ["plugin==2 -> "]]
+    plain, gone, again, *_ = asked
+    assert plain == again == ("two", "plugin==2, base, cann 8.3.RC1"), "of another CANN for `one`"
+    assert gone == ("two", "base, cann 8.3.RC1")
+
+
+def test_changes_that_undo_each_other_are_no_way_out() -> None:
+    """What `two` wants in place of the release that `one` came to is what both had."""
+    catalog = DataCatalog({"plugin": {"1": ["gone ; python_version >= '3.11'"]}})
+    catalog.add_wheel("plugin", "2", requires_python=">=3.11")
+    more = target("one", python="3.10") + target("two")
+    asked: list[tuple[str, str]] = []
+    found = explained(catalog, "plugin==2", more=more, name="one", asked=asked)
+    assert told(found.fixes)[0] == ["3.10 -> 3.11"]
+    assert ("one", "plugin==2, cann 8.5.0") not in asked
+
+
+def test_two_targets_may_become_the_same_machine() -> None:
+    """Targets without names have that of their machine, so the one that changes gets a number."""
+    catalog = DataCatalog({"plugin": {"2": []}})
+    more = "".join(target("", cann=cann).replace('name = ""\n', "") for cann in ("8.5.0", "8.3.RC1"))
+    found = explained(catalog, "plugin==2", more=more + needs("==2", "8.5.0"), name="linux-aarch64-py311-cann8.3.rc1")
+    assert told(found.fixes) == [["8.3.RC1 -> 8.5.0"]]
+    ((_, text),) = found.fixes[0].files
+    assert 'name = "linux-aarch64-py311-cann8.5.0-2"\n' in text

@@ -15,7 +15,7 @@ from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs
-from resolver.model.explanation import Explanation, Fix
+from resolver.model.explanation import ChangeKind, Explanation, Fix
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -310,6 +310,18 @@ def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target
     assert all("rc" not in line.partition(" -> ")[2].lower().replace("8.3.rc1", "") for line in told(unlisted[0]))
 
 
+def test_a_candidate_of_the_wished_release_counts_where_it_takes_another_cann_too() -> None:
+    """That no release on offer helps is asked of all that are tried, not of the newest alone."""
+    plugin: dict[str, list[str]] = {"1": ["helper>=5"], "2rc1": [], "2": ["gone"]}
+    catalog = DataCatalog({"plugin": plugin, "helper": {"1": [], "5": []}})
+    facts = matrix("==1", "8.5.0") + matrix("==2rc1", "8.3.RC1") + matrix("==2", "8.5.0")
+    fixes = [told(fix) for fix in ways_out(catalog, "plugin==2", "helper==1", facts=facts)]
+    assert fixes[:2] == [
+        ["plugin==2 -> plugin==1", "helper==1 -> helper==5"],
+        ["plugin==2 -> plugin==2rc1", "8.5.0 -> 8.3.RC1"],
+    ]
+
+
 def test_a_note_about_a_release_is_no_fault_of_it() -> None:
     """Nothing is known of `base 1`, which makes it no better."""
     catalog = DataCatalog({"base": {"1": [], "2": [], "3": ["deep>=9"]}, "deep": {"1": []}})
@@ -413,7 +425,26 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
 def test_what_goes_against_a_fact_comes_last_however_cheap() -> None:
     sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
     files = (("s", '[stack]\nname = "s"\nsummary = "s"\nrequires = ["a"]\n'),)
-    risky = replace(sample, files=files, risky=True, price=1)
+    aside = replace(sample.changes[0], kind=ChangeKind.RELAX, subject="fact")
+    risky = replace(sample, changes=(aside,), files=files, risky=True, price=1)
     safe = replace(sample, files=files, risky=False, price=10_000)
     found = lettered(replace(samples.trl(), fixes=(risky, safe)))
     assert [(fix.name, fix.risky) for fix in found.fixes] == [("A", False), ("B", True)]
+
+
+def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:
+    """To set the fact about 2 aside keeps all that was asked for; to set that about 1 aside spares nothing more."""
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
+    facts = matrix("==2", "8.2.0") + matrix("==1", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
+    assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"], ["plugin==2 -> "], ["cann in 8.2.0 -> "]]
+
+
+def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is_told() -> None:
+    """Whatever the conflict is about: which release of `kernels` it is to be, the stack did not say."""
+    catalog = DataCatalog({"plugin": {"2": []}, "kernels": {"1": []}})
+    facts = NEEDS_CANN + warning("kernels", "==1", "No table names this release.")
+    (fix, *_) = ways_out(catalog, "plugin==2", "kernels", facts=facts)
+    assert told(fix) == ["8.5.0 -> 8.3.RC1", "No table names this release."]
+    (fix, *_) = ways_out(catalog, "plugin==2", "kernels==1", facts=facts)
+    assert told(fix) == ["8.5.0 -> 8.3.RC1"]

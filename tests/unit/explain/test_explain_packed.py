@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from resolver.explain.packed import pack, unpack
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, stack_names
+from resolver.matrix.load import load
+from resolver.matrix.names import stack_names
 from resolver.model.explanation import Contradiction, Explanation
 from resolver.model.fact import Fact
 from resolver.model.problem import Problem

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from resolver.matrix.compile import compile_problems, moment
-from resolver.matrix.load import load, stack_names
+from resolver.matrix.load import load
+from resolver.matrix.names import stack_names
 from resolver.model import fact as facts
 from resolver.model.index import Binding, Index
 from resolver.model.problem import Problem

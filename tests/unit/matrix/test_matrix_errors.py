@@ -232,6 +232,40 @@ def test_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
     assert message(tmp_path, STACK.replace(old, new)) == expected
 
 
+def new_folder(parent: Path, name: str) -> Path:
+    folder = parent / name
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("need", ["soc in A3 | 910B3", "soc != 910b3"])
+def test_a_fact_about_a_chip_speaks_of_its_family(need: str, tmp_path: Path) -> None:
+    """No target has such a family: the fact would rule out everything, or nothing."""
+    facts = FACTS.replace("cann in 8.5.0 | 8.5.1", need)
+    assert message(new_folder(tmp_path, "fact"), facts=facts) == (
+        "`910B3` is not a known SoC family\n"
+        "  at matrices/facts/verl.toml:8: requires[0].needs[1]\n"
+        "hint: did you mean `A2`? known are 310P, A2, A3 (matrices/systems.toml)"
+    )
+    told = message(new_folder(tmp_path, "stack"), STACK.replace('"verl"', f'"{need}"'))
+    assert told.splitlines()[:2] == [
+        "`910B3` is not a known SoC family",
+        "  at matrices/stacks/s.toml:6: stack.requires[1]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("need", "hint"),
+    [
+        ("soc = A3", "did you mean `soc == A3`?"),
+        ("soc A3", "write `soc in A | B` or `soc >= A`"),
+        ("CANN => 8.5.0", "did you mean `cann>=8.5.0`?"),
+    ],
+)
+def test_a_need_of_a_component_that_cannot_be_read(need: str, hint: str, tmp_path: Path) -> None:
+    assert message(tmp_path, facts=FACTS.replace("cann in 8.5.0 | 8.5.1", need)).splitlines()[-1] == f"hint: {hint}"
+
+
 TWO_TARGETS = (
     STACK[: STACK.index("[target]")]
     + """\
@@ -332,7 +366,8 @@ def test_an_unknown_stack_without_one(tmp_path: Path) -> None:
 
 
 def test_a_stack_file_that_is_not_there(tmp_path: Path) -> None:
-    path = str(tmp_path / "mine.toml")
+    (tmp_path / "pyproject.toml").write_text("")
+    path = str(tmp_path / "nope.toml")
     assert message(tmp_path, name=path) == (
         f"there is no stack file `{path}`\n  at {path}\nhint: give a path to a .toml file"
     )
@@ -410,7 +445,7 @@ def fact(row: str) -> str:
             "unknown key `reasn`\n"
             "  at matrices/facts/verl.toml:8: requires[0].reasn\n"
             "hint: did you mean `reason`? known keys are id, package, reason, reason-zh, strength, "
-            "source, checked, versions, needs",
+            "source, checked, versions, needs, wheels",
             id="unknown key",
         ),
         pytest.param(

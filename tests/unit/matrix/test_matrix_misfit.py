@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, stack_names
+from resolver.matrix.load import load
 from resolver.matrix.misfit import misfit
+from resolver.matrix.names import stack_names
 from resolver.matrix.repair import requirement_hint
 from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, message
 
@@ -630,7 +631,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             "unknown key `need`\n"
             "  at matrices/facts/verl.toml:7: requires[0].need\n"
             "hint: did you mean `needs`? known keys are id, package, reason, reason-zh, strength, source, "
-            "checked, versions, needs",
+            "checked, versions, needs, wheels",
             id="key typo",
         ),
         pytest.param(
@@ -736,7 +737,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             "unknown key `message`\n"
             "  at matrices/facts/verl.toml:7: warns[0].message\n"
             "hint: did you mean `text`? known keys are id, package, reason, reason-zh, strength, source, checked, "
-            "versions, text, text-zh, grave, with, unless, extra",
+            "versions, text, text-zh, grave, wheels, with, unless, extra",
             id="another word for text",
         ),
         pytest.param(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resolver.model import fact as facts
-from resolver.model.explanation import Why
-from resolver.render.explanation.text import statement_lines
+from resolver.model.explanation import Explanation, Why
+from resolver.render.explanation.html import explanation_html
+from resolver.render.explanation.markdown import explanation_markdown
+from resolver.render.explanation.text import explanation_text, statement_lines
 from resolver.render.explanation.why import why_text
 from tests.unit.render import samples
 from tests.unit.render.expected import FOLDER, LANGUAGES, TEXTS, Language
@@ -95,3 +99,14 @@ def test_why_of_the_newest() -> None:
         "\n"
         "The indexes have nothing newer that the target can use.\n"
     )
+
+
+@pytest.mark.parametrize(
+    "render", [explanation_text, explanation_markdown, explanation_html], ids=["text", "markdown", "html"]
+)
+def test_a_known_fault_is_told_where_it_is_first_told_of(render: Callable[[Explanation], str]) -> None:
+    """Of two conflicts about the same release only the first one has it."""
+    one = samples.trl()
+    twice = msgspec.structs.replace(one, contradictions=one.contradictions * 2)
+    page = " ".join(render(twice).split())
+    assert page.count("Known faults of these releases") == 1

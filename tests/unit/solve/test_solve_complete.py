@@ -50,6 +50,18 @@ def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
     assert engine.rounds < 20
 
 
+def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
+    """Each `core[b]` but the oldest needs what is not there; with a `core` decided, only its own is a question."""
+    catalog = DataCatalog({"zeta": {"1": []}})
+    for number in range(1, _MANY + 1):
+        needs = [f"zeta>={1 if number == 1 else 2} ; extra == 'b'"]
+        catalog.add_wheel("core", f"1.{number}", needs, extras=["a", "b"])
+    engine = CompleteEngine(Universe(problem("core[a,b]"), catalog))
+    chosen = {str(package): str(one.version) for package, one in engine.solve().items()}
+    assert chosen == {"core": "1.1", "core[a]": "1.1", "core[b]": "1.1", "zeta": "1"}
+    assert engine.rounds < 5 * _MANY
+
+
 def test_who_is_read_after_a_prerelease_was_ruled_out_may_still_ask_for_it() -> None:
     """`zeta 1` cannot be had; `sdk 1` asks for the pre-release, and is read long after that was ruled out."""
     catalog = DataCatalog(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from packaging.version import Version
 
+from resolver.lock.build import applied
 from resolver.model.resolution import LeftOut, Resolution
 from resolver.solve.builds import build_problem
 from resolver.solve.check import check
@@ -20,6 +21,7 @@ from tests.problems import (
     requires,
     solved,
     taken,
+    target,
     told,
     with_sources,
     without,
@@ -36,6 +38,20 @@ def test_a_project_comes_from_its_commit_whatever_indexes_and_policy_say() -> No
     pin = solved(asked, catalog).pin("verl")
     assert pin is not None
     assert (pin.release.source, pin.release.index) == (source, "")
+
+
+def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
+    a2 = replace(requires("vllm-ascend", "<=0.13.0", "soc in A2"), wheels=True)
+    catalog = DataCatalog({"vllm-ascend": {"0.13.0": []}})
+    here = target(cann="8.5.0", soc="A3")
+    assert refused(problem("vllm-ascend", target=here, facts=[a2]), catalog)
+    line, source = taken("vllm-ascend", "0.13.0")
+    assert pins(with_sources(problem(line, target=here, facts=[a2]), source), catalog) == {"vllm-ascend": "0.13.0"}
+    catalog = DataCatalog()
+    catalog.add_archive("vllm-ascend", "0.13.0")
+    asked = problem("vllm-ascend", target=here, facts=[a2])
+    assert pins(asked, catalog) == {"vllm-ascend": "0.13.0"}
+    assert a2 not in applied(solved(asked, catalog))
 
 
 def test_its_index_is_never_asked() -> None:

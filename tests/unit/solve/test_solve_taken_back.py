@@ -35,3 +35,27 @@ def test_what_it_alone_asked_for_is_not_decided_any_more() -> None:
     found = solved(problem("data", "trainer", "zlib"), catalog)
     assert [str(pin.version) for pin in found.pins] == ["1", "1", "2"]
     assert found.rounds == 4  # data twice, trainer and zlib once
+
+
+def test_what_it_asks_for_keeps_no_release_out_that_takes_it_back() -> None:
+    """As torch-npu, vllm-ascend and their torch: only the old release has no torch of its own."""
+    catalog = DataCatalog(
+        {
+            "base": {"1": (), "2": (), "3": ()},
+            "npu": {one: (f"base=={one}",) for one in "123"},
+            "serve": {"1": ("npu==1",), "2": ("npu==2", "base==2")},
+        }
+    )
+    assert pins(problem("npu", "serve"), catalog) == {"base": "2", "npu": "2", "serve": "2"}
+
+
+def test_a_release_that_leaves_it_alone_comes_first() -> None:
+    """What is decided is taken back only where every release of who asks for it does so."""
+    catalog = DataCatalog(
+        {
+            "base": {"1": (), "2": (), "3": ()},
+            "npu": {one: (f"base=={one}",) for one in "123"},
+            "serve": {"1": ("npu",), "2": ("npu==2", "base==2")},
+        }
+    )
+    assert pins(problem("npu", "serve"), catalog) == {"base": "3", "npu": "3", "serve": "1"}

@@ -108,12 +108,22 @@ def test_a_cut_off_names_its_day_and_that_of_the_release() -> None:
     catalog.add_archive("a", "1", uploaded="2026-03-04T08:15:00Z")
     day = Policy(exclude_newer=dt.datetime(2026, 3, 1, tzinfo=dt.timezone.utc))
     assert told(replace(problem("a"), policy=day), catalog)[1] == (
-        "a 1 (uploaded 2026-03-02) was not, as far as the index tells, uploaded before the cut-off "
-        "(2026-02-28) @ looked up on pypi"
+        "a 1 (uploaded 2026-03-02) is newer than the cut-off (2026-02-28) @ looked up on pypi"
     )
     moment = Policy(exclude_newer=dt.datetime(2026, 3, 1, 12, tzinfo=dt.timezone.utc))
     assert told(replace(problem("a"), policy=moment), catalog)[1].endswith(
-        "before the cut-off (2026-03-01T12:00:00+00:00) @ looked up on pypi"
+        "is newer than the cut-off (2026-03-01T12:00:00+00:00) @ looked up on pypi"
+    )
+
+
+def test_a_file_without_a_day_is_not_said_to_be_newer_than_the_cut_off() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "1", uploaded="2026-03-02T08:15:00Z")
+    catalog.add_archive("a", "1")
+    day = Policy(exclude_newer=dt.datetime(2026, 3, 1, tzinfo=dt.timezone.utc))
+    assert told(replace(problem("a"), policy=day), catalog)[1] == (
+        "a 1 (uploaded 2026-03-02) was not, as far as the index tells, uploaded before the cut-off "
+        "(2026-02-28) @ looked up on pypi"
     )
 
 

@@ -1,0 +1,35 @@
+"""Which stacks a run is about: those named, each once, and every one where `all` is among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from resolver.errors import InputError
+from resolver.matrix.names import stack_names
+
+ALL: Final = "all"
+
+
+def named(stacks: Sequence[str], matrices: Path) -> list[str]:
+    """The stacks, each once; with `all` those of `matrices` first, in the order of their names.
+
+    Raises InputError where there are none, or one of them is called `all`.
+    """
+    if ALL not in stacks:
+        return list(dict.fromkeys(stacks))
+    known = stack_names(matrices)
+    if ALL in known:
+        raise InputError(
+            f"`{ALL}` stands for every stack, so no stack can have that name",
+            where=str(matrices / "stacks" / f"{ALL}.toml"),
+            hint="give the file another name",
+        )
+    if not known:
+        raise InputError(
+            "there are no stacks",
+            where=str(matrices / "stacks"),
+            hint="name a stack's file, or with --matrices DIR the folder that has them",
+        )
+    return list(dict.fromkeys([*known, *(stack for stack in stacks if stack != ALL)]))

@@ -1,0 +1,10 @@
+"""What stacks there are, known without reading any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def stack_names(matrices: Path) -> list[str]:
+    """The names of the stacks that `matrices` holds, sorted."""
+    return sorted(path.stem for path in (matrices / "stacks").glob("*.toml") if not path.is_dir())
