@@ -15,7 +15,9 @@ from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, refused, solved, taken, target, told, with_sources
 
 FOLDER = Path(__file__).parents[3] / "matrices" / "facts"
-FACTS = compile_facts([read(path, FactFile, f"matrices/facts/{path.name}") for path in sorted(FOLDER.glob("*.toml"))])
+FACTS = compile_facts(
+    [read(path, FactFile, f"matrices/facts/{path.name}") for path in sorted(FOLDER.glob("*.toml"))], None
+)
 TOOLS = ("attrs", "decorator", "numpy", "psutil", "pybind11", "pyyaml", "scipy", "setuptools")
 
 
