@@ -100,11 +100,7 @@ to = "b"
         ('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', "`numpy` is in 2 stages"),
         ('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', "`vllm-ascend` is in 2 stages"),
         ('name = "verl"', 'name = "numpy"', "`numpy` is a pin 2 times"),
-        (
-            '[[build-pin]]\nname = "wheel"',
-            SETUPTOOLS + '[[build-pin]]\nname = "wheel"',
-            "`setuptools` is a build-pin 2 times",
-        ),
+        ("[[build-pin]]\n", SETUPTOOLS + "[[build-pin]]\n", "`setuptools` is a build-pin 2 times"),
         ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),
         ('name = "numpy-1.26.4', 'name = ".numpy-1.26.4', "is not the name of a file"),
         (NUMPY, "", "`numpy` has no file"),
