@@ -1,4 +1,4 @@
-"""Addresses of indexes and files: which may be asked, and what of them may be shown."""
+"""Addresses of indexes and files: which may be requested, and which parts of them may be shown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _HOST = re.compile(r"https?://[^/\s]+/")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 
-NOWHERE: Final = "\0"  # in place of an address that is none; never printable, so nothing is asked
+NOWHERE: Final = "\0"  # in place of an invalid address; not printable, so never requested
 
 
 class Origin(NamedTuple):
-    """Scheme, host and port: what credentials and connections belong to."""
+    """Scheme, host and port, to which credentials and connections belong."""
 
     scheme: str
     host: str
@@ -32,7 +32,7 @@ class Origin(NamedTuple):
 
 
 class Root(NamedTuple):
-    """An index's address, ending in a slash and free of credentials, and the credentials."""
+    """An index's address, ending in a slash and without credentials, and the credentials."""
 
     url: str
     user: str = ""
@@ -44,7 +44,7 @@ class Root(NamedTuple):
 
 
 def origin(url: str) -> Origin:
-    """The origin of an absolute address; raises ValueError where it has none."""
+    """The origin of an absolute address. Raises ValueError if it has none."""
     parts = urlsplit(url)
     if not parts.hostname:
         raise ValueError(f"`{without_credentials(url)}` names no host")
@@ -52,13 +52,13 @@ def origin(url: str) -> Origin:
 
 
 def beginning(url: str) -> str:
-    """What an address has before its path: what is found out of one holds for all that begin like it."""
+    """The part of an address before its path: findings about one address hold for all with the same beginning."""
     end = url.find("/", len("https://"))
     return url[:end] if end >= 0 else url
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its very name: 127.0.0.0/8, ::1 or localhost."""
+    """Whether a host names this machine explicitly: 127.0.0.0/8, ::1 or localhost."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -68,9 +68,9 @@ def is_loopback(host: str) -> bool:
 
 
 def is_local(host: str) -> bool:
-    """Whether a host is this machine or its link, however that is written: where an index elsewhere must not lead.
+    """Whether a host is this machine or link-local in any spelling; an index elsewhere must not lead there.
 
-    Such are 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which tells secrets of the machine.
+    Examples: 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which gives away the machine's secrets.
     """
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
@@ -88,7 +88,7 @@ def is_local(host: str) -> bool:
 
 
 def is_allowed(where: Origin) -> bool:
-    """Whether an address may be asked at all: https, or http to this machine."""
+    """Whether an address may be requested at all: https, or http to this machine."""
     return where.scheme == "https" or (where.scheme == "http" and is_loopback(where.host))
 
 
@@ -105,7 +105,7 @@ def without_credentials(url: str) -> str:
 
 
 class WrittenError(ValueError):
-    """An address that somebody wrote cannot be read. `shown`: what of it is no password, `hint`: how it is written."""
+    """An address written by somebody is invalid. `shown`: the part that is no password. `hint`: how to write it."""
 
     def __init__(self, why: str, shown: str, hint: str) -> None:
         super().__init__(why)
@@ -114,15 +114,15 @@ class WrittenError(ValueError):
 
 
 def has_scheme(written: str) -> bool:
-    """Whether a text begins as an address does."""
+    """Whether a text begins like an address."""
     return _SCHEME.match(written) is not None
 
 
 def split_written(written: str) -> tuple[str, str]:
-    """User and password as they stand there, and the rest of an address that somebody wrote into settings.
+    """The user and password as written, and the rest, of an address from somebody's settings.
 
-    Unlike a link, it may have a password that is not escaped: then a piece of it would pass for the host. So all that
-    is before the last `@` counts as a secret. Raises WrittenError, which tells nothing of that.
+    Unlike a link, it may have an unescaped password, part of which would pass for the host. So everything before the
+    last `@` counts as secret. Raises WrittenError, which does not disclose it.
     """
     before, mark, rest = written.rpartition("@")
     scheme = _SCHEME.match(written)
@@ -149,12 +149,12 @@ def split_written(written: str) -> tuple[str, str]:
 
 
 def _before_query(url: str) -> str:
-    """An address without what may be a token."""
+    """An address without its query, which may be a token."""
     return url.partition("#")[0].partition("?")[0]
 
 
 def read_root(url: str, index: str) -> Root:
-    """The root of an index as it was configured; raises InputError where it must not be asked."""
+    """The root of an index as configured. Raises InputError if it must not be requested."""
     try:
         secret, clean = split_written(url.strip())
     except WrittenError as error:
@@ -187,7 +187,7 @@ def read_root(url: str, index: str) -> Root:
 
 
 class Base:
-    """The base address of a page's links. `resolve` is called for each of 100,000 links, so it cuts corners."""
+    """The base address of a page's links. `resolve` is called for up to 100,000 links, so it takes shortcuts."""
 
     def __init__(self, url: str) -> None:
         self.url = without_credentials(url)
@@ -197,9 +197,9 @@ class Base:
         self._local = is_local(parts.hostname or "")
 
     def resolve_all(self, hrefs: list[str]) -> list[str]:
-        """What `resolve` gives for each without its fragment; NOWHERE for what must not be followed.
+        """The result of `resolve` for each, without fragments; NOWHERE for links that must not be followed.
 
-        The links of most pages begin all alike, which is told at once.
+        The links of most pages have the same beginning, so it is checked once.
         """
         whole = "\n".join(["", *hrefs])
         if hrefs and "@" not in whole and "#" not in whole and whole.count("\n") == len(hrefs):
@@ -218,7 +218,7 @@ class Base:
             return NOWHERE
 
     def resolve(self, href: str) -> str:
-        """The absolute address of a link without credentials; raises ValueError where it must not lead there."""
+        """The absolute address of a link, without credentials. Raises ValueError if it must not be followed."""
         if href.startswith(("https://", "http://")):
             url = href
         elif href.startswith("/") and not href.startswith("//") and "/." not in href:
@@ -230,7 +230,7 @@ class Base:
         return without_credentials(url) if "@" in url else url
 
     def _allows(self, host: str) -> bool:
-        """Whether a link may lead there; raises ValueError where what is in brackets is no IPv6 address."""
+        """Whether a link may lead there. Raises ValueError if the brackets do not contain an IPv6 address."""
         allowed = self._hosts.get(host)
         if allowed is None:
             allowed = self._hosts[host] = self._local or not is_local(urlsplit(f"https://{host}").hostname or "")

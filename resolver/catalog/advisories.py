@@ -1,9 +1,9 @@
-"""What an index's legacy JSON tells of vulnerabilities.
+"""Vulnerabilities as listed by an index's legacy JSON.
 
-No standard has them: the simple API (PEP 503, 691, 700, 708, 792) does not carry any. The software of pip's own
-default index serves, beside `…/simple/`, a document for each release at `…/pypi/NAME/VERSION/json` that lists them, and
-some mirrors copy or pass on what it says. So that address is derived where an index's own ends in `/simple/`, and
-nowhere else; whether something answers there is told, never guessed.
+No standard has them: the simple API (PEP 503, 691, 700, 708, 792) carries none. The software of pip's default index
+serves, beside `…/simple/`, a document for each release at `…/pypi/NAME/VERSION/json` that lists them, and some
+mirrors copy or forward it. So that address is derived if an index's own ends in `/simple/`, and only then; whether
+anything answers there is reported, never guessed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from resolver.model import text
 
 _SIMPLE: Final = "/simple/"
 _LEGACY: Final = "/pypi/"
-_PROBES: Final = 2  # a release may be the one that an index lacks; of two that is less likely
+_PROBES: Final = 2  # an index may lack one release; two are less likely
 _LIMIT: Final = 32 << 20
 _ACCEPT: Final = {"Accept": "application/json"}
 
@@ -33,7 +33,7 @@ ReleaseName = tuple[NormalizedName, str]  # a project and the text of its versio
 
 
 class Vulnerability(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry, as the index has it. `fixed_in` are version texts; a `withdrawn` one no longer holds."""
+    """One entry as listed by the index. `fixed_in` are version texts; a `withdrawn` entry no longer applies."""
 
     id: str
     aliases: tuple[str, ...] | None = ()
@@ -45,18 +45,18 @@ class Vulnerability(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """All that it is called."""
+        """Its identifier and aliases."""
         return frozenset((self.id, *(self.aliases or ())))
 
 
 class Silent(msgspec.Struct, frozen=True):
-    """An index that tells no vulnerabilities. `address` is where they would be; empty where there is no such place."""
+    """An index that lists no vulnerabilities. `address` is where they would be; empty if there is no such place."""
 
     address: str
     why: str
 
 
-Told = Mapping[ReleaseName, tuple[Vulnerability, ...] | None]  # None where it says nothing of a release
+Told = Mapping[ReleaseName, tuple[Vulnerability, ...] | None]  # None if it says nothing about a release
 
 
 class _Info(msgspec.Struct):
@@ -82,7 +82,7 @@ def legacy_address(root: Root, release: ReleaseName) -> str:
 
 
 def vulnerabilities(releases: Iterable[ReleaseName], root: Root, pool: Pool) -> Told | Silent:
-    """What an index tells of each release, asked once for each. Where it has nothing of two, no other is asked."""
+    """What an index lists for each release, requested once each; if it has nothing for the first two, no more are."""
     names = list(dict.fromkeys(releases))
     if not root.url.endswith(_SIMPLE):
         return Silent("", f"its address does not end in `{_SIMPLE}`")
@@ -98,7 +98,7 @@ def vulnerabilities(releases: Iterable[ReleaseName], root: Root, pool: Pool) -> 
 
 
 def distinct(found: Sequence[Vulnerability]) -> Found:
-    """Those that still hold, each once: databases have entries of their own for one flaw, which share an alias."""
+    """Those that still apply, each once: databases have separate entries for the same flaw, which share an alias."""
     kept: list[Vulnerability] = []
     called: set[str] = set()
     for one in sorted(found, key=lambda one: (not one.fixed_in, one.id)):
@@ -109,7 +109,7 @@ def distinct(found: Sequence[Vulnerability]) -> Found:
 
 
 def _ask(pool: Pool, root: Root, releases: Sequence[ReleaseName]) -> dict[ReleaseName, Found | str]:
-    """What is told of each; a text says why nothing is."""
+    """The entries of each; or a text that says why there are none."""
     connection = pool.connection()
 
     async def ask() -> list[Found | str]:
@@ -130,7 +130,7 @@ async def _one(client: Client, root: Root, release: ReleaseName) -> Found | str:
 
 
 def _read(body: bytes, release: ReleaseName) -> Found | str:
-    """The entries of a document, or why it is none."""
+    """The entries of a document, or why it is invalid."""
     try:
         told = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

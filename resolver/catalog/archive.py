@@ -1,4 +1,4 @@
-"""What is static in a source archive. Nothing is extracted, no link is followed, no code is run."""
+"""The static contents of a source archive. Nothing is extracted, no link is followed, no code is run."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt|requirements/[\w.-]+\.txt"
 _TEXT_LIMIT: Final = 1 << 20
 _MOST_TEXTS: Final = 64
 _MEMBER_LIMIT: Final = 8 << 20
-_KEPT_LIMIT: Final = 32 << 20  # for all files that are read, and the names of their top folders
+_KEPT_LIMIT: Final = 32 << 20  # for all files read, with the names of their top folders
 _MOST_MEMBERS: Final = 100_000
 _UNPACKED_LIMIT: Final = 2 << 30
 _AFTER_END: Final = 1 << 20  # tar fills its last block of 10 KiB
 _CHUNK: Final = 1 << 20
-_HEADER_LIMIT: Final = 16 << 20  # for one of a tar's extended headers, and a zip's list of members
+_HEADER_LIMIT: Final = 16 << 20  # for one of a tar's extended headers, and for a zip's list of members
 _HEADERS_LIMIT: Final = 256 << 10  # for all the headers of a tar's member
 
 # PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for every wheel.
@@ -40,16 +40,16 @@ _NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python
 
 
 class Contents(NamedTuple):
-    """What was read of a source archive in one pass: what is static, and the texts of its requirements files."""
+    """What one pass over a source archive gave: static contents, and the texts of requirements files."""
 
     archive: Archive
     texts: Mapping[str, str]
 
 
 def read_archive(path: Path, release: Release, where: str) -> Contents:
-    """Read without running anything; `where` is the address for a failure.
+    """Read without running anything; `where` is the address to name in a failure.
 
-    Raises UnusableFile where the archive cannot be read, IndexFailure where it is of another release.
+    Raises UnusableFile if the archive cannot be read, IndexFailure if it is of another release.
     """
     kept: set[str] = set()
 
@@ -64,13 +64,13 @@ def read_archive(path: Path, release: Release, where: str) -> Contents:
     found = _read_members(path, release, wanted)
     texts = {}
     for name in kept & found.keys():
-        with suppress(UnicodeDecodeError):  # told when it is asked for
+        with suppress(UnicodeDecodeError):  # reported when it is requested
             texts[name] = found[name].decode("utf-8-sig")
     return Contents(_read_static(found, release, where), texts)
 
 
 def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Archive:
-    """What PKG-INFO and pyproject.toml say."""
+    """The contents of PKG-INFO and pyproject.toml."""
     project = pyproject.read(found["pyproject.toml"], release) if "pyproject.toml" in found else None
     build_requires = project.build_requires if project else None
     if "PKG-INFO" not in found:
@@ -97,7 +97,7 @@ def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Ar
 
 
 def read_member(path: Path, release: Release, member: str) -> str:
-    """The text of one file below the archive's top folder; raises UnusableFile where there is none."""
+    """The text of one file below the archive's top folder. Raises UnusableFile if there is none."""
     found = _read_members(path, release, lambda name, _: name == member)
     if member not in found:
         raise UnusableFile(f"{release.filename} has no file {member}")
@@ -108,7 +108,7 @@ def read_member(path: Path, release: Release, member: str) -> str:
 
 
 def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, bytes]:
-    """The wanted files below the top folder. The last of several with one name counts, as when unpacked."""
+    """The wanted files below the top folder. Of several with the same name the last counts, as when unpacking."""
     found: dict[str, dict[str, bytes]] = {}
     kept = 0
     with _explained(release):
@@ -142,7 +142,7 @@ def _explained(release: Release) -> Iterator[None]:
         EOFError,
         OSError,
         RuntimeError,  # an encrypted member
-        NotImplementedError,  # a compression that zipfile does not know
+        NotImplementedError,  # a compression that zipfile does not support
         ValueError,
         TooLargeError,
     ) as error:
@@ -175,13 +175,13 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
                     if content is not None:
                         yield top, rest, content.read()
         source.allow(_AFTER_END, "it goes on after its end")
-        # What follows the last member is of no interest, but the checksum at the very end is.
+        # Nothing after the last member matters except the checksum at the very end.
         while source.read(_CHUNK):
             pass
 
 
 def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
-    """The next member. Its headers may be of any number and length, and tarfile keeps what they say."""
+    """The next member. It may have any number of headers of any length, and tarfile keeps their contents."""
     source.allow(_HEADERS_LIMIT, "it has headers")
     info: tarfile.TarInfo | None = archive.next()
     archive.members.clear()
@@ -204,7 +204,7 @@ def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Top folder and the rest; a path that leads elsewhere has no rest that anyone wants."""
+    """Top folder and the rest of a path; the rest of a path that leads elsewhere is never wanted."""
     top, _, rest = name.removeprefix("./").partition("/")
     return (top, rest) if top not in ("", ".", "..") else (top, "")
 

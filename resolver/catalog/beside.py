@@ -1,7 +1,7 @@
-"""A process beside, which asks for pages and takes them apart once there is much of it, and archives, too.
+"""A helper process, which requests and parses pages, and archives, once there is much of it.
 
-A lock from an empty cache asks for 90 MB of pages, which is a second's work, while search, look-ahead and the metadata
-of wheels want the interpreter, of which a process has one. What fails beside for a reason of its own is done here.
+A lock from an empty cache needs 90 MB of pages, a second of work, while search, look-ahead and the metadata of wheels
+need the interpreter, of which a process has one. If the helper itself fails, its work is done in this process.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from resolver.catalog.twin import Twin, processors
 
 A = TypeVar("A", PageAnswer, ArchiveAnswer)
 
-WORTH: Final = 1 << 20  # bytes of pages that are taken apart here; to begin a process takes 0.1 s of CPU
-_MANY: Final = 12  # pages of which none is known, asked for at once: more will come of them
+WORTH: Final = 1 << 20  # bytes of pages parsed in this process first; starting the helper takes 0.1 s of CPU
+_MANY: Final = 12  # unknown pages requested at once: more will follow
 _ARCHIVE: Final = 256 << 10  # what an archive counts for
 _BEGIN: Final = "import sys; sys.path[:] = sys.argv[1:]; from resolver.catalog.serve import main; main()"
 
 
 class _GoneError(Exception):
-    """The process is not there, or no longer."""
+    """The process does not exist, or no longer."""
 
 
 class Beside:
-    """Does jobs as `reader` does: by that at first, and in a process after `worth` bytes. Lives on an event loop.
+    """Does the jobs of `reader`: with it at first, in the helper process after `worth` bytes. Lives on an event loop.
 
-    Where many pages are asked for at once it does not wait for the bytes, and a process that is there already gets the
-    first page that is not known. The process is told `hello`, and `meter` what it asked.
+    If many pages are requested at once, it does not wait for that many bytes; a process that exists already gets the
+    first unknown page. The process is sent `hello`, and its requests are added to `meter`.
     """
 
     def __init__(self, reader: Reader, hello: Hello, meter: Meter, worth: int | None = None) -> None:
@@ -42,24 +42,24 @@ class Beside:
         self._hello = hello
         self._meter = meter
         self._left = WORTH if worth is None else worth
-        self._new = 0  # pages that are asked for now, and not known
+        self._new = 0  # unknown pages being requested
         self._process: _Process | None = None
         self._is_idle = False
         self._may_begin = worth is not None or processors() > 1
 
     async def join(self, twin: Twin) -> None:
-        """Have this process do what one that is begun would do."""
+        """Use this process instead of starting one."""
         self._may_begin = False
         try:
             self._process = await _Process.of(twin, frame(self._hello), self._meter)
-        except (OSError, ValueError):  # no descriptor for it, or settings that are no text in UTF-8
+        except (OSError, ValueError):  # no descriptor left, or settings that are not UTF-8
             twin.close()
             return
         self._process.is_ready = self._is_idle = True
 
     async def page(self, job: PageJob) -> PageAnswer:
         """See `Reader.page`."""
-        self._reader.know(job)  # files are asked for here
+        self._reader.know(job)  # files are requested by this process
         self._new += not job.known
         try:
             answer = await self._done(job, PageAnswer)
@@ -79,22 +79,22 @@ class Beside:
         return answer
 
     def close(self) -> None:
-        """End the process, whatever it is at; what is asked for from now on is done here."""
+        """End the process, whatever it is doing; later requests are done in this process."""
         self._may_begin = False
         if self._process is not None:
             self._process.close()
 
     async def _done(self, job: Job, kind: type[A]) -> A | None:
-        """What came of a job in the process; None where it is to be done here."""
+        """The helper's result for a job; None if it is to be done in this process."""
         if self._may_begin and (self._left <= 0 or self._new >= _MANY):
-            self._may_begin = False  # one is enough, and where it fails a second one would, too
+            self._may_begin = False  # one is enough, and if it fails, so would a second one
             try:
                 self._process = await _Process.begin(self._hello, self._meter)
-            except (OSError, ValueError):  # no memory for it, no such program, or settings that are no text in UTF-8
+            except (OSError, ValueError):  # no memory, no such program, or settings that are not UTF-8
                 return None
         if self._process is None or not self._process.is_ready:
             return None
-        if self._is_idle and self._left > 0 and not self._new:  # a known page is mostly as it was
+        if self._is_idle and self._left > 0 and not self._new:  # a known page is usually unchanged
             return None
         self._is_idle = False
         try:
@@ -107,7 +107,7 @@ class Beside:
 
 
 class _Process(asyncio.Protocol):
-    """One process, and what it still has to answer."""
+    """A process, and the requests that it has not answered yet."""
 
     def __init__(self, process: subprocess.Popen[bytes] | Twin, meter: Meter) -> None:
         self.is_ready = False
@@ -121,10 +121,10 @@ class _Process(asyncio.Protocol):
 
     @classmethod
     async def begin(cls, hello: Hello, meter: Meter) -> _Process:
-        """Begin one; raises OSError and ValueError."""
+        """Start one. Raises OSError and ValueError."""
         greeting = frame(hello)
         how = ["-S", *(["-B"] if sys.dont_write_bytecode else []), "-c", _BEGIN, *sys.path]
-        # A session of its own, as an interrupt is for this process alone to act on.
+        # A session of its own, as only this process is to act on an interrupt.
         process = subprocess.Popen(  # noqa: S603 -- this very interpreter
             [sys.executable, *how],
             stdin=subprocess.PIPE,
@@ -136,27 +136,27 @@ class _Process(asyncio.Protocol):
 
     @classmethod
     async def of(cls, process: subprocess.Popen[bytes] | Twin, greeting: bytes, meter: Meter) -> _Process:
-        """One that is there, and was told nothing yet; it ends where this raises."""
+        """Wrap a fresh process. It is ended if this raises."""
         loop = asyncio.get_running_loop()
         found = cls(process, meter)
         try:
             found._source, _ = await loop.connect_read_pipe(lambda: found, process.stdout)
             found._sink, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
-        except BaseException:  # nobody else knows of it yet
+        except BaseException:  # nobody else knows about it yet
             found.close()
             raise
         found._sink.write(greeting)
         return found
 
     async def ask(self, job: Job) -> Answer | Failure | None:
-        """What it answers; None where it failed in a way of its own. Raises _GoneError."""
+        """The answer; None if the helper itself failed. Raises _GoneError."""
         if self._sink is None:
             raise _GoneError
         self._asked += 1
         number = self._asked
         try:
             asked = frame((number, job))
-        except ValueError:  # the path of a file is no text in UTF-8
+        except ValueError:  # the path of a file is not UTF-8
             return None
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._sink.write(asked)
@@ -164,22 +164,22 @@ class _Process(asyncio.Protocol):
         return answer
 
     def data_received(self, data: bytes) -> None:
-        """Take replies apart."""
+        """Parse replies."""
         self._buffer += data
         for content in unframed(self._buffer):
             try:
                 reply = read_reply(content)
-            except ODD:  # none of ours
+            except ODD:  # not one of our replies
                 self._lose()
                 return
             self._take(reply)
 
     def connection_lost(self, _: Exception | None) -> None:
-        """It has ended."""
+        """The process has ended."""
         self._lose()
 
     def close(self) -> None:
-        """End it, whatever it is at."""
+        """End it, whatever it is doing."""
         self._lose()
         self._process.kill()
         self._process.wait()
@@ -192,7 +192,7 @@ class _Process(asyncio.Protocol):
             future.set_result(reply.answer)
 
     def _lose(self) -> None:
-        """Let go of its pipes; all that waits for it is done here."""
+        """Release its pipes; everything that waits for it is done in this process."""
         self.is_ready = False
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():

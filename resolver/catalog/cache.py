@@ -28,7 +28,7 @@ _VERSION = "v2"
 
 
 def default_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the cache is: ASCEND_LOCK_CACHE, else below XDG_CACHE_HOME, else below ~/.cache."""
+    """The folder of the cache: ASCEND_LOCK_CACHE, otherwise below XDG_CACHE_HOME, otherwise below ~/.cache."""
     environ = os.environ if environ is None else environ
     if own := environ.get(VARIABLE):
         return Path(own)
@@ -39,7 +39,7 @@ def default_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 class Lent(msgspec.Struct, array_like=True, frozen=True):
-    """Where a content is that another process wrote: the path of its volume, its place there and its seal."""
+    """The location of a content written by another process: its volume's path, its place there, its seal."""
 
     volume: bytes
     offset: int
@@ -81,9 +81,9 @@ class Cache:
         return _name(kind, key) in self._places()
 
     def part(self, kind: str, key: str, seal: bytes) -> Callable[[int, int], bytes | None]:
-        """Reads pieces of the content of which `put` told the seal: offset, length. None where it is not there.
+        """A reader of pieces (offset, length) of the content with the seal returned by `put`; None if it is missing.
 
-        What it answers is not checked. A length of 0 asks whether that offset is the end.
+        The pieces are not checked. A length of 0 asks whether that offset is the end.
         """
         place = self._places().get(_name(kind, key))
         if place is None or place.row.seal != seal:
@@ -121,14 +121,14 @@ class Cache:
         return seal
 
     def lend(self, kind: str, key: str) -> Lent | None:
-        """What `borrow` of another process needs to know of a content; None where it is not there."""
+        """What `borrow` in another process needs; None if the content is missing."""
         place = self._places().get(_name(kind, key))
         if place is None:
             return None
         return Lent(os.fsencode(place.volume.path), place.row.offset, place.row.length, place.row.seal)
 
     def borrow(self, kind: str, key: str, lent: Lent) -> None:
-        """Have a content that another process wrote; where its volume is gone it counts as absent."""
+        """Use a content that another process wrote; it counts as absent if its volume is gone."""
         name = _name(kind, key)
         with suppress(OSError), self._lock:
             if lent.volume not in self._borrowed:
@@ -137,11 +137,11 @@ class Cache:
             self._places().put(name, Place(self._borrowed[lent.volume], row))
 
     def discard(self, kind: str, key: str) -> None:
-        """Forget what was put: this process makes it anew."""
+        """Forget an entry, as this process will make it anew."""
         self._places().forget(_name(kind, key))
 
     def _places(self) -> Places:
-        """Where each content is, by name."""
+        """The place of each content, by name."""
         if self._known is None:
             with self._lock:
                 if self._known is None:
@@ -149,15 +149,15 @@ class Cache:
         return self._known
 
     def _volume(self) -> Volume:
-        """The volume of this process; raises OSError."""
-        if self._own is None or self._writer != os.getpid():  # a forked process must not write where its parent does
+        """The volume of this process. Raises OSError."""
+        if self._own is None or self._writer != os.getpid():  # a forked process must not write to its parent's volume
             assert self._volumes is not None  # noqa: S101 -- else nothing is written
             self._own, self._writer = self._volumes.begin(), os.getpid()
         return self._own
 
 
 def _name(kind: str, key: str) -> bytes:
-    """What a content goes by: who reads a volume must not learn addresses. What is of one kind begins alike."""
+    """The name of a content. Readers of a volume must not learn addresses. Names of one kind have the same prefix."""
     name = f"{kind}\0{key}".encode("utf-8", "surrogatepass")
     return kind_of(kind) + blake2b(name, digest_size=16).digest()
 

@@ -1,4 +1,4 @@
-"""The network side that catalogs share: one background thread, one HTTP client, pages asked for once."""
+"""The network side shared by catalogs: one background thread, one HTTP client, each page requested once."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from resolver.catalog.twin import Twin
 from resolver.catalog.worker import Once, Worker
 from resolver.disk import require_spare
 
-# Look-ahead at once. More gains nothing on a mirror that was measured, and holds more pages in memory.
+# Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
 AHEAD: Final = 32
-_FILES: Final = 40  # descriptors: for connections, pipes, what is read and written meanwhile
+_FILES: Final = 40  # descriptors: for connections, pipes, and files read and written meanwhile
 
 
 class Connection:
-    """Begun when something first goes to the network. All but `worker` and `close` lives on the event loop.
+    """Started by the first use of the network. Everything but `worker` and `close` lives on the event loop.
 
-    Raises OSError where too few files can be opened for what is to come.
+    Raises OSError if too few files can be opened.
     """
 
     client: Client
@@ -40,7 +40,7 @@ class Connection:
     def __init__(self, pip: PipConfig, meter: Meter, cache: Path | None, *, is_known: bool = False) -> None:
         tune_allocator()
         require_spare(_FILES)
-        twin = None if is_known else Twin.begin(serve)  # as long as there is no thread
+        twin = None if is_known else Twin.begin(serve)  # before there is any thread
         try:
             self.worker = Worker()
             try:
@@ -64,11 +64,11 @@ class Connection:
         self.ahead = asyncio.Semaphore(AHEAD)
 
     def forget_pages(self) -> None:
-        """Let pages be asked for again by the catalogs that are made from now on."""
-        self.pages = Once(again=True)  # what failed for one stack may be there for the next
+        """Let catalogs made from now on request pages again."""
+        self.pages = Once(again=True)  # what failed for one stack may work for the next
 
     def close(self) -> None:
-        """Break everything off, close connections, remove downloaded files."""
+        """Cancel everything, close connections, remove downloaded files."""
 
         async def farewell() -> None:
             try:

@@ -1,7 +1,7 @@
-"""One member of a zip, found in its list of members without an object for each of ten thousand.
+"""Finding a member in a zip's list of members without creating an object for each of ten thousand.
 
-The reading is that of `zipfile`, of the plain case only: what is not plain
-(ZIP64, comments, encryption, other compressions) or not whole is left to `zipfile`.
+Reads as `zipfile` does, but only the plain case: anything not plain (ZIP64, comments, encryption, other
+compressions) or incomplete is left to `zipfile`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
-_LENGTHS = struct.Struct("<4s24x3H")  # of an entry: its mark, and how long name, extra field and comment are
+_LENGTHS = struct.Struct("<4s24x3H")  # of an entry: signature, and the lengths of name, extra field and comment
 _LOCAL = struct.Struct("<4s5H3L2H")
 _ENCRYPTED = 0x1
 _DEFLATED = 8
@@ -33,7 +33,7 @@ class Source(Protocol):
 
 
 class Entry(NamedTuple):
-    """A member as the list has it: name, how it is stored, and where."""
+    """A member as listed: name, how it is stored, and where."""
 
     name: str
     flags: int
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 def entries(source: Source, ending: str, limit: int) -> list[Entry] | None:
-    """The members whose names end so, in the order of the list; None where it is not plain or longer than `limit`."""
+    """The members whose names end so, in the order of the list; None if it is not plain or longer than `limit`."""
     total = source.seek(0, 2)
     if total < _END.size:
         return None
@@ -76,7 +76,7 @@ def entries(source: Source, ending: str, limit: int) -> list[Entry] | None:
             found.append(Entry(title, row[3], row[4], row[7], row[8], row[9], row[16]))
         at = end + extra + remark
         count -= 1
-    whole = at == size and count == 0 and len(ends) == len(found)  # else one is hidden somewhere
+    whole = at == size and count == 0 and len(ends) == len(found)  # otherwise one is hidden somewhere
     return found if whole else None
 
 
@@ -89,9 +89,9 @@ def _ends(listed: bytes, wanted: bytes) -> Iterator[int]:
 
 
 def content(source: Source, entry: Entry, limit: int, require: Callable[[int, int], object]) -> bytes | None:
-    """A member's content, its checksum compared; None where that is not plain, or more than `limit` bytes.
+    """A member's content, with its checksum verified; None if it is not plain or has more than `limit` bytes.
 
-    `require` is told, before it is read, from where to where the member is.
+    `require` is called with the member's start and end before it is read.
     """
     if entry.flags & _ENCRYPTED or entry.method not in (0, _DEFLATED) or entry.size > limit:
         return None

@@ -16,12 +16,12 @@ from resolver.model.release import File
 ARCHIVE_LIMIT: Final = 2 << 30
 WHEEL_LIMIT: Final = 8 << 30
 
-# A file's bytes as they are: no compression on the way, which would hide ranges and lengths.
+# A file's bytes unchanged: no transfer compression, which would hide ranges and lengths.
 PLAIN: Final = {"Accept-Encoding": "identity"}
 
 
 class Download(NamedTuple):
-    """A file here; `path` is removed with the folder when the run ends."""
+    """A downloaded file; `path` is removed with the folder when the run ends."""
 
     path: Path
     sha256: str
@@ -29,9 +29,9 @@ class Download(NamedTuple):
 
 
 class Downloads:
-    """The folder of downloaded files, made below `within` (default: TMPDIR). `close` removes it.
+    """The folder of downloaded files, created below `within` (default: TMPDIR). `close` removes it.
 
-    Those that killed runs left there go at once.
+    Folders left there by killed runs are removed at once.
     """
 
     def __init__(self, client: Client, meter: Meter, within: Path | None = None) -> None:
@@ -48,7 +48,7 @@ class Downloads:
             self._folder.close()
 
     async def fetch(self, file: File) -> Download:
-        """Download a file and check what the page says of it; raises IndexFailure."""
+        """Download a file and check it against its page. Raises IndexFailure."""
 
         async def consume(response: Response) -> Download:
             check_status(response.status_code, file)
@@ -57,7 +57,7 @@ class Downloads:
         return await self._client.request(file.url, consume, headers=PLAIN, long=True)
 
     async def keep(self, response: Response, file: File) -> Download:
-        """Write an answer's body to a file, and check what the page says of it; raises IndexFailure."""
+        """Write an answer's body to a file and check it against the page. Raises IndexFailure."""
         limit = WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
         limit = limit if file.size is None else min(limit, file.size)
         digest = hashlib.sha256()
@@ -120,7 +120,7 @@ def _refused(file: File, where: str, error: OSError) -> InputError:
 
 
 def check_status(status: int, file: File) -> None:
-    """Raise IndexFailure unless a whole file was answered."""
+    """Raise IndexFailure unless the answer is a whole file."""
     if status == 200:
         return
     if status in (401, 403):

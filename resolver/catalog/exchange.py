@@ -1,7 +1,7 @@
-"""One request and its answer, from the first line of its head to the last byte of its body, as curl hands them over.
+"""One request and its answer, from the first line of the head to the last byte of the body, as delivered by curl.
 
-All of it happens on the event loop: curl calls in the middle of its own work, and what is raised there is kept and
-raised again for who waits.
+Everything happens on the event loop. curl calls back in the middle of its own work; exceptions raised there are kept
+and raised again for whoever waits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from resolver.catalog.pace import EndlessError, Pace, PaceError
 
 Sink = Callable[[bytes], object]
 
-# Of a body that nobody wants so much is read for so long, that its connection can be used again.
+# How much of an unwanted body is read, and for how long, so that its connection can be reused.
 _DRAINED: Final = 64 << 10
 _DRAINING: Final = 2.0
 _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
@@ -32,7 +32,7 @@ _TOO_LARGE: Final = 100  # CURLE_TOO_LARGE, which pycurl has no name for
 _HTTP2_STREAM: Final = 92  # CURLE_HTTP2_STREAM, likewise
 _CUT: Final = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR})
 _BY_STREAM: Final = frozenset({pycurl.E_HTTP2, _HTTP2_STREAM})
-# What curl and nghttp2 say of HTTP/2, without the numbers of streams and errors, which differ from try to try.
+# Messages of curl and nghttp2 about HTTP/2, without stream and error numbers, which differ between tries.
 _RESET: Final = re.compile(r"HTTP/2 stream \d+ reset by \w+ \(error 0x[0-9a-f]+ (\w+)\)")
 _BROKEN_RULE: Final = re.compile(r"(?:\[HTTP2\]|nghttp2) .*?error -?\d+: (.+)", re.DOTALL)
 _NO_FIELD: Final = re.compile(r"(Invalid HTTP header field) was received:.*?(name: .+)", re.DOTALL)
@@ -43,9 +43,9 @@ _NO_CERTIFICATE: Final = frozenset({pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_
 
 
 class WireError(Exception):
-    """No answer, or not all of it. `certificate`, `unknown_name`: whose fault it is, as far as it is known.
+    """No answer, or an incomplete one. `certificate`, `unknown_name`: the cause, as far as known.
 
-    `unpackable`: all came, and is packed otherwise than its head says. `stuck`: it, or its connection, is too slow.
+    `unpackable`: complete, but not compressed as its head says. `stuck`: the answer or its connection is too slow.
     """
 
     def __init__(
@@ -65,10 +65,7 @@ class WireError(Exception):
 
 
 class Head(NamedTuple):
-    """Status, its phrase (the usual one where none was sent, as by HTTP/2), and the header fields by their names.
-
-    The names are in lower case.
-    """
+    """Status, its phrase (the standard one if none was sent, as in HTTP/2), and header fields by lower-case name."""
 
     status: int
     phrase: str
@@ -76,14 +73,14 @@ class Head(NamedTuple):
 
 
 class _Enough(Exception):
-    """No more is to be read."""
+    """Nothing more is to be read."""
 
 
 class Exchange:
-    """Begun by `begin`.
+    """Started by `begin`.
 
-    A body of the status `wanted` is taken with `limit` as it comes. Any other waits until somebody takes it,
-    but for those of failures and redirects, of which a little is read and thrown away.
+    The body of an answer with the status `wanted` is read up to `limit` as it arrives. Other bodies wait until somebody
+    reads them, except those of failures and redirects, of which a little is read and discarded.
     """
 
     def __init__(self, handle: pycurl.Curl, pace: Pace, *, wanted: int, limit: int) -> None:
@@ -102,14 +99,14 @@ class Exchange:
         self._received = self._came = 0
         self._paused = False
         self._failure: BaseException | None = None
-        pace.held = True  # until its head is there
+        pace.held = True  # until its head has arrived
 
     def begin(
         self,
         add: Callable[[pycurl.Curl], asyncio.Future[pycurl.Curl]],
         over: Callable[[Exchange], object],
     ) -> None:
-        """Send it: `add` hands the handle to curl, `over` is called at its end."""
+        """Send it: `add` passes the handle to curl, `over` is called at the end."""
         handle = self.handle
         handle.setopt(pycurl.PREREQFUNCTION, self._connects)
         handle.setopt(pycurl.HEADERFUNCTION, self._take_line)
@@ -118,7 +115,7 @@ class Exchange:
         self._transfer.add_done_callback(partial(self._ended, over))
 
     async def head(self) -> Head:
-        """The head of the answer, after its body where that is taken as it comes; raises WireError and EndlessError."""
+        """The head of the answer, after the body if that is read as it arrives. Raises WireError and EndlessError."""
         head = await self._head
         if self._body is not None:
             await self._end
@@ -133,21 +130,21 @@ class Exchange:
             body = self._gather(limit)
             await self._rest()
         self._body, self._sink = BytesIO(), None
-        return None if self._received > limit else body.getvalue()  # which copies nothing
+        return None if self._received > limit else body.getvalue()  # without copying
 
     async def into(self, take: Sink) -> None:
-        """Hand over the body piece by piece, decompressed; raises WireError, and what `take` raises."""
+        """Pass the body to `take` piece by piece, decompressed. Raises WireError, and what `take` raises."""
         self._sink, self._limit = take, sys.maxsize
         await self._rest()
 
     @property
     def was_broken_off(self) -> bool:
-        """Whether it ended before curl was done with it."""
+        """Whether it was ended before curl had finished."""
         return self._transfer is not None and self._transfer.cancelled()
 
     def wait(self, seconds: float) -> None:
-        """Time has passed: an answer that is waited for too long ends."""
-        if self._paused:  # nobody wants more of it yet
+        """Called as time passes: ends an answer that takes too long."""
+        if self._paused:  # nobody reads more of it yet
             return
         came, self._came = self._came, 0
         if came:
@@ -155,13 +152,13 @@ class Exchange:
         try:
             self.pace.waited(seconds)
         except PaceError as error:
-            self.handle.setopt(pycurl.FORBID_REUSE, 1)  # one of HTTP/2 would outlive it
+            self.handle.setopt(pycurl.FORBID_REUSE, 1)  # an HTTP/2 connection would survive
             self._break_off(WireError(str(error), stuck=True))
         except EndlessError as error:
             self._break_off(error)
 
     def close(self) -> None:
-        """Let go of it, with its connection where all was not read."""
+        """Release it, along with its connection if not everything was read."""
         if self._transfer is not None and not self._transfer.done():
             self._transfer.cancel()
 
@@ -174,7 +171,7 @@ class Exchange:
             self._paused = False
             try:
                 self.handle.pause(pycurl.PAUSE_CONT)
-            except pycurl.error:  # what came was not wanted
+            except pycurl.error:  # aborted by us, as no more was wanted
                 self.close()
         await self._end
 
@@ -187,14 +184,14 @@ class Exchange:
     # --- called by curl
 
     def _connects(self, *_: object) -> int:
-        """There is a connection, through a proxy where need be."""
+        """There is a connection, through a proxy if necessary."""
         self._connected = True
         self.pace.connected()
         return _GO_ON
 
     def _take_line(self, line: bytes) -> int:
         self._came += len(line)
-        if self._head.done() or not self._connected:  # what follows the last chunk, or what a proxy says to curl
+        if self._head.done() or not self._connected:  # trailers after the last chunk, or a proxy's answer to curl
             return len(line)
         if line.startswith(b"HTTP/"):
             self._lines = [line]
@@ -238,7 +235,7 @@ class Exchange:
     def _ended(self, over: Callable[[Exchange], object], transfer: asyncio.Future[pycurl.Curl]) -> None:
         try:
             error = self._outcome(transfer)
-        except Exception as unexpected:  # told to who waits, who would wait for ever
+        except Exception as unexpected:  # passed on to whoever waits, who would otherwise wait for ever
             error = unexpected
         over(self)
         for future in (self._head, self._end):
@@ -248,10 +245,10 @@ class Exchange:
                 future.set_result(None)  # type: ignore[arg-type]  # the head is there where there is no error
             else:
                 future.set_exception(error)
-                future.exception()  # asyncio would complain of one that nobody asks for
+                future.exception()  # asyncio complains about exceptions that nobody retrieves
 
     def _outcome(self, transfer: asyncio.Future[pycurl.Curl]) -> BaseException | None:
-        """Why it failed; None where all came that was wanted."""
+        """Why it failed; None if everything wanted arrived."""
         failed = None if transfer.cancelled() else transfer.exception()
         if isinstance(self._failure, _Enough):
             return None
@@ -262,7 +259,7 @@ class Exchange:
         return None if self._head.done() else WireError("It closed the connection without an answer")
 
     def _explained(self, error: BaseException) -> WireError:
-        """What a failure of curl means, for people."""
+        """The meaning of a curl failure, for people."""
         code, told = (*error.args, "", "")[:2]
         headers = _read_head(self._lines).headers if self._lines else {}
         length = headers.get("content-length", "")
@@ -272,7 +269,7 @@ class Exchange:
         if code in _BY_STREAM and length.isdecimal() and 0 < size < int(length):
             return WireError(f"It broke off its answer after {size} bytes, {int(length) - size} before the end")
         encoding = headers.get("content-encoding", "")
-        if code == pycurl.E_BAD_CONTENT_ENCODING or (code == pycurl.E_WRITE_ERROR and encoding):  # more than is packed
+        if code == pycurl.E_BAD_CONTENT_ENCODING or (code == pycurl.E_WRITE_ERROR and encoding):  # data after the end
             return WireError(told or f"It is no content packed by `{encoding}`, as its head says", unpackable=True)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             return WireError("No connection within the time limit")
@@ -284,7 +281,7 @@ class Exchange:
             return WireError(f"It broke off its answer (HTTP/2: {match[1]})")
         if (match := _BROKEN_RULE.fullmatch(told) or _NO_FIELD.fullmatch(told)) is not None:
             return WireError(f"It does not keep to HTTP/2 ({', '.join(match.groups())})")
-        if code == pycurl.E_RECV_ERROR and not told:  # of a connection of HTTP/2 that ends
+        if code == pycurl.E_RECV_ERROR and not told:  # an HTTP/2 connection that ends
             return WireError("It closed the connection before the end of its answer")
         number = self.handle.getinfo(pycurl.OS_ERRNO)
         if number and code in (pycurl.E_COULDNT_CONNECT, pycurl.E_RECV_ERROR, pycurl.E_SEND_ERROR):
@@ -301,7 +298,7 @@ def _nowhere(_: bytes) -> None:
 
 
 def _read_head(lines: list[bytes]) -> Head:
-    """The head of these lines, the first of which is the status; a field that comes twice is one, joined by commas."""
+    """The head in these lines, the first of which is the status line; repeated fields are joined by commas."""
     _, status, phrase = (*lines[0].decode("latin-1").split(None, 2), "", "")[:3]
     headers: dict[str, str] = {}
     for line in lines[1:]:

@@ -1,4 +1,4 @@
-"""File names of wheels and source archives, taken apart without building any object per file."""
+"""Parsing file names of wheels and source archives, without creating an object per file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 _BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
 _LONGEST = 255
-# Of names that each end a line: wheels of one release without build numbers, an archive, or any other name.
+# For names with a newline after each: wheels of one release without build numbers, an archive, or any other name.
 _PART = "[^-\\n]+"
 _TAGS = rf"{_PART}-{_PART}-{_PART}\.whl\n"
 _RUN = re.compile(
@@ -23,7 +23,7 @@ _RUN = re.compile(
     r"|[^\n]*\n"
 )
 _SEPARATORS = str.maketrans("_.", "--")
-_CONTROLS = bytes([*range(32), 127])  # what ASCII has that is not printable
+_CONTROLS = bytes([*range(32), 127])  # the ASCII characters that are not printable
 
 
 class WheelParts(NamedTuple):
@@ -42,7 +42,7 @@ class WheelParts(NamedTuple):
 
 
 def is_readable(filename: str) -> bool:
-    """Whether a file name is fit to be shown and stored: one path segment, no control or format characters."""
+    """Whether a file name may be shown and stored: one path segment, no control or format characters."""
     return (
         0 < len(filename) <= _LONGEST
         and filename.isprintable()
@@ -53,7 +53,7 @@ def is_readable(filename: str) -> bool:
 
 
 def are_segments(filenames: list[str]) -> bool:
-    """Whether each of them is readable if all are printable; one that is not may make this false for all."""
+    """Whether all are readable, given that all are printable. False if any of them may not be."""
     whole = "".join(filenames)
     return (
         "/" not in whole
@@ -64,18 +64,17 @@ def are_segments(filenames: list[str]) -> bool:
 
 
 def are_printable(texts: str) -> bool:
-    """What `isprintable` says of a long text, a third of the time for ASCII."""
+    """`isprintable` for long texts, three times as fast for ASCII."""
     if texts.isascii():
         return len(texts.encode().translate(None, _CONTROLS)) == len(texts)
     return texts.isprintable()
 
 
 def wheel_parts(filename: str) -> WheelParts | None:
-    """The parts of a wheel's file name, or None where it is not one.
+    """The parts of a wheel's file name, or None if it is not one.
 
-    A variant wheel (PEP 825: `…-<platform>-<label>.whl`) keeps its label on
-    every one of its platform tags, so that none of them is ever a plain one:
-    no target accepts `manylinux_2_24_x86_64-910b`.
+    A variant wheel (PEP 825: `…-<platform>-<label>.whl`) keeps its label on each
+    of its platform tags, so that none of them is plain: no target accepts `manylinux_2_24_x86_64-910b`.
     """
     if not filename.endswith(".whl"):
         return None
@@ -105,7 +104,7 @@ def wheel_parts(filename: str) -> WheelParts | None:
 
 
 def wheel_release(filename: str) -> tuple[str, str] | None:
-    """The distribution and version in the name of a wheel, as `wheel_parts` has them; None where it is not one."""
+    """The distribution and version in a wheel's name, as in `wheel_parts`; None if it is not one."""
     parts = filename.split("-")
     if len(parts) == 5 and "" not in parts and parts[4] != ".whl" and is_distribution(parts[0]):
         return parts[0], parts[1]
@@ -115,15 +114,15 @@ def wheel_release(filename: str) -> tuple[str, str] | None:
 
 @lru_cache(4096)
 def is_distribution(name: str) -> bool:
-    """Whether a wheel's file name may begin with this."""
+    """Whether this can be the distribution part of a wheel's file name."""
     return _DISTRIBUTION.fullmatch(name) is not None
 
 
 def archive_version(filename: str, project: NormalizedName) -> str | None:
-    """The version text in the name of a source archive of `project`; None where it belongs to another.
+    """The version text in the name of a source archive of `project`; None if it belongs to another.
 
-    The name alone does not tell where the project's name ends: `a-b-1.tar.gz`
-    is version `1` of `a-b` and version `b-1` (which is none) of `a`.
+    The name alone does not tell where the project's name ends: `a-b-1.tar.gz` is version `1` of `a-b` and version
+    `b-1` (which is invalid) of `a`.
     """
     for ending in ARCHIVE_ENDINGS:
         if filename.endswith(ending):
@@ -133,15 +132,15 @@ def archive_version(filename: str, project: NormalizedName) -> str | None:
 
 
 def starts_with_project(filename: str, project: NormalizedName) -> bool:
-    """Whether a file of any kind is named as one of `project`."""
+    """Whether the name of a file, of any kind, is that of a file of `project`."""
     return _prefix(project).match(filename) is not None
 
 
 def plain_runs(filenames: list[str], project: NormalizedName) -> Iterator[tuple[str, int]]:
-    """Versions with how many names of them follow each other, as `wheel_release` and `archive_version` have them.
+    """Versions, as by `wheel_release` and `archive_version`, with the number of successive names of each.
 
-    The version is "" where a name takes a closer look. The names must be readable. A look at all of them at once takes
-    a fraction of the time of a look at each.
+    The version is "" for names that need closer inspection. The names must be readable. Matching all of them at once
+    takes a fraction of the time of one by one.
     """
     whole = "\n".join([*filenames, ""])
     if not whole.isascii():

@@ -1,4 +1,4 @@
-"""What is inside wheels and source archives, from the cache, beside the file, or from the file itself."""
+"""Contents of wheels and source archives, from the cache, the `.metadata` file, or the file itself."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class Files:
         self._once = Once()
 
     async def metadata(self, file: File, release: Release) -> Metadata:
-        """A wheel's metadata; raises UnusableFile and IndexFailure."""
+        """A wheel's metadata. Raises UnusableFile and IndexFailure."""
         return await self._once.do(("metadata", file.url, file.sha256), lambda: self._metadata(file, release))
 
     async def archive(self, file: File, release: Release) -> Archive:
-        """What is static in a source archive; raises UnusableFile and IndexFailure."""
+        """The static contents of a source archive. Raises UnusableFile and IndexFailure."""
         return await self._once.do(("archive", file.url, file.sha256), lambda: self._archive(file, release))
 
     async def member(self, file: File, release: Release, path: str) -> str:
-        """The text of a file in a source archive; raises UnusableFile and IndexFailure."""
+        """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
         return await self._once.do(("member", file.url, file.sha256, path), lambda: self._member(file, release, path))
 
     async def sha256(self, file: File) -> File:
@@ -58,7 +58,7 @@ class Files:
         return await self._once.do(("sha256", file.url), lambda: self._sha256(file))
 
     def cancel(self) -> None:
-        """Break off what is still read."""
+        """Cancel what is still being read."""
         self._once.cancel()
 
     async def _metadata(self, file: File, release: Release) -> Metadata:
@@ -79,7 +79,7 @@ class Files:
         return metadata
 
     async def _beside(self, file: File, release: Release) -> Metadata | None:
-        """The `.metadata` file beside a wheel (PEP 658), or None where there is none to be relied on."""
+        """The `.metadata` file beside a wheel (PEP 658), or None if there is none that can be relied on."""
         if file.metadata is None:
             return None
         path, mark, query = file.url.partition("?")
@@ -128,7 +128,7 @@ class Files:
         return found
 
     async def _download(self, file: File) -> Download:
-        """The archive here. It stays for the run, as `member` is asked right after `archive`."""
+        """Download the archive. It is kept for the run, since `member` is usually called right after `archive`."""
         return await self._once.do(("download", file.url, file.sha256), lambda: self._downloads.fetch(file))
 
     async def _sha256(self, file: File) -> File:

@@ -1,4 +1,4 @@
-"""What a process and the one beside it tell each other: MessagePack, each piece after its length."""
+"""Messages between a process and its helper process: MessagePack, each preceded by its length."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _KINDS: Final[dict[str, type[ResolverError]]] = {
 
 
 class Hello(msgspec.Struct, array_like=True):
-    """What the process beside goes by: pip's settings, the folder of the cache as the system spells it, if any."""
+    """What the helper process needs: pip's settings, and the cache folder, if any, in the system's encoding."""
 
     pip: PipConfig
     cache: bytes
 
 
 class Failure(msgspec.Struct, tag="failure", array_like=True):
-    """An error as it is told to people; without a `kind` one about a file alone."""
+    """An error with its parts for people; without a `kind`, one about a file alone."""
 
     kind: str
     message: str
@@ -37,7 +37,7 @@ class Failure(msgspec.Struct, tag="failure", array_like=True):
 
     @classmethod
     def of(cls, error: Exception) -> Failure | None:
-        """What tells an error; None for one that nobody expects."""
+        """The message for an error; None for an unexpected one."""
         if isinstance(error, UnusableFile):
             return cls("", str(error))
         if isinstance(error, ResolverError) and type(error).__name__ in _KINDS:
@@ -52,7 +52,7 @@ class Failure(msgspec.Struct, tag="failure", array_like=True):
 
 
 class Reply(msgspec.Struct, array_like=True):
-    """What came of the job of that number, 0 for none; requests sent and bytes received since the reply before."""
+    """The result of the job of that number (0: none); requests sent and bytes received since the previous reply."""
 
     number: int
     requests: int = 0
@@ -67,18 +67,18 @@ read_reply = msgspec.msgpack.Decoder(Reply).decode
 
 
 def frame(content: object) -> bytes:
-    """The content, after its length."""
+    """The content, preceded by its length."""
     packed = _encode(content)
     return len(packed).to_bytes(_LENGTH, "little") + packed
 
 
 async def receive(source: StreamReader) -> bytes:
-    """The next piece; raises IncompleteReadError at the end."""
+    """The next message. Raises IncompleteReadError at the end."""
     return await source.readexactly(int.from_bytes(await source.readexactly(_LENGTH), "little"))
 
 
 def unframed(buffer: bytearray) -> Iterator[bytes]:
-    """Take what is whole out of a buffer, piece by piece."""
+    """Take complete messages out of a buffer, one by one."""
     while len(buffer) >= _LENGTH:
         end = _LENGTH + int.from_bytes(buffer[:_LENGTH], "little")
         if len(buffer) < end:

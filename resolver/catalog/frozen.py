@@ -1,8 +1,7 @@
 """Parsed pages in a form that is read back in microseconds, release by release.
 
-150 pages hold 100,000 files, of which a lock looks at a few hundred. So a page
-is two things: an index of its releases, the newest first, which is read, and
-their files, of which only those that are asked for leave the disk.
+150 pages have 100,000 files, of which a lock looks at a few hundred. So a page has two parts: an index of its
+releases, newest first, which is read, and their files, of which only those requested are read from disk.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import File, Page, SetAside, Standing
 
-# The bytes from an offset on, so many of them; None where they are not to be had any more.
+# Reads so many bytes from an offset on; None if they are no longer available.
 Read = Callable[[int, int], "bytes | None"]
 
 
 class DamagedPageError(IndexFailure):
-    """The files of a page are not what was stored. They are thrown away: who asks again reads the page anew."""
+    """The files of a page are not what was stored. They are discarded: asking again reads the page anew."""
 
 
 class _Index(msgspec.Struct, array_like=True, gc=False):
@@ -37,13 +36,13 @@ class _Index(msgspec.Struct, array_like=True, gc=False):
 
 
 class Frozen(NamedTuple):
-    """A page in two pieces, the index of its releases and their files; the name of its own index is in neither."""
+    """A page in two parts, the index of its releases and their files; neither has the name of the page's index."""
 
     releases: bytes
     files: bytes
 
     def read(self, offset: int, length: int) -> bytes:
-        """Reads from the files, as `thaw` wants it."""
+        """Read from the files, as needed by `thaw`."""
         return self.files[offset : offset + length]
 
 
@@ -53,9 +52,9 @@ _decode_files = msgspec.msgpack.Decoder(tuple[File, ...]).decode
 
 
 class Releases(Mapping[str, tuple[File, ...]]):
-    """Files by version text; a release's files are read and decoded when first asked for.
+    """Files by version text; a release's files are read and decoded when first needed.
 
-    `lost` is called where they are not what was stored, before DamagedPageError is raised.
+    `lost` is called if they are not what was stored, before DamagedPageError is raised.
     """
 
     __slots__ = ("_files", "_lost", "_places", "_read")
@@ -92,7 +91,7 @@ class Releases(Mapping[str, tuple[File, ...]]):
 
 
 def freeze(page: Page) -> Frozen:
-    """The page as index and files."""
+    """The page as its two parts."""
     places = {}
     parts = []
     size = 0
@@ -117,9 +116,9 @@ def thaw(
     *,
     whole: bool = False,
 ) -> Page | None:
-    """The page that was frozen; None where the bytes are of another shape or project, or its files are gone.
+    """The page that was frozen; None if the bytes have another format or are of another project, or its files are gone.
 
-    With `whole` every file is read, and None is the answer, too, where one is not what was stored.
+    With `whole` every file is read, and the result is None also if one is not what was stored.
     """
     page = _read_index(frozen)
     if page is None or page.project != project or read(page.size, 0) is None:

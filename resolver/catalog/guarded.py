@@ -1,4 +1,4 @@
-"""A view of a file that refuses to read more at once, or further on, than any honest archive makes one do."""
+"""A view of a file that refuses to read more at once, or further ahead, than any honest archive requires."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class TooLargeError(Exception):
-    """An archive asks for more than it may."""
+    """An archive requires reading more than allowed."""
 
 
 class Readable(Protocol):
-    """A file that is read at positions."""
+    """A seekable, readable file."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Read on."""
@@ -29,9 +29,9 @@ class Readable(Protocol):
 
 
 def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
-    """At most `limit` bytes of a zip's member and one more; raises TooLargeError for what cannot be unpacked in bounds.
+    """At most `limit` + 1 bytes of a zip's member. Raises TooLargeError if it cannot be unpacked within bounds.
 
-    Of bzip2 and LZMA zipfile unpacks at once all that it reads, and a kilobyte of them can hold a gigabyte.
+    For bzip2 and LZMA, zipfile unpacks all that it reads at once, and a kilobyte can hold a gigabyte.
     """
     if info.compress_type not in _BOUNDED:
         raise TooLargeError(f"its {info.filename} is neither stored nor deflated")
@@ -40,9 +40,9 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> byt
 
 
 class Guarded:
-    """A readable, seekable file with a limit to each read and to the position.
+    """A readable, seekable file with limits on each read and on the position.
 
-    With `forward` nothing is read twice: going back in a compressed file is reading it again from its start.
+    With `forward` nothing is read twice: going back in a compressed file means reading it again from the start.
     """
 
     def __init__(self, file: Readable, *, one_read: int, position: int, forward: bool = False) -> None:
@@ -50,12 +50,12 @@ class Guarded:
         self._one_read = one_read
         self._position = position
         self._forward = forward
-        self._at = file.tell()  # a compressed file takes long to tell
+        self._at = file.tell()  # slow in a compressed file
         self._left: int | None = None
         self._what = ""
 
     def allow(self, size: int, what: str) -> None:
-        """So many bytes may be read from now on, in any number of reads; `what` is in them."""
+        """Allow so many bytes from now on, in any number of reads; `what` says what they contain."""
         self._left = size
         self._what = what
 
@@ -77,7 +77,7 @@ class Guarded:
     def seek(self, offset: int, whence: int = 0) -> int:
         """Move; raises TooLargeError."""
         if whence == 0:
-            self._check(offset)  # beforehand, as moving on in a compressed file is reading it
+            self._check(offset)  # beforehand, since moving ahead in a compressed file means reading it
             if self._forward and offset < self._at:
                 raise TooLargeError("it leads back to what was read already")
         self._at = self._file.seek(offset, whence)

@@ -8,7 +8,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def read_sha256(text: str) -> str:
-    """A sha256 in lower-case hex digits; empty where `text` is none."""
+    """A sha256 in lower-case hex digits; empty if `text` is not one."""
     if _SHA256.fullmatch(text) is not None:
         return text
     text = text.strip().lower()

@@ -1,8 +1,7 @@
-"""The anchors of an HTML index page, and what it says of its project (PEP 503, 592, 629, 658, 714, 792).
+"""The links of an HTML index page, and what it says about its project (PEP 503, 592, 629, 658, 714, 792).
 
-A parser of HTML5 takes time that grows with the square of the depth, by the rules of HTML5 themselves: 200 kB of
-`<div>` cost it half a second, 15 MB an hour. So it is given the tags that say something and nothing around them,
-which are found in one pass, whatever the page is.
+By the rules of HTML5 themselves, a parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an
+hour for 15 MB. So it is given only the relevant tags, which are found in one pass over any page.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
-# What browsers know, of these Python's names. Python knows others besides, which are no charsets: some take time that
-# grows with the square of a page, some raise what no decoder should.
+# The charsets of browsers, by Python's names. Python has further codecs that are no charsets: some take time quadratic
+# in the size of a page, some raise what no decoder should.
 _CHARSETS = frozenset(
     (
         *("iso8859-1", "iso8859-2", "iso8859-15", "cp1251", "cp1252", "koi8-r"),
@@ -32,12 +31,12 @@ _CHARSETS = frozenset(
 )
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
-# What the page of a project without files says of itself: PEP 629, or the heading that most indexes and servers write.
+# What identifies the page of a project without files: PEP 629, or the heading that most indexes and servers write.
 _INDEX = re.compile(rb"pypi:repository-version|Links for |Index of /|Directory listing for ", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 
-# A tag's attributes; one that is never closed goes on to the end of the page. It matches wherever it begins, so no
-# part of a page is looked at twice.
+# A tag's attributes; an unclosed one extends to the end of the page. The pattern matches wherever it begins, so no
+# part of a page is scanned twice.
 _REST = rb"""(?:[^>"']+|"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)){0,400}[^>]*(?:>|\Z)"""
 _COMMENT = rb"!--(?:-?>|.*?(?:--!?>|\Z))"
 _NOT_READ = rb"(script|style|textarea|title|template|xmp|iframe|noembed|noframes)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
@@ -54,7 +53,7 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
-LONGEST_REASON = 500  # characters of what was yanked; a lock repeats it
+LONGEST_REASON = 500  # characters of the reason for yanking, which a lock repeats
 _MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
@@ -66,9 +65,9 @@ class HtmlError(Exception):
 
 
 def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
-    """The files that a page links to, in its order, and how its project stands; `parameters` are of its content type.
+    """The files that a page links to, in its order, and its project's status; `parameters` of its content type.
 
-    Raises HtmlError. Links to folders, and to the page itself, name no file.
+    Raises HtmlError. Links to folders and to the page itself are not files.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
@@ -100,7 +99,7 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
 
 
 def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The tags of links, and the others that say something; raises HtmlError for too many, or one that is too long."""
+    """The tags of links, and the other relevant ones. Raises HtmlError for too many, or one that is too long."""
     links: list[bytes] = []
     others: list[bytes] = []
     for match in _TAGS.finditer(body):
@@ -115,7 +114,7 @@ def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
 
 
 def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
-    """What a parser of HTML5 makes of each, some at a time: an attribute of two bytes takes eighty there."""
+    """Each tag parsed as HTML5, a few at a time, since an attribute of two bytes takes eighty in memory."""
     from selectolax.lexbor import LexborHTMLParser
 
     begin = size = 0
@@ -127,7 +126,7 @@ def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
 
 
 def _about(tags: list[bytes]) -> tuple[Said, str]:
-    """What the page says of itself by its names, and the address that its links are relative to ("": its own)."""
+    """The page's meta tags by name, and the address that its links are relative to ("": its own)."""
     said: Said = []
     bases: list[str] = []
     for node in _parsed(tags):
@@ -140,7 +139,7 @@ def _about(tags: list[bytes]) -> tuple[Said, str]:
 
 
 def _to_utf8(body: bytes, charset: str) -> bytes:
-    """The body in UTF-8; as it is where its charset is UTF-8, or none that a page is written in."""
+    """The body in UTF-8; unchanged if its charset is UTF-8, or not one for pages."""
     try:
         known = codecs.lookup(charset).name
     except (LookupError, ValueError):
@@ -176,7 +175,7 @@ def _file(attributes: dict[str, str | None], base: Base) -> File | None:
     except ValueError:
         url = NOWHERE
     yanked = attributes.get("data-yanked", _ABSENT)
-    # PEP 714: data-core-metadata wins over its older name where both are there.
+    # PEP 714: data-core-metadata wins over its older name if both are present.
     offered = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", _ABSENT))
     return File(
         unquote(filename) if "%" in filename else filename,
@@ -204,7 +203,7 @@ def _fragment_sha256(fragment: str) -> str:
 
 
 def _metadata_sha256(value: str) -> str | None:
-    """`true`, or an algorithm and a digest. Another algorithm's digest still tells that the file is there."""
+    """`true`, or an algorithm and a digest. A digest of another algorithm still says that the file exists."""
     value = value.strip()
     if value.lower() == "false":
         return None

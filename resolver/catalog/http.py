@@ -1,4 +1,4 @@
-"""Requests: which are allowed, how often they are tried, whose credentials they carry."""
+"""Requests: which ones are allowed, how often they are tried, whose credentials they carry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_REDIRECTS: Final = 10
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _ASIDE: Final = 2  # a page of 5 MB takes 50 MB while it is parsed
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
-_DEAD: Final = 30.0  # seconds for which a host that never answered is not asked again
+_DEAD: Final = 30.0  # seconds during which a host that never answered is not asked again
 _HEADERS: Final = {"User-Agent": "ascend-lock", "Accept-Encoding": "gzip, deflate"}
 
 
@@ -54,7 +54,7 @@ class Reply(NamedTuple):
 
 
 class _Host:
-    """What is known of an origin. The first request goes alone, as 150 at once would each wait for a dead host."""
+    """What is known about an origin. The first request goes alone, or 150 at once would each wait for a dead host."""
 
     def __init__(self) -> None:
         self.probe: asyncio.Future[None] | None = None
@@ -62,18 +62,18 @@ class _Host:
         self._dead: dict[Patience, tuple[float, Unreachable]] = {}
 
     def give_up(self, patience: Patience, failure: Unreachable) -> None:
-        """Ask it no more for a while, as no answer ever came of that patience."""
+        """Do not ask it for a while, as it never answered within that patience."""
         self._dead[patience] = asyncio.get_running_loop().time() + _DEAD, failure
 
     def require(self, patience: Patience) -> None:
-        """Raise Unreachable where who had as much patience, or more, gave it up, and nobody had an answer since."""
+        """Raise Unreachable if a request with the same or more patience gave up, and nobody got an answer since."""
         now = asyncio.get_running_loop().time()
         for known, (until, failure) in self._dead.items():
             if not self.answered and known.tries >= patience.tries and now < until:
                 raise failure
 
     def settle(self) -> None:
-        """Let those pass who wait for the first request."""
+        """Release those who wait for the first request."""
         if self.probe is not None:
             self.probe.set_result(None)
             self.probe = None
@@ -92,7 +92,7 @@ class Client:
         self._wire = Wire(pip)
         self._aside = Threads(_ASIDE)
         self._long = Threads(_ASIDE)
-        # Files are long, so they must not keep pages from being asked for.
+        # Files take long, so they must not hold up pages.
         self._few = {long: asyncio.Semaphore(FILES if long else PAGES) for long in (False, True)}
 
     async def close(self) -> None:
@@ -102,24 +102,24 @@ class Client:
         self._long.close()
 
     async def aside(self, call: Callable[[], T]) -> T:
-        """What a call returns or raises; it does not keep the event loop from its work."""
+        """Run a blocking call without blocking the event loop."""
         return await self._aside.run(call)
 
     async def apart(self, call: Callable[[], T]) -> T:
-        """The same for what takes a second: pages need not wait for it, nor the end of a run that needs it no more."""
+        """Like `aside`, for calls of about a second: neither pages nor the end of a run wait for them."""
         return await self._long.run(call)
 
     def remember(self, root: Root) -> None:
         """Send the credentials of an index to its own origin, and nowhere else.
 
-        Where an address names a user alone, netrc may know both, as pip has it; else a token stands there.
+        If an address has only a user, netrc may have both, as in pip; otherwise it is a token.
         """
         where = origin(root.url)
         if root.password or (root.user and not self._of_netrc(where)):
             self._auth[where] = _basic(root.user, root.password)
 
     async def get(self, url: str, *, headers: Mapping[str, str], limit: int, patience: Patience | None = None) -> Reply:
-        """A whole answer whatever its status; raises Unreachable, or IndexFailure for more than `limit` bytes."""
+        """A whole answer with any status. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
 
         async def whole(response: Response) -> Reply:
             body = await self.body(response, limit) if response.status_code == 200 else b""
@@ -128,7 +128,7 @@ class Client:
         return await self.request(url, whole, headers=headers, patience=patience, limit=limit)
 
     async def body(self, response: Response, limit: int) -> bytes:
-        """The body of an answer; raises IndexFailure where it is longer than `limit` bytes, or takes for ever."""
+        """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
         try:
             body = await response.read(limit)
         except EndlessError as error:
@@ -152,10 +152,10 @@ class Client:
         long: bool = False,
         limit: int | None = None,
     ) -> T:
-        """Send a GET, follow redirects, hand the answer to `consume`; all of it again where the network fails.
+        """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
 
-        `long` is for whole files; with a `limit` `consume` will ask for the body of a 200, or of a 206 where a range is
-        asked for. Raises Unreachable after the last try, and what `body` does.
+        `long` is for whole files. With a `limit`, `consume` will read the body of a 200, or of a 206 if a range is
+        requested. Raises Unreachable after the last try, and what `body` raises.
         """
         patience = patience or self.patience
         host = self._hosts.setdefault(self._allowed(url), _Host())
@@ -218,7 +218,7 @@ class Client:
         *,
         anew: bool,
     ) -> Response:
-        """One request and its redirects, which `hops` gets; the answer is still to be closed."""
+        """One request with its redirects, which are added to `hops`. The caller must close the answer."""
         url = hop = hops[0]
         for _ in range(_MOST_REDIRECTS + 1):
             where = self._allowed(hop, came_from=url)
@@ -227,7 +227,7 @@ class Client:
             self._meter.add(requests=1)
             try:
                 asked = {**headers, **self._credentials(where)}
-                # All wait for a host's first answer, and need not wait for what is in it.
+                # Everybody waits for a host's first answer, but not for its body.
                 taken = limit if host.answered else None
                 response = await self._wire.send(hop, asked, patience.connect, taken, anew=anew)
             except AddressError as error:
@@ -252,7 +252,7 @@ class Client:
         )
 
     def _unreachable(self, hops: list[str], why: str, tries: int, *, certificate: bool) -> Unreachable:
-        """The failure of the last of an address and its redirects."""
+        """The failure of an address, or of the last of its redirects."""
         first, last = hops[0], hops[-1]
         proxy = self._wire.way(last)
         return Unreachable(
@@ -264,7 +264,7 @@ class Client:
         )
 
     def _allowed(self, url: str, came_from: str = "") -> Origin:
-        """The origin of an address that may be asked, looked at once for all addresses that begin like it."""
+        """The origin of an address that may be requested, checked once for all addresses with the same beginning."""
         begin = beginning(url)
         if begin not in self._origins:
             self._origins[begin] = _allowed(url, came_from)
@@ -275,7 +275,7 @@ class Client:
         return {"Authorization": given} if given else {}
 
     def _of_netrc(self, where: Origin) -> str:
-        """What netrc has for a host, "" for nothing."""
+        """The entry of netrc for a host; "" if there is none."""
         entry = self._netrc.authenticators(where.host) if self._netrc is not None else None
         return _basic(entry[0], entry[2] or "") if entry else ""
 
@@ -297,7 +297,7 @@ def _read_netrc() -> netrc.netrc | None:
         if error.lineno is None:  # Python reads passwords from nobody's file but the user's
             hint = f"make it yours alone: chmod 600 {where}"
             raise InputError("The netrc file cannot be read.", where=where, why=error.msg, hint=hint) from None
-        # its own words quote what it stumbled over, which may be a password
+        # its message quotes what it failed on, which may be a password
         raise InputError(
             "The netrc file cannot be read.",
             where=f"{where}:{error.lineno}",
@@ -347,7 +347,7 @@ def _unpackable(url: str, why: str) -> IndexFailure:
 
 
 def _advice(why: str, *, certificate: bool, proxied: bool) -> str:
-    """What to do where an address cannot be reached."""
+    """What to do if an address cannot be reached."""
     if proxied and "response 407" in why:
         return (
             "the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, `@` in them as %40"
@@ -360,12 +360,12 @@ def _advice(why: str, *, certificate: bool, proxied: bool) -> str:
 
 
 def _shown(url: str) -> str:
-    """An address for people: no credentials, no query, which may be a signature."""
+    """An address for people: without credentials and query, which may be a signature."""
     return without_credentials(url).partition("?")[0]
 
 
 def _retry_after(value: str) -> float:
-    """The seconds that a Retry-After header asks for, within limits (RFC 9110, 10.2.3)."""
+    """The seconds of a Retry-After header, within limits (RFC 9110, 10.2.3)."""
     try:
         seconds = float(value)
     except ValueError:

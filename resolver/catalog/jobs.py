@@ -1,4 +1,4 @@
-"""What is asked of an index or an archive, and what came of it: the same whichever process does it."""
+"""Requests about an index page or an archive, and their results; the same in whichever process they run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from resolver.model.release import Archive
 class PageJob(msgspec.Struct, tag="page", array_like=True, frozen=True):
     """The page of `project` on the index `index`, whose address is `root`, with credentials beside it.
 
-    `etag` and `modified` are the validators of the answer that came from `before`, `known` the key of the page it had.
-    What `place` says is stored goes by that key.
+    `etag` and `modified` are the validators of the answer that came from `before`, `known` the key of its page.
+    What is stored at `place` has that key.
     """
 
     project: str
@@ -31,9 +31,9 @@ class PageJob(msgspec.Struct, tag="page", array_like=True, frozen=True):
 
 
 class PageAnswer(msgspec.Struct, tag="page", array_like=True):
-    """What an index answered from `url`. `key` is that of the page, `releases` and `files` are the page.
+    """An index's answer from `url`. `key` is that of the page, `releases` and `files` are the page.
 
-    All three are empty where the status is not 200, the last two where the key is known.
+    All three are empty if the status is not 200; the last two also if the key is known already.
     """
 
     status: int
@@ -46,7 +46,7 @@ class PageAnswer(msgspec.Struct, tag="page", array_like=True):
 
 
 class ArchiveJob(msgspec.Struct, tag="archive", array_like=True, frozen=True):
-    """A source archive on disk, to be read; `where` is its address for a failure."""
+    """A source archive on disk to be read; `where` is the address to name in a failure."""
 
     path: str
     release: Release
@@ -54,7 +54,7 @@ class ArchiveJob(msgspec.Struct, tag="archive", array_like=True, frozen=True):
 
 
 class ArchiveAnswer(msgspec.Struct, tag="archive", array_like=True):
-    """What is in a source archive: see `archive.Contents`."""
+    """The contents of a source archive: see `archive.Contents`."""
 
     archive: Archive
     texts: dict[str, str]

@@ -95,7 +95,7 @@ class LiveCatalog:
             self._seen[project] = NOBODY
             raise
         except ResolverError:
-            self._covered = False  # and whoever asked may go on without
+            self._covered = False  # and the caller may continue without it
             raise
         self._lookups[project] = found
         self._seen[project] = found.mark
@@ -113,7 +113,7 @@ class LiveCatalog:
 
     def metadata(self, file: File) -> Metadata:
         """See `protocol.Catalog`."""
-        self._covered &= bool(file.sha256 or file.metadata)  # whoever of a run read it
+        self._covered &= bool(file.sha256 or file.metadata)  # whichever part of the run read it
         key = file.url, file.sha256
         if (known := self._metadata.get(key)) is not None:
             return known
@@ -169,7 +169,7 @@ class LiveCatalog:
     def close(self) -> None:
         """See `protocol.Catalog`."""
         with self._lock:
-            self._closed = True  # what still looks ahead begins nothing more
+            self._closed = True  # running look-aheads start nothing more
             network, self._network = self._network, None
         if network is not None:
             self._needed.keep(list(self._lookups))
@@ -185,7 +185,7 @@ class LiveCatalog:
 
     @contextmanager
     def _kept(self, stored: Callable[[], object]) -> Iterator[None]:
-        """What is read of a file that has a hash is read once; a failure that is not `stored` may be another then."""
+        """A file with a hash is read once and kept, but a failure only if it is `stored`: another may pass."""
         covered, self._covered = self._covered, False
         try:
             yield
@@ -210,7 +210,7 @@ class LiveCatalog:
         return self._go_online()
 
     def _ahead(self) -> Network | None:
-        """Where to look ahead: nowhere offline, and when nobody will ask any more."""
+        """The network for look-ahead; None offline, and after `close`."""
         with self._lock:
             return None if self._offline or self._closed else self._begun()
 
@@ -219,7 +219,7 @@ class LiveCatalog:
             return self._begun()
 
     def _begun(self) -> Network:
-        """The network side, begun when it is first needed; the lock is held."""
+        """The network side, started when first needed; the caller holds the lock."""
         if self._network is None:
             from resolver.catalog.network import Network
 

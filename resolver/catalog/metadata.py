@@ -14,21 +14,21 @@ from resolver.model import text
 from resolver.model.release import Metadata
 from resolver.profile import counts
 
-_ENDS: Final = b"\n\n", b"\n\r\n", b"\r\r"  # of a header, but for the carriage return that ends its last line
+_ENDS: Final = b"\n\n", b"\n\r\n", b"\r\r"  # of a header, apart from the carriage return that ends its last line
 _FIELD = re.compile(rb"[!-9;-~]+")
 _WANTED: Final = frozenset(
     (b"metadata-version", b"name", b"version", b"requires-dist", b"requires-python", b"provides-extra", b"dynamic")
 )
 _LIMIT: Final = 16 << 20
-_MOST_LINES: Final = 50_000  # of a header; a license may be in it
+_MOST_LINES: Final = 50_000  # of a header, which may contain a license
 _SHOWN: Final = 300  # characters of a wrong line
-MOST_REQUIREMENTS: Final = 10_000  # the distribution with most extras has some 1,000
-MOST_TEXT: Final = 2 << 20  # characters of all requirements: reading them takes a second and ten times the memory
-_MOST_EXTRAS: Final = 100  # that a marker names, and markers of which nobody can tell which extras they are about
+MOST_REQUIREMENTS: Final = 10_000  # the distribution with the most extras has about 1,000
+MOST_TEXT: Final = 2 << 20  # characters of all requirements: parsing them takes a second and ten times the memory
+_MOST_EXTRAS: Final = 100  # extras named in a marker, and markers whose extras cannot be determined
 
 
 class Release(NamedTuple):
-    """What a file's name says it is."""
+    """A release, according to a file's name."""
 
     filename: str
     project: NormalizedName
@@ -36,7 +36,7 @@ class Release(NamedTuple):
 
 
 class Header(NamedTuple):
-    """A metadata file's header: the metadata, its version, and the fields that it calls dynamic."""
+    """The header of a metadata file: the metadata, its version, and the fields declared dynamic."""
 
     metadata: Metadata
     version: tuple[int, int]
@@ -46,25 +46,25 @@ class Header(NamedTuple):
 def read(content: bytes, release: Release, where: str) -> Metadata:
     """The metadata of a wheel, checked to be of its release.
 
-    Raises UnusableFile where it is invalid, WrongRelease where it is of another release.
+    Raises UnusableFile if it is invalid, WrongRelease if it is of another release.
     """
     return read_header(content, release, where).metadata
 
 
 @counts("parsing")
 def read_header(content: bytes, release: Release, where: str) -> Header:
-    """Like `read`, with what PEP 643 needs to know; `where` is the address that a failure names."""
+    """Like `read`, with what PEP 643 needs; `where` is the address to name in a failure."""
     from packaging.metadata import parse_email
 
     if len(content) > _LIMIT:
         raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
-    # The description may be a megabyte of any encoding and is never asked for.
+    # The description may be a megabyte in any encoding and is never needed.
     header = content[: _end(content) + 1]
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
     try:
         raw, unparsed = parse_email(_briefly(header))
-    except Exception as error:  # a parser of e-mail fails in many ways on what is none
+    except Exception as error:  # an e-mail parser fails in many ways on other input
         raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
     for field in ("name", "version", "metadata-version", "requires-dist", "requires-python", "provides-extra"):
         if field in unparsed:
@@ -89,7 +89,7 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
 
 
 def _end(content: bytes) -> int:
-    """Where the first empty line begins, at the end of the line before."""
+    """The position of the first empty line, at the end of the line before."""
     found = len(content)
     for mark in _ENDS:
         at = content.find(mark, 0, found + len(mark) - 1)
@@ -98,9 +98,9 @@ def _end(content: bytes) -> int:
 
 
 def _briefly(header: bytes) -> bytes:
-    """The wanted fields alone: all others, of which there are some fifty, mean nothing here.
+    """The header reduced to the fields needed; there are some fifty others.
 
-    A header that has anything but fields in it is given back as it is.
+    A header with anything but fields in it is returned unchanged.
     """
     kept = []
     keep = None
@@ -133,7 +133,7 @@ def check_release(name: str, version: str, release: Release, where: str) -> None
 
 
 def check_texts(metadata: Metadata, filename: str) -> None:
-    """Raise UnusableFile where a requirement or Requires-Python is not valid (PEP 508, 440), or too many are there."""
+    """Raise UnusableFile if a requirement or Requires-Python is invalid (PEP 508, 440), or there are too many."""
     for what, texts in (("requirements", metadata.requires_dist), ("extras", metadata.provides_extra)):
         if len(texts) > MOST_REQUIREMENTS:
             raise UnusableFile(f"{filename} has {len(texts)} {what}; more than {MOST_REQUIREMENTS} are not read")

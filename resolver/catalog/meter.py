@@ -1,4 +1,4 @@
-"""How much a run asked of network and cache so far."""
+"""How much a run has used network and cache so far."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Traffic(NamedTuple):
-    """Requests sent, bytes of bodies received, answers taken from the cache; of those, pages found to be as before."""
+    """Requests sent, bytes of bodies received, answers from the cache, and how many of these were unchanged pages."""
 
     requests: int = 0
     bytes: int = 0
@@ -17,7 +17,7 @@ class Traffic(NamedTuple):
 
 
 class Meter:
-    """Counts; tells `progress` of each change, from whichever thread it happens in."""
+    """Counters; calls `progress` for each change, from whichever thread it happens in."""
 
     def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
         self.traffic = Traffic()
@@ -25,7 +25,7 @@ class Meter:
         self._lock = threading.Lock()
 
     def add(self, *, requests: int = 0, received: int = 0, hits: int = 0, revalidated: int = 0) -> None:
-        """Add to the counts."""
+        """Add to the counters."""
         with self._lock:
             old = self.traffic
             self.traffic = Traffic(

@@ -1,4 +1,4 @@
-"""Hosts' addresses, asked for once a run and in a thread that nobody waits for when the run is broken off."""
+"""Addresses of hosts, looked up once a run, in threads that nobody waits for when the run is cancelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from resolver.catalog.threads import Threads
 from resolver.catalog.worker import Once
 
-_ADDRESS: Final = 4  # of what getaddrinfo tells
+_ADDRESS: Final = 4  # index in getaddrinfo's tuples
 _AT_ONCE: Final = 4
 
 
@@ -22,7 +22,7 @@ class Names:
         self._once = Once(again=True)
 
     async def addresses(self, host: str, patience: float) -> tuple[str, ...]:
-        """In the order in which they are to be tried, none for what is an address itself.
+        """The addresses in the order to try them; none if the host is an address itself.
 
         Raises socket.gaierror and, after so many seconds, TimeoutError.
         """

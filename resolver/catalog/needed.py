@@ -1,4 +1,4 @@
-"""Which projects a run for the same purpose needed the last time, in that order: a hint, never an answer."""
+"""Which projects the last run for the same purpose needed, in order: a hint, never an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _read = reader(msgspec.msgpack.Decoder(list[str]).decode)
 
 
 class Needed:
-    """Names in the cache. Nothing is kept without a purpose."""
+    """Names in the cache. Nothing is stored without a purpose."""
 
     def __init__(self, cache: Cache, purpose: str) -> None:
         self._cache = cache
@@ -21,6 +21,6 @@ class Needed:
         self.names = [NormalizedName(name) for name in (_read(content) if content is not None else None) or ()]
 
     def keep(self, names: list[NormalizedName]) -> None:
-        """Remember what was needed now."""
+        """Remember what this run needed."""
         if self._purpose and names and names != self.names:
             self._cache.put("needed", self._purpose, msgspec.msgpack.encode(names))

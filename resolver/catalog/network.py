@@ -23,13 +23,13 @@ from resolver.errors import Unreachable
 from resolver.model.release import Archive, File, Metadata
 from resolver.profile import counts
 
-_GUESSES: Final = 3  # releases of a project that others lead to
+_GUESSES: Final = 3  # releases guessed for a project because of others
 
 _Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
 
 
 class Network:
-    """Blocking calls for another thread, each of which waits for work on the event loop."""
+    """Blocking calls for other threads; each waits for work on the event loop."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Network:
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
-        self._ahead_of: dict[tuple[NormalizedName, Hashable], list[str]] = {}  # with the versions that were picked
-        self._opened: set[NormalizedName] = set()  # an archive of which was looked ahead for
+        self._ahead_of: dict[tuple[NormalizedName, Hashable], list[str]] = {}  # with the versions picked
+        self._opened: set[NormalizedName] = set()  # projects for which an archive was opened ahead
         self._tasks: set[asyncio.Task[None]] = set()
 
     @counts("pages")
@@ -66,7 +66,7 @@ class Network:
 
     @counts("pages")
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
-        """The mark of what `lookup` would answer for each; asked at once."""
+        """The marks of what `lookup` would answer for each, requested concurrently."""
 
         async def ask() -> list[str]:
             return await asyncio.gather(*(self._mark(project) for project in projects))
@@ -80,7 +80,7 @@ class Network:
 
     @counts("files")
     def archive(self, file: File, release: Release) -> Archive:
-        """What is static in a source archive."""
+        """The static contents of a source archive."""
         return self._worker.wait(lambda: self._files.archive(file, release))
 
     @counts("files")
@@ -94,23 +94,23 @@ class Network:
         return self._worker.wait(lambda: self._files.sha256(file))
 
     def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
-        """Begin to look ahead, and do not wait."""
+        """Start to look ahead, without waiting."""
         self._worker.tell(lambda: self._expect(wanted, follow))
 
     def expect_metadata(self, files: Sequence[tuple[File, Release]]) -> None:
-        """Begin to read these wheels, and do not wait."""
+        """Start to read these wheels, without waiting."""
         left = iter(files)
 
         async def read() -> None:
             for file, release in left:
-                with contextlib.suppress(Exception):  # met again by who really asks
+                with contextlib.suppress(Exception):  # whoever really needs it will meet the failure again
                     async with self._connection.ahead:
                         await self._files.metadata(file, release)
 
         def begin() -> None:
             for _ in files[
                 :AHEAD
-            ]:  # a page may have a hundred thousand files, and a task for each takes memory and time
+            ]:  # a page may have a hundred thousand files; a task for each would take memory and time
                 task = asyncio.ensure_future(read())
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -118,7 +118,7 @@ class Network:
         self._worker.tell(begin)
 
     def close(self) -> None:
-        """Break off the look-ahead, and what is still read for it; the connection is not closed."""
+        """Cancel the look-ahead and its reading; the connection is not closed."""
 
         async def stop() -> None:
             for task in tuple(self._tasks):
@@ -138,7 +138,7 @@ class Network:
             return NOBODY
 
     def _expect(self, wanted: _Wanted, follow: Follow | None) -> None:
-        """What the search asks for: once for each range, as a narrower one may lead to another release."""
+        """What the search needs: once for each range, since a narrower one may lead to another release."""
         for project, specifier in wanted:
             key = project, str(specifier), follow.target if follow is not None else None
             if key not in self._expected:
@@ -146,7 +146,7 @@ class Network:
                 self._begin_ahead(project, specifier, follow)
 
     def _guess(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow) -> None:
-        """What a release may lead to: once for each project, and again where nothing that was picked will do."""
+        """What a release may lead to: once for each project, and again if nothing picked so far will do."""
         for project, specifier in wanted:
             picked = self._ahead_of.get((project, follow.target))
             if picked is None or (picked and len(picked) < _GUESSES and not _any_fits(picked, specifier)):
@@ -157,11 +157,11 @@ class Network:
         if follow is not None:
             self._ahead_of.setdefault((project, follow.target), [])
         task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))
-        self._tasks.add(task)  # the event loop itself holds tasks weakly
+        self._tasks.add(task)  # the event loop itself only has weak references
         task.add_done_callback(self._tasks.discard)
 
     async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
-        """Page, likely file, its metadata, and what that asks for. A failure is met again by who really asks."""
+        """Page, likely file, its metadata, and what that requires. Whoever needs the answer will meet failures."""
         try:
             async with self._connection.ahead:
                 lookup = await self._lookup(project)
@@ -175,7 +175,7 @@ class Network:
                 if file.is_wheel:
                     metadata: Metadata | None = await self._files.metadata(file, release)
                 elif project in self._opened:
-                    return  # tens of megabytes: of each project one is worth a guess
+                    return  # tens of megabytes: worth guessing one per project
                 else:
                     self._opened.add(project)
                     archive = await self._files.archive(file, release)
@@ -183,7 +183,7 @@ class Network:
                     follow.built(project, archive.build_requires or ())
             if metadata is not None:
                 self._guess(follow.then(project, metadata), follow)
-        except Exception:  # noqa: S110 -- a look-ahead never fails; its error stays in the future of what it asked
+        except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
             pass
 
 

@@ -1,8 +1,8 @@
-"""What a source archive notes of its requirements where it does not state them.
+"""Unofficial notes of a source archive about its requirements, if it does not state them.
 
-That is requires.txt, which setuptools writes when an archive is made and no standard knows; or a setup.py that
-speaks of none. It is not static metadata, so no lock rests on it unless a fact repeats it; but it is what the
-makers' own machine saw.
+These are requires.txt, which setuptools writes into archives and no standard covers, or a setup.py without any
+requirements. Neither is static metadata, so no lock rests on them unless a fact repeats them; but they are what the
+maintainers' machine saw.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from resolver.catalog.metadata import MOST_REQUIREMENTS, MOST_TEXT, check_texts
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.model.release import File, Metadata
 
-# what setup() is given that makes requirements, or may; a dictionary may hold anything
+# arguments of setup() that add requirements, or may: a dictionary can hold anything
 _REQUIRING = re.compile(r"install_requires|extras_require|setup_requires|[(,]\s*\*\*|pbr\b")
 
-# what a setup.py asks of the machine that it runs on: another one may be told to need something else
+# what a setup.py asks about its machine: on another one it may require something else
 _ASKING = re.compile(
     r"\b(?:platform\.(?:machine|system|platform|processor|uname)|sys\.(?:platform|version_info|maxsize)"
     r"|os\.(?:environ|getenv|uname)|torch\.(?:version|cuda|__version__))\b"
@@ -26,7 +26,7 @@ _ASKING = re.compile(
 
 
 class Noted(NamedTuple):
-    """PEP 508 lines, extras as in metadata (`extra == "x"`), the file that has them, and how they came there."""
+    """PEP 508 lines, extras as in metadata (`extra == "x"`), the file that has them, and how they got there."""
 
     where: str
     lines: tuple[str, ...]
@@ -34,7 +34,7 @@ class Noted(NamedTuple):
 
 
 def noted_in(file: File, catalog: Catalog) -> Noted | None:
-    """What an archive has of it; None where it has nothing that metadata could say."""
+    """The notes in an archive; None if it has none that could stand in metadata."""
     distribution = file.filename.rpartition("-")[0]
     for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
         for folder in (f"{name}.egg-info", f"src/{name}.egg-info"):
@@ -45,7 +45,7 @@ def noted_in(file: File, catalog: Catalog) -> Noted | None:
                 return None if lines is None else Noted(where, lines, _how(file, catalog))
             if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there was nothing to note
                 return Noted(f"{file.filename}: {folder}", (), _how(file, catalog))
-    if _member(file, "pyproject.toml", catalog) is not None:  # its build may take them from anywhere
+    if _member(file, "pyproject.toml", catalog) is not None:  # its build may get them from anywhere
         return None
     script = _member(file, "setup.py", catalog)
     if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):
@@ -54,7 +54,7 @@ def noted_in(file: File, catalog: Catalog) -> Noted | None:
 
 
 def _how(file: File, catalog: Catalog) -> str:
-    """How setuptools' note came there, and whether it may be about another machine only."""
+    """How setuptools' note got there, and whether it may apply to another machine only."""
     asked = sorted(set(_ASKING.findall(_member(file, "setup.py", catalog) or "")))
     if not asked:
         return "setuptools noted this in it"
@@ -71,9 +71,9 @@ def _member(file: File, path: str, catalog: Catalog) -> str | None:
 
 
 def _sound(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
-    """The lines, unless metadata with them would be refused, or one has what a terminal acts on: people read them.
+    """The lines, unless metadata with them would be refused, or one has control characters: people read them.
 
-    There may be many more than are there: each repeats the marker of its section.
+    They may be much longer than the file, since each repeats the marker of its section.
     """
     taken: list[str] = []
     length = 0
@@ -90,7 +90,7 @@ def _sound(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
 
 
 def _lines(content: str) -> Iterator[str]:
-    """Its sections are `[extra:marker]`, either of which may be empty; before 36.2 markers stood in the lines, too."""
+    """Sections are `[extra:marker]`, either part of which may be empty; before 36.2 lines had markers, too."""
     markers: list[str] = []
     for raw in content.splitlines():
         line = raw.strip()

@@ -1,4 +1,4 @@
-"""Where the files of a lock are today: a lock names files and hashes, the indexes know addresses."""
+"""Where the files of a lock are today: a lock has names and hashes, the indexes have addresses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from resolver.model.release import File
 
 
 def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
-    """The files of the pins by name, as the index of each offers them now, without credentials.
+    """The files of the pins by name, as offered now by the index of each, without credentials.
 
-    A further file of a pin may be gone. Raises IndexFailure where the first one is, or has another hash.
+    Further files of a pin may be gone. Raises IndexFailure if the first one is, or has another hash.
     """
-    pins = tuple(pin for pin in pins if pin.file)  # the others come from no index
+    pins = tuple(pin for pin in pins if pin.file)  # the others are not from an index
     catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in pins)
     found: dict[str, File] = {}
     for pin in pins:

@@ -1,26 +1,26 @@
-"""Answers held to a pace: a time limit for each read alone lets a server send a byte now and then for ever."""
+"""A minimum pace for answers: a time limit per read alone would let a server send a byte now and then for ever."""
 
 from __future__ import annotations
 
 from typing import Final
 
-SLOWEST: Final = 100  # bytes a second; a proxy that looks at a file before it hands it on sends less for a while
-_WINDOW: Final = 4  # time limits of a read, over which an answer's pace is taken
-_WHOLE: Final = 40  # time limits of a read, after which an answer that is held in memory must be whole
+SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
+_WINDOW: Final = 4  # in read time limits: the window over which pace is measured
+_WHOLE: Final = 40  # in read time limits: when an answer held in memory must be complete
 
 
 class PaceError(Exception):
-    """A server that is silent, or goes on for ever; the text is the reason."""
+    """A server is silent or never finishes; the text is the reason."""
 
 
 class EndlessError(Exception):
-    """An answer that is not whole when its time is up; the text tells how long that is."""
+    """An answer is incomplete when its time is up; the text says how long that is."""
 
 
 class Pace:
-    """What came of one answer, and how long it was waited for. Seconds; only time spent waiting is to be told.
+    """The bytes received of an answer, and the seconds spent waiting for it; other time does not count.
 
-    `timeout` is how long nothing may come, `connect` how much longer until there is a connection.
+    `timeout` is the limit without any bytes, `connect` the additional limit until there is a connection.
     """
 
     def __init__(self, timeout: float, connect: float) -> None:
@@ -28,19 +28,19 @@ class Pace:
         self._silent = -connect
         self._window = self._all = 0.0
         self._came = 0
-        self.held = False  # in memory, as a head is: it must be whole some time
+        self.held = False  # in memory, like a head: it must be complete at some time
 
     def connected(self) -> None:
         """There is a connection."""
         self._silent = 0.0
 
     def came(self, size: int) -> None:
-        """So many bytes came."""
+        """So many bytes arrived."""
         self._silent = 0.0
         self._came += size
 
     def waited(self, seconds: float) -> None:
-        """Nothing came for so long, or less than what `came` told; raises PaceError and EndlessError."""
+        """So many seconds passed without more bytes than `came` was told. Raises PaceError and EndlessError."""
         self._silent += seconds
         self._window += seconds
         self._all += seconds

@@ -1,4 +1,4 @@
-"""MessagePack as the cache and snapshots store it, read back: what is of another shape is told from what is not."""
+"""Reading MessagePack of the cache and snapshots, recognizing bytes of another format."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import msgspec
 
 T = TypeVar("T")
 
-# What msgspec raises for bytes of another shape; not all of it is its own.
+# What msgspec raises for bytes of another format; not all of it is its own.
 ODD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def reader(decode: Callable[[bytes], T]) -> Callable[[bytes], T | None]:
-    """`decode`, with None for bytes of another shape: an entry that another version wrote counts as absent."""
+    """`decode`, but None for bytes of another format: an entry written by another version counts as absent."""
 
     def read(content: bytes) -> T | None:
         try:

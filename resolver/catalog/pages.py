@@ -1,4 +1,4 @@
-"""Which index answers for a project, and what it answers: bindings, mirrors, revalidation, the cache."""
+"""Which index answers for a project, and its answer: bindings, mirrors, revalidation, cache."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from resolver.model.release import Page
 
 
 class _Answer(NamedTuple):
-    """What the index `source` said of a project: the key of its page on the shelf, "" where it has none."""
+    """The answer of the index `source` about a project: the key of its page on the shelf, "" if it has none."""
 
     root: Root
     source: str
@@ -34,7 +34,7 @@ class _Answer(NamedTuple):
 
 
 class Pages:
-    """Looks projects up. Lives on an event loop. `fetched` are the pages that any catalog of the run asked for."""
+    """Looks projects up. Lives on an event loop. `fetched` are the pages requested by any catalog of the run."""
 
     def __init__(self, shelf: Shelf, fetched: Once, beside: Beside, meter: Meter, warn: Callable[[str], None]) -> None:
         self._shelf = shelf
@@ -43,25 +43,25 @@ class Pages:
         self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
-        self._turns = Turns(PAGES)  # no more bodies than these are held in memory
+        self._turns = Turns(PAGES)  # limits the bodies held in memory
 
     async def lookup(self, project: NormalizedName) -> Lookup:
-        """Ask the indexes bound to a project; raises IndexFailure and InputError."""
+        """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
         answers, passed = await self._answers(project)
         read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
         pages = tuple(page for _, page in read if page is not None)
         return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
 
     def hurry(self, project: NormalizedName) -> None:
-        """Ask for a project before all that is only looked ahead for."""
+        """Request a project ahead of everything that is only look-ahead."""
         self._turns.hurry(project)
 
     async def mark(self, project: NormalizedName) -> str:
-        """The mark of what `lookup` would answer. Asks as it does, and reads no page that is as it was."""
+        """The mark of what `lookup` would answer. Makes the same requests, but reads no unchanged page."""
         return _mark(*await self._answers(project))
 
     async def _answers(self, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
-        """What the indexes bound to a project answer, and those that were passed over."""
+        """The answers of the indexes bound to a project, and the indexes that were skipped."""
         binding = self._shelf.binding(project)
         lenient = binding.unreachable != "fail"
         answers = []
@@ -76,7 +76,7 @@ class Pages:
             except Unreachable as error:
                 if not lenient:
                     raise
-                failure = failure or error  # the first index named is the one that most stacks need
+                failure = failure or error  # the first index is the one that most stacks need
                 passed.append(name)
                 continue
             answers.append(answer)
@@ -87,7 +87,7 @@ class Pages:
         return answers, tuple(passed)
 
     async def _page(self, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
-        """The page of an answer; of one that is damaged in the cache, what is answered now."""
+        """The page of an answer; if it is damaged in the cache, it is requested again."""
         page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
         if page is None:
             self._shelf.forget(answer.key, answer.root, project, answer.source)
@@ -103,14 +103,14 @@ class Pages:
         return answer, page
 
     async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> _Answer:
-        """What one index or the first of its mirrors that answers has of a project."""
+        """The answer of an index, or of its first mirror that answers."""
         lenient = binding.unreachable != "fail"
         if lenient and name in self._down:
             raise self._down[name]
         roots = self._shelf.roots(name)
         failure: Unreachable | None = None
         for at, root in enumerate(roots):
-            # Where something else can answer instead, little time is spent on what does not.
+            # Little time is spent on an index that does not answer if something else can.
             patience = BRIEF if lenient or at + 1 < len(roots) else None
             fetch = partial(self._fetch, root, name, project, patience)
             try:
@@ -137,7 +137,7 @@ class Pages:
             return _Answer(root, name, await self._ask_root(root, name, project, patience))
 
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
-        """The key of the page that is there now, "" for none; the page is on the shelf."""
+        """The key of the current page, "" for none; the page is on the shelf."""
         stored = self._shelf.record(root, project)
         if stored is not None and not self._shelf.has_page(stored, root, project, name):
             stored = None

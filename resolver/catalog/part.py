@@ -1,4 +1,4 @@
-"""A file that is not whole yet: what was received so far, with its digest, beside where it will be."""
+"""An incomplete file: what was received so far, with its digest, beside its final place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _CHUNK: Final = 1 << 20
 
 
 def part_path(file: File, folder: Path) -> Path:
-    """The name of a part says which content it is of, so that no file is continued with another one's bytes."""
+    """The path of a part. Its name says of which content it is, so that no file is continued with bytes of another."""
     return folder / f"{file.filename}.{file.sha256[:16]}{ENDING}"
 
 
 class Part:
-    """What is there already is read once, for the digest. `mixed`: it comes from more than one answer."""
+    """An existing part is read once, for the digest. `mixed`: it is from more than one answer."""
 
     def __init__(self, file: File, folder: Path) -> None:
         self._path = part_path(file, folder)
@@ -35,18 +35,18 @@ class Part:
 
     @property
     def sha256(self) -> str:
-        """The digest of what is there."""
+        """The digest of what was received so far."""
         return self._digest.hexdigest()
 
     def write(self, chunk: bytes) -> None:
-        """Append. A kill leaves all that was written."""
+        """Append. If the process is killed, everything written is kept."""
         self._handle.write(chunk)
         self._handle.flush()
         self._digest.update(chunk)
         self.size += len(chunk)
 
     def restart(self) -> None:
-        """Forget what is there."""
+        """Discard what was received."""
         self._handle.seek(0)
         self._handle.truncate()
         self._digest = hashlib.sha256()
@@ -54,18 +54,18 @@ class Part:
         self.mixed = False
 
     def finish(self) -> None:
-        """It is whole: give it its name."""
+        """It is complete: give it its name."""
         os.fsync(self._handle.fileno())
         self._handle.close()
         self._path.replace(self._final)
 
     def remove(self) -> None:
-        """It is of no use."""
+        """It is useless: remove it."""
         self._handle.close()
         self._path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Keep it for the next time, if there is anything to keep."""
+        """Keep it for the next run, unless it is empty."""
         if not self._handle.closed:
             self._handle.close()
             if not self.size:

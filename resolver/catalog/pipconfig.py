@@ -1,7 +1,7 @@
-"""What pip on this machine is configured with, read as pip reads it.
+"""The configuration of pip on this machine, read as pip reads it.
 
-`pip._internal.configuration` takes 120 ms to import, so its rules are repeated
-here and held against `pip config list` by a test. extra-index-url, find-links
+`pip._internal.configuration` takes 120 ms to import, so its rules are repeated here, and a test compares them with
+`pip config list`. extra-index-url, find-links
 and trusted-host are deliberately not followed: they mix names or weaken https.
 """
 
@@ -27,9 +27,9 @@ _FORM = "a section begins with a line as `[global]`, then come lines as `timeout
 
 
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that matter here. Empty texts where pip has none; `timeout` in seconds.
+    """The options that matter here; empty if not set. `timeout` is in seconds.
 
-    `beside` names those that are set for further places of files, which are not looked at.
+    `beside` names the options set for further sources of files, which are ignored.
     """
 
     index_url: str
@@ -47,7 +47,7 @@ def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
     settings = _settings(config_files(environ))
     variables = {key[4:]: value for key, value in environ.items() if key.startswith("PIP_")}
     for section in (settings.get("global", {}), settings.get("install", {}), variables):
-        # pip passes over an option with an empty value, so a lower place still counts.
+        # pip skips an option with an empty value, so a weaker place still counts.
         options |= {_key(key): value for key, value in section.items() if value}
     return PipConfig(
         index_url=options.get("index-url") or options.get("pypi-url") or _default_index(),
@@ -60,7 +60,7 @@ def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
 
 
 def _file(name: str) -> str:
-    return os.path.expanduser(name)  # noqa: PTH111 -- Path would make a dot of nothing
+    return os.path.expanduser(name)  # noqa: PTH111 -- Path would turn an empty text into a dot
 
 
 def config_files(environ: Mapping[str, str]) -> list[str]:
@@ -79,12 +79,12 @@ def config_files(environ: Mapping[str, str]) -> list[str]:
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[list[str], str]:
-    """The folders of pip's settings for all users, and for this user."""
+    """The folders of pip's settings for all users and for this user."""
     if os.name == "nt" or sys.platform == "darwin":
         from pip._internal.utils import appdirs
 
         return appdirs.site_config_dirs("pip"), appdirs.user_config_dir("pip")
-    # What pip's appdirs does elsewhere; importing it costs 10 ms.
+    # Like pip's appdirs on other systems, whose import takes 10 ms.
     for_all = environ.get("XDG_CONFIG_DIRS", "").strip() or "/etc/xdg"
     for_user = environ.get("XDG_CONFIG_HOME", "").strip() or "~/.config"
     return [os.path.expanduser(f"{one.rstrip('/')}/pip") for one in for_all.split(":")] + ["/etc"], f"{for_user}/pip"  # noqa: PTH111
@@ -97,7 +97,7 @@ def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
             raise _unreadable(file, 0, "It is no plain file.")
         try:
             content = Path(file).read_bytes()
-        except OSError:  # as it is for pip
+        except OSError:  # as in pip
             continue
         parser = _parsed(content, file)
         for section in parser.sections():
@@ -107,7 +107,7 @@ def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def _parsed(content: bytes, file: str) -> configparser.RawConfigParser:
-    """What is in a file; raises InputError, which quotes nothing of it, as there may be a password."""
+    """The content of a file. Raises InputError, which quotes nothing, as there may be a password."""
     encoding = locale.getpreferredencoding(False)
     parser = configparser.RawConfigParser()
     try:

@@ -1,4 +1,4 @@
-"""What the catalogs of one run share, so that a page or file that several stacks need is asked for and read once."""
+"""What the catalogs of one run share, so that a page or file needed by several stacks is requested and read once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 class Pool:
     """A cache, one connection to the network, and what was read already. May be used from any thread.
 
-    The settings are those of `LiveCatalog`. `pages` are by the key of what was
-    parsed and the name of the index, `metadata` by address and sha256 of the file.
-    `careful` is for the shelves of catalogs that are made from now on.
+    The settings are those of `LiveCatalog`. `pages` are by the key of the parsed page and the name of the index,
+    `metadata` by address and sha256 of the file. `careful` is passed to shelves of catalogs made from now on.
     """
 
     def __init__(
@@ -52,15 +51,15 @@ class Pool:
 
     @property
     def pip(self) -> PipConfig:
-        """What pip on this machine is configured with, read when first needed."""
+        """The configuration of pip on this machine, read when first needed."""
         if self._pip is None:
             self._pip = read_pip_config(os.environ)
         return self._pip
 
     def connection(self, *, is_known: bool = False) -> Connection:
-        """The connection, begun when first needed: an offline or fully cached run imports no HTTP client.
+        """The connection, started when first needed, so an offline or fully cached run imports no HTTP client.
 
-        Where what will be asked for `is_known`, as it was before, no process for new pages is made beforehand.
+        If everything to be requested `is_known` already, no helper process for new pages is prepared.
         """
         with self._lock:
             if self._connection is None:
@@ -70,15 +69,15 @@ class Pool:
             return self._connection
 
     def distrust(self) -> None:
-        """Read pages anew, and all of each: what was read came from a cache that is damaged."""
+        """Read pages anew, each completely, as the cache turned out to be damaged."""
         self.careful = True
-        self.pages = {}  # what still runs writes to the one before
+        self.pages = {}  # running work writes to the old one
         with self._lock:
             if self._connection is not None:
                 self._connection.forget_pages()
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
-        """Download files into a folder under their own names, each checked by its hash; see `transfer`."""
+        """Download files into a folder under their names, each checked by its hash; see `transfer`."""
         from resolver.catalog.transfer import Transfer
 
         connection = self.connection()
@@ -89,7 +88,7 @@ class Pool:
         connection.worker.wait(save)
 
     def close(self) -> None:
-        """Let go of connections and threads."""
+        """Release connections and threads."""
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:

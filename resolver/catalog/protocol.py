@@ -15,7 +15,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model.release import Archive, File, Metadata, Page
 
-_LONGEST: Final = 1000  # characters of what a reason says, as of one part of a message (`errors`)
+_LONGEST: Final = 1000  # characters of a reason, the same as of a message's part (`errors`)
 NOBODY: Final = "-"  # the mark of a look-up for which no index could be reached
 
 

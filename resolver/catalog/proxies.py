@@ -1,4 +1,4 @@
-"""Proxies: through which of them an address is asked, as pip and the environment say."""
+"""Proxies: which one is used for an address, according to pip and the environment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from resolver.catalog.address import WrittenError, beginning, has_scheme, is_loo
 from resolver.catalog.pipconfig import PipConfig
 from resolver.errors import InputError
 
-# Where a proxy listens whose address does not say: curl's own is 1080 for all of them.
+# Default ports of proxies; curl would use 1080 for all of them.
 _PORTS: Final = {"http": 80, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080}
 _AS_IS: Final = "%!$&'()*+,;=:"  # of users and passwords
 
 
 class Proxies:
-    """Raises InputError for a proxy that cannot be used, whether or not one of the addresses needs it."""
+    """Raises InputError for a proxy that cannot be used, even if no address needs it."""
 
     def __init__(self, pip: PipConfig) -> None:
         self._by_pip = bool(pip.proxy)
@@ -26,7 +26,7 @@ class Proxies:
         self._known: dict[str, str] = {}
 
     def of(self, url: str) -> str:
-        """The address of the proxy, "" for none; looked up once for all addresses that begin alike."""
+        """The address of the proxy, "" for none; determined once for all addresses with the same beginning."""
         begin = beginning(url)
         if begin not in self._known:
             self._known[begin] = self._of(url)
@@ -35,7 +35,7 @@ class Proxies:
     def _of(self, url: str) -> str:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        # What is asked over plain http must not leave this machine, not even to a proxy.
+        # Plain http must not leave this machine, not even to a proxy.
         if is_loopback(host) or (not self._by_pip and proxy_bypass(parts.netloc.rpartition("@")[2])):
             return ""
         return self._given.get(parts.scheme) or self._given.get("all", "")
@@ -62,6 +62,6 @@ def _checked(address: str) -> str:
             why=why,
             hint=hint,
         )
-    # curl undoes the escapes, and takes no other letters
+    # curl unescapes them, and accepts no other characters
     before = f"{quote(user, safe=_AS_IS)}@" if user else ""
     return f"{parts.scheme}://{before}{place}{'' if port else f':{_PORTS[parts.scheme]}'}"

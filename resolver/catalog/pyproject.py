@@ -1,4 +1,4 @@
-"""What a pyproject.toml says of build and requirements (PEP 518, PEP 621). Pure."""
+"""What a pyproject.toml says about build and requirements (PEP 518, PEP 621). Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Metadata
 
-# What a source tree without build-system.requires is built with (PEP 518: setuptools and wheel).
+# The build requirements of a source tree without build-system.requires (PEP 518: setuptools and wheel).
 LEGACY_BUILD: Final = ("setuptools>=40.8.0", "wheel")
 
 _NEEDED = ("dependencies", "optional-dependencies", "requires-python")
 
 
 class Pyproject(NamedTuple):
-    """`metadata` is None where [project] leaves requirements open; `why_dynamic` then says how."""
+    """`metadata` is None if [project] leaves requirements open; `why_dynamic` then says how."""
 
     metadata: Metadata | None
     build_requires: tuple[str, ...] | None
@@ -42,10 +42,10 @@ class _Project(msgspec.Struct, rename="kebab"):
 
 
 def read(content: bytes, release: Release) -> Pyproject:
-    """Read a pyproject.toml; raises UnusableFile where it is invalid."""
+    """Read a pyproject.toml. Raises UnusableFile if it is invalid."""
     try:
         document = tomli.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # besides tomli's own: bytes that are no text, `int` of 5,000 digits
+    except (ValueError, RecursionError) as error:  # besides tomli's own: bytes that are not text, `int` of 5,000 digits
         raise UnusableFile(f"pyproject.toml in {release.filename} is invalid: {error}") from None
     build = _convert(document, "build-system", _BuildSystem, release)
     build_requires = tuple(build.requires) if build and build.requires is not None else None
@@ -81,7 +81,7 @@ def _convert(document: dict[str, Any], table: str, shape: type[Any], release: Re
 
 
 def _of_extra(line: str, extra: str, release: Release) -> str:
-    """The requirement as core metadata would have it: with a marker that asks for the extra."""
+    """The requirement as in core metadata: with a marker for the extra."""
     try:
         text.requirement(line)
         requirement = Requirement(line)

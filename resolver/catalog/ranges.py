@@ -1,4 +1,4 @@
-"""METADATA out of a wheel on a server, by a few range requests (RFC 9110, 14)."""
+"""Reading METADATA from a wheel on a server by a few range requests (RFC 9110, 14)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from resolver.catalog.wire import Response
 from resolver.errors import IndexFailure
 from resolver.model.release import File
 
-# Holds the list of members and METADATA of nine wheels in ten, as METADATA comes last but for the list.
+# Contains the list of members and METADATA of nine wheels in ten, as METADATA comes last before the list.
 _TAIL: Final = 64 << 10
-# Where that of a project lay farther from the end, but not too far, so much is fetched of its other wheels.
+# If a project's METADATA was farther from the end, but not too far, so much is fetched of its other wheels.
 _LONGEST_TAIL: Final = 512 << 10
 _GROWTH: Final = 8 << 10  # from a release to the next
-# Fetched before a list of members that is longer than the tail, to have METADATA with it. Between the two lies
-# RECORD, compressed to about three quarters of the list's length; for the longest a further request costs less.
+# Fetched before a list of members longer than the tail, to get METADATA with it. Between them is RECORD,
+# compressed to about three quarters of the list's length; for the longest a further request is cheaper.
 _SLACK: Final = 32 << 10
 _RECORD: Final = 256 << 10
 _LONGEST: Final = DIRECTORY_LIMIT + METADATA_LIMIT + _SLACK + _RECORD
@@ -39,20 +39,20 @@ class _Part(NamedTuple):
 
 
 class _DistrustError(Exception):
-    """The server's answers to ranges do not hold together."""
+    """The server's answers to ranges contradict each other."""
 
 
 class Ranges:
-    """Reads wheels piecemeal where servers let it, as a whole otherwise."""
+    """Reads wheels in parts if the server supports it, otherwise whole."""
 
     def __init__(self, client: Client, downloads: Downloads) -> None:
         self._client = client
         self._downloads = downloads
-        # What would have done where _TAIL did not; _TAIL where the server refused that.
+        # The size that would have sufficed if _TAIL did not; _TAIL if the server refused that.
         self._tails: dict[NormalizedName, int] = {}
 
     async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
-        """The METADATA of a wheel, and whether the wheel as a whole was held against its hash.
+        """The METADATA of a wheel, and whether the whole wheel was compared with its hash.
 
         Raises UnusableFile and IndexFailure.
         """
@@ -71,17 +71,17 @@ class Ranges:
             answer.path.unlink()
 
     async def _tail(self, file: File, release: Release) -> _Part | Download:
-        """The end of a wheel: so much of it as took the last one of the project, if the server lets that pass."""
+        """The end of a wheel: as much as the project's last wheel needed, if the server allows that."""
         known = self._tails.get(release.project, _TAIL)
         if known > _TAIL:
             try:
                 return await self._fetch(file, f"bytes=-{known}", whole=False)
             except _DistrustError:
-                self._tails[release.project] = _TAIL  # some servers cap what they answer
+                self._tails[release.project] = _TAIL  # some servers cap their answers
         return await self._fetch(file, f"bytes=-{_TAIL}")
 
     async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
-        """METADATA, or the whole file after all; raises _DistrustError."""
+        """METADATA, or the whole file after all. Raises _DistrustError."""
         if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
             raise _DistrustError
         wheel = Sparse(tail.total)
@@ -98,7 +98,7 @@ class Ranges:
                 if length <= _LONGEST_TAIL and self._tails.get(release.project, 0) != _TAIL:
                     self._tails[release.project] = max(length, self._tails.get(release.project, 0))
             except UnusableFile:
-                # It may be the server that mixes up ranges; the whole file can be held against its hash.
+                # The server may mix up ranges; a whole file can be compared with its hash.
                 raise _DistrustError from None
             part = await self._fetch(file, f"bytes={start}-{end - 1}")
             if not isinstance(part, _Part):
@@ -110,9 +110,9 @@ class Ranges:
         raise _DistrustError
 
     async def _fetch(self, file: File, span: str, *, whole: bool = True) -> _Part | Download:
-        """A part, or the whole file from a server that does not know ranges; raises _DistrustError for neither.
+        """A part, or the whole file from a server without ranges. Raises _DistrustError if it is neither.
 
-        Without `whole` such a server's answer is not read.
+        Without `whole`, the answer of a server without ranges is not read.
         """
 
         async def consume(response: Response) -> _Part | Download:
@@ -130,7 +130,7 @@ class Ranges:
                 raise _DistrustError
             try:
                 content = await self._client.body(response, last - start + 1)
-            except IndexFailure:  # longer than it says
+            except IndexFailure:  # longer than it claims
                 raise _DistrustError from None
             wrong_size = file.size is not None and total != file.size
             if wrong_size or last >= total or last - start + 1 != len(content):

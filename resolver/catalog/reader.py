@@ -1,4 +1,4 @@
-"""What jobs ask for, asked for and read here. Stores nothing."""
+"""Requesting and reading what jobs are about. Stores nothing."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ _PAGE_LIMIT: Final = 32 << 20
 
 
 class Aside(Protocol):
-    """Calls something that takes a while."""
+    """Calls something slow."""
 
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]:
-        """What the call returns or raises."""
+        """Return or raise what the call does."""
         ...
 
 
 class Reader:
-    """Does jobs. Lives on an event loop; what takes a while, and is not waited for by others, goes `aside`."""
+    """Does jobs. Lives on an event loop; slow work that others need not wait for goes `aside`."""
 
     def __init__(self, client: Client, aside: Aside) -> None:
         self._client = client
         self._aside = aside
 
     async def page(self, job: PageJob) -> PageAnswer:
-        """Ask for a page, and read it unless it is known; raises IndexFailure and InputError."""
+        """Request a page, and read it unless it is known. Raises IndexFailure and InputError."""
         self.know(job)
         conditions = {"If-None-Match": job.etag, "If-Modified-Since": job.modified}
         reply = await self._get(job, {field: value for field, value in conditions.items() if value})
         if reply.status == 304 and reply.url != job.before:
-            # Redirected elsewhere than before: relative links would lead elsewhere, too.
+            # Redirected to another address than before, so relative links lead elsewhere, too.
             reply = await self._get(job, {})
         if reply.status != 200:
             return PageAnswer(reply.status, reply.url)
         return await self._aside(partial(_read_page, job, reply))
 
     def know(self, job: PageJob) -> None:
-        """Have the credentials of a page's index, for what else its origin is asked for."""
+        """Remember the credentials of a page's index for further requests to its origin."""
         self._client.remember(Root(job.root, job.user, job.password))
 
     async def archive(self, job: ArchiveJob) -> ArchiveAnswer:
-        """Read a source archive; raises UnusableFile and IndexFailure."""
+        """Read a source archive. Raises UnusableFile and IndexFailure."""
         return await self._client.apart(partial(_read_archive, job))
 
     async def _get(self, job: PageJob, conditions: dict[str, str]) -> Reply:
@@ -77,7 +77,7 @@ def _read_page(job: PageJob, reply: Reply) -> PageAnswer:
 
 
 def _read_archive(job: ArchiveJob) -> ArchiveAnswer:
-    from resolver.catalog.archive import read_archive  # a third of what it takes to begin a process
+    from resolver.catalog.archive import read_archive  # a third of the time of starting a process
 
     found = read_archive(Path(job.path), job.release, job.where)
     return ArchiveAnswer(found.archive, dict(found.texts))

@@ -1,7 +1,7 @@
-"""What was read of source archives before, by their sha256: it comes with the facts, so that nobody need download them.
+"""Earlier readings of source archives, by sha256. They ship with the facts, so that nobody has to download them.
 
-An archive of vllm has 20 to 60 MB, of which a lock needs a page of text. A reading holds for the very bytes that were
-read: a file of another sha256 is read itself.
+An archive of vllm has 20 to 60 MB, of which a lock needs a page of text. A reading is valid only for the bytes that
+were read: a file with another sha256 is read itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LARGEST: Final = 16 << 20
 
 
 class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    """`Metadata`, as it is written."""
+    """`Metadata`, as stored."""
 
     name: str
     version: str
@@ -36,16 +36,16 @@ class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, plain: Metadata) -> _Static:
-        """The same, to be written."""
+        """The stored form of metadata."""
         return cls(plain.name, plain.version, plain.requires_python, plain.requires_dist, plain.provides_extra)
 
     def plain(self) -> Metadata:
-        """The same, as all else knows it."""
+        """The metadata of the stored form."""
         return Metadata(self.name, self.version, self.requires_dist, self.requires_python, self.provides_extra)
 
 
 class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    """What `Archive` has of one file, and texts of files in it, by lines."""
+    """The `Archive` of one file, and the texts of members, as lines."""
 
     file: str
     sha256: str
@@ -56,7 +56,7 @@ class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
 
     @property
     def archive(self) -> Archive:
-        """What is static in the archive."""
+        """The static contents of the archive."""
         return Archive(None if self.metadata is None else self.metadata.plain(), self.build_requires, self.why_dynamic)
 
 
@@ -68,7 +68,7 @@ _decode = msgspec.json.Decoder(_Readings).decode
 
 
 class Readings:
-    """The readings in a folder, `PROJECT.json` each. A project's are read when one of its archives is asked for.
+    """The readings in a folder, one `PROJECT.json` each. They are loaded when an archive of the project is needed.
 
     May be used from any thread. Without a folder there are none.
     """
@@ -78,12 +78,12 @@ class Readings:
         self._known: dict[str, dict[str, Reading]] = {}
 
     def archive(self, file: File) -> Archive | None:
-        """What is static in an archive, None where it is not known; raises InputError where the readings are broken."""
+        """The static contents of an archive, None if unknown. Raises InputError if the readings are invalid."""
         row = self._of(file)
         return None if row is None else row.archive
 
     def member(self, file: File, path: str) -> str | None:
-        """The text of a file in an archive, None where it is not known; raises InputError as `archive` does."""
+        """The text of a file in an archive, None if unknown. Raises InputError like `archive`."""
         row = self._of(file)
         lines = None if row is None else row.texts.get(path)
         return None if lines is None else "\n".join(lines)
@@ -103,7 +103,7 @@ class Readings:
 
 
 def read(folder: Path, project: NormalizedName) -> list[Reading]:
-    """The readings of a project, none where there is no file of them; raises InputError."""
+    """The readings of a project, none if there is no file. Raises InputError."""
     path = folder / f"{project}{_ENDING}"
     try:
         found = _decode(disk.read(path, _LARGEST)).archives
@@ -122,7 +122,7 @@ def read(folder: Path, project: NormalizedName) -> list[Reading]:
 
 
 def _check(row: Reading, project: NormalizedName) -> None:
-    """Raises ValueError and UnusableFile where a row is not what reading an archive of the project gives."""
+    """Raises ValueError and UnusableFile if a row cannot result from reading an archive of the project."""
     if text.name(row.file.rpartition("-")[0]) != project:
         raise ValueError(f"{row.file} is no archive of {project}")
     metadata = row.archive.metadata
@@ -133,14 +133,14 @@ def _check(row: Reading, project: NormalizedName) -> None:
 
 
 def reading(file: File, archive: Archive, texts: Mapping[str, str]) -> Reading:
-    """What is written of an archive that was read."""
+    """The stored form of an archive that was read."""
     static = None if archive.metadata is None else _Static.of(archive.metadata)
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
     return Reading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
 
 
 def write(rows: Sequence[Reading], folder: Path, project: NormalizedName) -> Path:
-    """Put a project's file in place, whole or not at all; raises OSError."""
+    """Write a project's file atomically. Raises OSError."""
     path = folder / f"{project}{_ENDING}"
     folder.mkdir(parents=True, exist_ok=True)
     disk.write(path, msgspec.json.format(msgspec.json.encode(_Readings(list(rows))), indent=1) + b"\n")

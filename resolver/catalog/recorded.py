@@ -1,4 +1,4 @@
-"""A catalog that knows a way on where an index cannot be reached: what the stack itself tells of its files."""
+"""A catalog that, if an index cannot be reached, falls back to what the stack itself says about its files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from resolver.model.release import Archive, File, Metadata, Page
 
 
 class RecordedCatalog:
-    """Asks `inner`; only for an index that does not answer the stack's rows do, as a page of their own.
+    """Asks `inner`. Only if an index does not answer are the stack's rows used, as a page of their own.
 
     Such an answer names the index as unreachable *and* has a page of it.
     """
@@ -38,7 +38,7 @@ class RecordedCatalog:
         except Unreachable:
             if not any(row.index in binding.indexes for row in rows):
                 raise
-            found = Lookup((), binding.indexes)  # none of them: one that is not there is passed over for the next
+            found = Lookup((), binding.indexes)  # all unreachable: the catalog skips such indexes for the next one
         if found.pages and binding.take == "first":
             return found
         pages = [*found.pages, *(self._page(project, name, rows) for name in found.unreachable)]
@@ -74,7 +74,7 @@ class RecordedCatalog:
         self._inner.expect_metadata(file for file in files if file.filename not in self._answered)
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
-        """See `Marked`: what rows add follows from the stack."""
+        """See `Marked`. Rows need no mark, as they are part of the stack."""
         return self._inner.seen()
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:

@@ -1,8 +1,7 @@
-"""A catalog that remembers what it answered, and makes a snapshot of it.
+"""A catalog that remembers its answers, to make a snapshot of them.
 
-A snapshot is compact and holds no address, so what no target could use and
-every address goes when the recording becomes one: here, once, and not while
-it is written or read.
+A snapshot is compact and has no addresses. So addresses, and whatever no target could use, are removed once, when
+the recording becomes a snapshot, not while it is written or read.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class RecordingCatalog:
     """Passes everything through to `inner` and remembers the answers.
 
     That a file is unusable is an answer too; a failure of an index is not.
-    What `expect` fetches ahead counts only once it is asked for.
+    What `expect` fetches ahead counts only once it is requested.
     """
 
     def __init__(self, inner: Catalog) -> None:
@@ -70,7 +69,7 @@ class RecordingCatalog:
         return answer
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
-        """See `Catalog`. Nothing is followed: what a look-ahead hands on would go unrecorded."""
+        """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
         self._inner.expect(wanted, None)
 
     def expect_metadata(self, files: Iterable[File]) -> None:
@@ -82,11 +81,10 @@ class RecordingCatalog:
         self._inner.close()
 
     def snapshot(self, *, stack: str, date: dt.date, target: Target) -> Snapshot:
-        """All that was asked so far, as a snapshot of a stack for the platform of one target.
+        """Everything requested so far, as a snapshot of a stack for the platform of one target.
 
-        `date` is the day of the recording. Files that no CPython 3.10 to 3.13
-        (and that of the target) on any supported platform could use are left
-        out, but for one where a release has no other.
+        `date` is the day of the recording. Files that no CPython 3.10 to 3.13 (and that of the target) on any supported
+        platform could use are left out, except one if a release has no other.
         """
         pythons = tuple(sorted({*PYTHONS, ".".join(map(str, target.python_line))}))
         return Snapshot(
@@ -109,13 +107,13 @@ class RecordingCatalog:
 
 
 class _Answers(Generic[_K, _T]):
-    """What was answered about files, refusals included."""
+    """Answers about files, including refusals."""
 
     def __init__(self) -> None:
         self._given: dict[_K, _T | Unusable] = {}
 
     def ask(self, key: _K, ask: Callable[[], _T]) -> _T:
-        """Ask, and remember what comes back under `key`."""
+        """Ask, and remember the answer under `key`."""
         try:
             answer = ask()
         except UnusableFile as refusal:
@@ -136,11 +134,10 @@ class _Answers(Generic[_K, _T]):
 
 
 def _trimmed(page: Page, pythons: tuple[str, ...]) -> Page:
-    """The page without addresses, and without rows that do not change what is chosen.
+    """The page without addresses, and without rows that cannot affect a choice.
 
-    A release that no target could use keeps one row, so that it stays visible
-    why the release is set aside; so does a file that was set aside, unless its
-    format is the reason and its release has other rows.
+    A release that no target could use keeps one row, so that the reason for setting it aside stays visible; so does
+    a file that was set aside, unless its format is the reason and its release has other rows.
     """
     releases = {}
     for version, files in page.releases.items():
@@ -160,12 +157,12 @@ def _head(filename: str, version: str) -> str:
 
 
 def _continues(filename: str, head: str) -> bool:
-    # `1.2` is no head of `x-1.20.exe`, nor of `x-1.2.1.exe`
+    # `1.2` must not match `x-1.20.exe` or `x-1.2.1.exe`
     return filename.startswith(head) and re.match(r"[.-](?!\d)", filename[len(head) :]) is not None
 
 
 def _bare(file: File) -> File:
-    # The hash of a `.metadata` file serves only who fetches it, and does not compress.
+    # The hash of a `.metadata` file is only useful for fetching it, and does not compress.
     return File(
         filename=file.filename,
         sha256=file.sha256,
@@ -177,7 +174,7 @@ def _bare(file: File) -> File:
 
 
 def _fits(filename: str, pythons: tuple[str, ...]) -> bool:
-    """Whether a target could install a file by its tags; source archives always fit."""
+    """Whether a target could install a file, judging by its tags; source archives always fit."""
     if not filename.endswith(".whl"):
         return True
     parts = wheel_parts(filename)
@@ -209,12 +206,12 @@ _HOST = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)+(?:cn|com|dev|io|net|org)(?![\w
 
 
 def without_addresses(text: str) -> str:
-    """Prose with each host's name replaced, those of source code apart."""
+    """Prose with host names replaced, except those of code hosts."""
     return _HOST.sub(lambda match: _known_host(match[0]), _without_urls(text))
 
 
 def _without_urls(text: str) -> str:
-    """Anything with the host of each URL replaced. Names of projects may look like hosts: `zope.org`."""
+    """Any text with the host of each URL replaced. Project names may look like hosts: `zope.org`."""
     return _ADDRESS.sub(
         lambda match: (
             f"://{_known_host(match['authority'])}" + _HOST.sub(lambda inner: _known_host(inner[0]), match["rest"])
@@ -240,7 +237,7 @@ def _clean_archive(value: Archive) -> Archive:
 
 
 def _clean_member(text: str) -> str:
-    # A requirements file's lines are comments, options and requirements; the last may look like hosts.
+    # Lines of a requirements file are comments, options and requirements, which may look like hosts.
     return "".join(
         without_addresses(line) if line.lstrip().startswith(("#", "-")) else _without_urls(line)
         for line in text.splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""A temporary folder that does not outlive its maker for long, however that ends."""
+"""A temporary folder that does not outlive its process for long, however that ends."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _PREFIX: Final = ".ascend-lock-"
 
 
 class Scratch:
-    """A folder below `within` (default: TMPDIR) that `close` removes. Raises OSError where it cannot be made.
+    """A folder below `within` (default: TMPDIR) that `close` removes. Raises OSError if it cannot be created.
 
-    Its maker holds a lock on it, of which the kernel lets go with the process: `sweep` takes away those that
-    nobody holds.
+    The process holds a lock on it, which the kernel releases when the process ends: `sweep` removes folders whose
+    lock nobody holds.
     """
 
     def __init__(self, within: Path | None = None) -> None:
         self._handle = -1
         while self._handle < 0:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=within))
-            self._handle = _hold(self.path, wait=True)  # none where another one's sweep was faster
+            self._handle = _hold(self.path, wait=True)  # -1 if another process's sweep was faster
 
     def close(self) -> None:
-        """Remove the folder and what is in it."""
+        """Remove the folder with its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._handle >= 0:
             os.close(self._handle)
@@ -44,7 +44,7 @@ class Scratch:
 
 
 def sweep(within: Path | None = None) -> None:
-    """Remove the folders of this user that no process holds: what a killed run downloaded must not stay for ever."""
+    """Remove this user's folders that no process holds, so that downloads of killed runs do not stay for ever."""
     with contextlib.suppress(OSError), os.scandir(within or tempfile.gettempdir()) as entries:
         for entry in entries:
             if not entry.name.startswith(_PREFIX):
@@ -59,14 +59,14 @@ def sweep(within: Path | None = None) -> None:
 
 
 def _hold(path: Path, *, wait: bool) -> int:
-    """A descriptor that holds the folder's lock; -1 where it is gone, or another one's and `wait` is not set."""
+    """A descriptor that holds the folder's lock; -1 if the folder is gone or, without `wait`, is locked already."""
     handle = -1
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except OSError:
-            if not wait:  # held, or on a file system without locks, where nobody can tell
+            if not wait:  # held, or a file system without locks, where one cannot tell
                 raise
         if os.path.samestat(os.fstat(handle), path.stat()):
             return handle

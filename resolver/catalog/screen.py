@@ -17,7 +17,7 @@ from resolver.model import text
 from resolver.model.release import File, Reason, SetAside
 from resolver.model.target import Target
 
-_MOST_TAGS = 1000  # that a file's name may stand for; pip would build every one of them
+_MOST_TAGS = 1000  # tags in a compressed tag set; pip would expand all of them
 
 
 class Screened(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Screened(msgspec.Struct, frozen=True):
 
 
 class Screen:
-    """Holds files against one target and one cut-off."""
+    """Checks files against one target and one cut-off."""
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
@@ -69,7 +69,7 @@ class Screen:
         return Screened(tuple(row[2] for row in wheels), tuple(archives), tuple(set_aside))
 
     def python_refusal(self, requires_python: str) -> str:
-        """Why the target's Python is not in `requires_python`; empty where it is."""
+        """Why the target's Python is not in `requires_python`; empty if it is."""
         if not requires_python:
             return ""
         known = self._pythons.get(requires_python)
@@ -96,7 +96,7 @@ class Screen:
         return None, ""
 
     def _tags_of(self, filename: str) -> _Tagged | None:
-        """What follows distribution and version in a wheel's name, which is the same for thousands of them."""
+        """The tags of a wheel, from the part of its name after the version, which thousands of wheels share."""
         distribution, _, rest = filename.partition("-")
         version, _, tail = rest.partition("-")
         if not version or not is_distribution(distribution):
@@ -124,7 +124,7 @@ class _Tagged(NamedTuple):
 
 @lru_cache(1 << 14)
 def _is_valid(filename: str) -> bool:
-    """Whether `packaging` reads the name, as pip will have to. The same files are held against several Pythons."""
+    """Whether `packaging` accepts the name, as pip must. Cached, as files are checked for several Pythons."""
     try:
         parse_wheel_filename(filename)
     except InvalidWheelFilename:

@@ -1,4 +1,4 @@
-"""The other side of `beside`: does the jobs that come from a pipe until there is no more of it."""
+"""The other side of `beside`: does the jobs that arrive through a pipe until it is closed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ T = TypeVar("T")
 
 
 def main() -> None:
-    """Serve as a process of its own. What still runs at the end is left alone."""
+    """Serve as a separate process. Work still running at the end is abandoned."""
     tune_allocator()
     serve(sys.stdin.buffer, sys.stdout.buffer)
 
 
 def serve(jobs: BinaryIO, replies: BinaryIO) -> None:
-    """Do the jobs that come from one pipe, and tell the other what came of them."""
+    """Do the jobs from one pipe, and write the results to the other."""
     asyncio.run(_serve(jobs, replies))
 
 
@@ -53,12 +53,12 @@ async def _serve(jobs: BinaryIO, replies: BinaryIO) -> None:
             task.add_done_callback(lambda done: sink.write(done.result()))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
-    except asyncio.IncompleteReadError:  # who asked has no more to ask, or is no more
+    except asyncio.IncompleteReadError:  # the other process has no more requests, or has ended
         os._exit(0)
 
 
 class _Worker:
-    """Does one job after the other, as far as none waits for an answer."""
+    """Does jobs one after the other, except while they wait for answers."""
 
     def __init__(self, reader: Reader, cache: Cache, meter: Meter) -> None:
         self._reader = reader
@@ -67,11 +67,11 @@ class _Worker:
         self._told = Traffic()
 
     async def framed(self, number: int, job: Job) -> bytes:
-        """What came of a job, as it is sent: whatever that is, there is an answer."""
+        """The result of a job as sent. There is an answer in any case."""
         reply = await self._reply(number, job)
         try:
             return frame(reply)
-        except (ValueError, OverflowError):  # a text that is none in UTF-8
+        except (ValueError, OverflowError):  # a text that cannot be encoded in UTF-8
             return frame(msgspec.structs.replace(reply, answer=None))
 
     async def _reply(self, number: int, job: Job) -> Reply:
@@ -79,7 +79,7 @@ class _Worker:
         try:
             answer = await self._do(job)
         except Exception as error:
-            answer = Failure.of(error)  # what nobody expects is told by who does it again
+            answer = Failure.of(error)  # an unexpected error is reported by the process that repeats the job
         before, self._told = self._told, self._meter.traffic
         return Reply(number, self._told.requests - before.requests, self._told.bytes - before.bytes, answer)
 
@@ -89,9 +89,9 @@ class _Worker:
         return await self._reader.archive(job)
 
     def _stored(self, job: PageJob, answer: PageAnswer) -> PageAnswer:
-        """The answer, its files in the cache: they are much, and hardly any of them will be looked at."""
+        """The answer with its files moved to the cache: they are large, and few will be looked at."""
         if isinstance(answer.files, bytes) and answer.files:
-            self._cache.discard("files", job.place)  # what is asked for may be there, and damaged
+            self._cache.discard("files", job.place)  # it may exist and be damaged
             seal = self._cache.put("files", job.place, answer.files)
             lent = self._cache.lend("files", job.place)
             if lent is not None and lent.seal == seal:
@@ -104,4 +104,4 @@ async def _here(call: Callable[[], T], /) -> T:
 
 
 def _nobody(_: str) -> None:
-    """Warnings are told by who asks."""
+    """Drop warnings: the other process reports them."""

@@ -1,4 +1,4 @@
-"""Pages in the cache, and which of them answer for a project. Imports neither asyncio nor an HTTP client."""
+"""Pages in the cache, and which of them apply to a project. Imports neither asyncio nor an HTTP client."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from resolver.profile import counts
 if TYPE_CHECKING:
     from resolver.catalog.jobs import PageAnswer
 
-_PARSER: Final = "6"  # part of every key: another number, and all pages are parsed anew
+_PARSER: Final = "6"  # part of every key: with another number, all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
-    """What an index last answered for a project: validators, the key of the parsed page ("" for none), the page.
+    """An index's last answer for a project: validators, the key of the parsed page ("" for none), the page.
 
-    The page is in the form of `frozen`: its releases here, its files beside it under the seal `files`.
+    The page is in the form of `frozen`: its releases here, its files in an entry of their own with the seal `files`.
     """
 
     url: str
@@ -46,7 +46,7 @@ _read_record = reader(msgspec.msgpack.Decoder(Record).decode)
 
 
 class _Found(NamedTuple):
-    """What the indexes of a binding last answered: pages with their keys, the key of each answer, who never did."""
+    """The last answers of a binding's indexes: pages with their keys, the key of each answer, indexes never asked."""
 
     pages: list[tuple[str, Page | None]]
     answers: tuple[tuple[str, str], ...]
@@ -58,9 +58,9 @@ class _Found(NamedTuple):
 
 
 class Shelf:
-    """The cached pages of a set of indexes. May be used from any thread. `pages` are those that were read already.
+    """The cached pages of a set of indexes. May be used from any thread. `pages` are those read already.
 
-    `careful` looks at all of a page before it answers, and so costs more than most runs need.
+    `careful` checks all of a page before it is used, which costs more than most runs need.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Shelf:
         self._roots: dict[str, tuple[Root, ...]] = {}
 
     def binding(self, project: NormalizedName) -> Binding:
-        """The binding that rules a project."""
+        """The binding that applies to a project."""
         return self._indexes.binding(project, self._platform)
 
     def roots(self, name: str) -> tuple[Root, ...]:
-        """The addresses of an index, its mirrors last; raises InputError."""
+        """The addresses of an index, its mirrors last. Raises InputError."""
         if name not in self._roots:
             index = self._indexes.indexes.get(name) or (Index(name=PYPI) if name == PYPI else None)
             if index is None:
@@ -100,14 +100,14 @@ class Shelf:
         return self._roots[name]
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """What the cache has of a project; raises IndexFailure where no bound index was ever asked for it."""
+        """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
         found = self._found(project, loaded=True)
         pages = tuple(page for _, page in found.pages if page is not None)
         self._meter.add(hits=len(pages))
         return Lookup(pages, found.unknown, found.mark())
 
     def mark(self, project: NormalizedName) -> str:
-        """The mark of what `lookup` would answer, pages unread; raises IndexFailure as it does."""
+        """The mark of what `lookup` would answer, without reading pages. Raises IndexFailure like `lookup`."""
         return self._found(project, loaded=False).mark()
 
     def _found(self, project: NormalizedName, *, loaded: bool) -> _Found:
@@ -140,7 +140,7 @@ class Shelf:
     def _answer(
         self, root: Root, project: NormalizedName, name: str, *, loaded: bool
     ) -> tuple[str, Page | None] | None:
-        """The key of the page that an index last sent ("" where it had none), and the page; None for no answer."""
+        """The key of the page that an index last sent ("" if it had none), and the page; None without an answer."""
         record = self.record(root, project)
         if record is None or not record.parsed or not loaded:
             return None if record is None else (record.parsed, None)
@@ -148,17 +148,17 @@ class Shelf:
         return None if page is None else (record.parsed, page)
 
     def record(self, root: Root, project: NormalizedName) -> Record | None:
-        """What an index last answered; None where it was never asked."""
+        """An index's last answer; None if it was never asked."""
         content = self._cache.get("page", page_key(root, project))
         return None if content is None else _read_record(content)
 
     def keep(self, root: Root, project: NormalizedName, record: Record) -> None:
-        """Store what an index answered, but for a page that is not here yet."""
+        """Store an index's answer, except a page that is not here yet."""
         self._cache.put("page", page_key(root, project), _encode_record(record))
 
     @counts("parsing")
     def keep_page(self, root: Root, project: NormalizedName, answer: PageAnswer, name: str) -> None:
-        """Store what the index `name` answered, and the page that it answered with."""
+        """Store the answer of the index `name`, with its page."""
         place, files = page_key(root, project), answer.files
         if isinstance(files, Lent):
             self._cache.borrow("files", place, files)
@@ -174,19 +174,19 @@ class Shelf:
                 self._pages[record.parsed, name] = kept
 
     def parsed(self, key: str, root: Root, project: NormalizedName, name: str) -> Page | None:
-        """The page of that key, if it is what the index `name` last answered from `root`."""
+        """The page with that key, if it is the last answer of the index `name` from `root`."""
         if (known := self._pages.get((key, name))) is not None:
             return known
         record = self.record(root, project)
         return self._thawed(record, root, project, name) if record is not None and record.parsed == key else None
 
     def has_page(self, record: Record, root: Root, project: NormalizedName, name: str) -> bool:
-        """Whether there is a page to a record, as far as can be told without reading it."""
+        """Whether the page of a record exists, as far as can be told without reading it."""
         here = (record.parsed, name) in self._pages or self._cache.has("files", page_key(root, project))
         return bool(record.parsed) and here
 
     def forget(self, key: str, root: Root, project: NormalizedName, name: str) -> None:
-        """Let a page be parsed anew, as what is stored of it is damaged."""
+        """Have a page parsed anew, as the stored one is damaged."""
         self._lose(key, root, project, name)
         self._cache.discard("page", page_key(root, project))
 
@@ -208,12 +208,12 @@ class Shelf:
 
 
 def page_key(root: Root, project: NormalizedName) -> str:
-    """The key of a record. Who asks is part of it, as an index may answer each user differently."""
+    """The key of a record. The user is part of it, as an index may answer each user differently."""
     return "\0".join((_PARSER, root.url, root.user, project))
 
 
 def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> str:
-    """What tells one answer for a project from another: equal only where pages and indexes out of reach are equal.
+    """The mark of an answer for a project: equal only if pages and unreachable indexes are equal.
 
     `answers` are the names of indexes with the keys of their pages, "" for none.
     """
@@ -221,7 +221,7 @@ def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> s
 
 
 def parsed_key(body: bytes, content_type: str, project: NormalizedName, url: str) -> str:
-    """The key of what is parsed from a body: equal only where parsing would give the same page."""
+    """The key of a parsed page: equal only if parsing would give the same page."""
     digest = sha256(body)
     digest.update("\0".join(("", _PARSER, content_type, project, url)).encode())
     return digest.hexdigest()[:40]

@@ -67,7 +67,7 @@ class _Project(msgspec.Struct, rename="kebab"):
     files: list[_File]
     project_status: msgspec.Raw = (
         msgspec.Raw()
-    )  # what is not of PEP 792 says nothing, and keeps no file from being read
+    )  # a value not in PEP 792 means nothing, and must not prevent files from being read
 
 
 class _Row(msgspec.Struct, rename="kebab", gc=False):
@@ -98,7 +98,7 @@ _MOST_OBJECTS = 600_000  # three for each file, as `html` has it
 _LEAST = 18  # bytes of each of the three
 _LONGEST = 1 << 16  # bytes of a value that is of any type
 
-# What is escaped as a surrogate: a pair, which is a letter, or one alone. Backslashes before it may be escaped ones.
+# Escaped surrogates: a pair, which is a character, or a lone one. Backslashes before it may be escaped themselves.
 _LONE = re.compile(
     rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
@@ -224,7 +224,7 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
 
 def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing, bool]:
     """The files and status of a page, and whether its names and addresses are known to be printable."""
-    # What is not asked for of a page, however much of it there is, leaves none.
+    # Values that are not needed leave nothing behind, however large they are.
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
     try:

@@ -1,4 +1,4 @@
-r"""The file of a snapshot: all that locking and explaining one stack asked for.
+r"""The file of a snapshot: everything that locking and explaining one stack requested.
 
     magic, a line with the format's number
     sha256 of the rest
@@ -6,9 +6,8 @@ r"""The file of a snapshot: all that locking and explaining one stack asked for.
     xz of msgpack: everything but hashes
     the files' sha256, 32 bytes each
 
-Hashes stand apart because they do not compress and would take most of the time
-to unpack. A page is stored by column, with `\0` for the version in its file
-names, and is read when it is asked for. The same snapshot gives the same bytes.
+Hashes are separate because they do not compress and would take most of the time to unpack. A page is stored by
+column, with `\0` for the version in its file names, and is read when needed. The same snapshot gives the same bytes.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ _DIGEST: Final = 32
 # A small dictionary keeps the reader's memory low; no context bits for alignment, there is none.
 _XZ: Final = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23, "lc": 4, "pb": 0}]
 
-_LARGEST: Final = 1 << 30  # bytes when unpacked; those that ship have a hundredth
-# What comes of a content that is of the right length and digest, and was not written by this version.
+_LARGEST: Final = 1 << 30  # bytes when unpacked; the shipped ones have a hundredth
+# What content with the right length and digest can raise if it was not written by this version.
 _ODD: Final = (*ODD, LookupError, ValueError, OverflowError, TypeError)
 
 _K = TypeVar("_K")
@@ -50,7 +49,7 @@ _V = TypeVar("_V")
 
 
 def read(path: Path) -> Snapshot:
-    """Read a snapshot's file. Raises InputError where it is missing, damaged or of another format."""
+    """Read a snapshot's file. Raises InputError if it is missing, damaged or of another format."""
     try:
         return _unpack(disk.read(path, _LARGEST))
     except OSError as error:
@@ -75,7 +74,7 @@ def _unusable(why: str, path: Path | None = None) -> InputError:
 
 
 def write(snapshot: Snapshot, path: Path) -> None:
-    """Put the snapshot's file in place, whole or not at all."""
+    """Write the snapshot's file atomically."""
     disk.write(path, to_bytes(snapshot))
 
 
@@ -94,8 +93,8 @@ class _Page(msgspec.Struct, frozen=True, array_like=True):
     counts: tuple[int, ...]  # files for each version
     files: tuple[int, ...]
     requires_python: tuple[int, ...]
-    sizes: tuple[int | None, ...]  # none at all where the page has no sizes
-    uploads: tuple[int | None, ...]  # seconds since the file before; none at all where the page has none
+    sizes: tuple[int | None, ...]  # empty if the page has no sizes
+    uploads: tuple[int | None, ...]  # seconds since the previous file; empty if the page has none
     yanked: tuple[tuple[int, str], ...]
     first_hash: int
     without_hash: tuple[int, ...]
@@ -103,7 +102,7 @@ class _Page(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Answer(msgspec.Struct, frozen=True, array_like=True):
-    """What a project's lookup on some platforms gave; `pages` are positions."""
+    """The result of looking a project up on some platforms; `pages` are positions."""
 
     platforms: tuple[str, ...]
     pages: tuple[int, ...]
@@ -129,11 +128,11 @@ class _Body(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _DamagedError(Exception):
-    """The file is not what was once written."""
+    """The file is not what was written."""
 
 
 class _Lazy(Mapping[_K, _V], Generic[_K, _S, _V]):
-    """A mapping whose values are decoded when they are asked for, once."""
+    """A mapping whose values are decoded once, when needed."""
 
     def __init__(self, stored: Mapping[_K, _S], decode: Callable[[_K, _S], _V]) -> None:
         self._stored = stored
@@ -157,21 +156,21 @@ class _Lazy(Mapping[_K, _V], Generic[_K, _S, _V]):
 
 
 class _Hashes:
-    """The hashes in the order of the pages, then those that no page has."""
+    """The hashes in the order of the pages, then those not on any page."""
 
     def __init__(self) -> None:
         self.raw = bytearray()
         self._positions: dict[str, int] = {}
 
     def append(self, sha256: str) -> int:
-        """Add a hash at the end, known or not."""
+        """Append a hash, known or not."""
         position = len(self.raw) // _DIGEST
         self.raw += bytes.fromhex(sha256)
         self._positions.setdefault(sha256, position)
         return position
 
     def position(self, sha256: str) -> int:
-        """Where a hash is; added if need be."""
+        """The position of a hash, which is added if necessary."""
         known = self._positions.get(sha256)
         return self.append(sha256) if known is None else known
 
@@ -192,7 +191,7 @@ def _pack(snapshot: Snapshot) -> bytes:
         return msgspec.Raw(encode(answer.why if isinstance(answer, Unusable) else answer))
 
     def rows(answers: Mapping[str, object]) -> list[tuple[_Key, msgspec.Raw]]:
-        # By position, so that the answers about one project stand together and compress.
+        # By position, so that the answers about one project are together and compress well.
         keyed = {hashes.key(key): row(answers[key]) for key in sorted(answers)}
         return [(key, keyed[key]) for key in sorted(keyed, key=_order)]
 
@@ -360,7 +359,7 @@ def _unpack_page(project: NormalizedName, stored: _Page, sha256: Callable[[int],
 
 
 class _Releases(Mapping[str, tuple[File, ...]]):
-    """The releases of a stored page; of the thousands that some projects have, few are looked into."""
+    """The releases of a stored page; some projects have thousands, few of which are looked at."""
 
     def __init__(self, page: _Page, sha256: Callable[[int], str]) -> None:
         self._page = page
@@ -393,7 +392,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
 
     def _file(self, version: str, row: int) -> File:
         page = self._page
-        before = bisect_left(page.without_hash, row)  # rows before this one that take no place among the hashes
+        before = bisect_left(page.without_hash, row)  # rows before this one without a hash
         has_hash = row not in page.without_hash[before : before + 1]
         return File(
             filename=page.names[page.files[row]].replace("\0", version),

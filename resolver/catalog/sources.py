@@ -27,7 +27,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 
 _FILE = "pyproject.toml"
-_FEW = 3  # commits that a hint names
+_FEW = 3  # commits named in a hint
 
 
 def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
@@ -94,7 +94,7 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
 def _commit(
     ask: Ask, direct: Direct, known: Sequence[Sources], about: Sequence[Sources], repositories: Repositories
 ) -> str:
-    """The commit that a tag or the beginning of a commit stands for: the repository's word, else the one fact's.
+    """The commit of a tag or abbreviated commit, according to the repository, otherwise to the only fact about it.
 
     `known` are the facts that may mean it, among those `about` the repository.
     """
@@ -143,7 +143,7 @@ def _commit(
 
 
 def _others(about: Sequence[Sources]) -> str:
-    """What facts know of a repository, for who asked for something else in it; a few, where there are many."""
+    """The commits of a repository that facts know, for somebody who named another one; only a few if there are many."""
     told = [fact.commit[:12] + (f" ({fact.ref})" if fact.ref else "") for fact in about]
     few = ", ".join(told[:_FEW]) + (", …" if len(told) > _FEW else "")
     return f"; facts know {few}" if told else ""

@@ -1,4 +1,4 @@
-"""What the cache on disk has of files. Imports neither asyncio nor an HTTP client, for offline runs."""
+"""Contents of files in the cache. Imports neither asyncio nor an HTTP client, for offline runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from resolver.model.release import Archive, File, Metadata
 from resolver.profile import counts
 
 _encode = msgspec.msgpack.Encoder().encode
-# A text is the reason why a file cannot be used; only reasons that its very bytes give are kept.
+# A text is the reason why a file cannot be used; only reasons that lie in its bytes are stored.
 _read_metadata: Callable[[bytes], Metadata | str | None] = reader(msgspec.msgpack.Decoder(Metadata | str).decode)
 _read_archive: Callable[[bytes], Archive | str | None] = reader(msgspec.msgpack.Decoder(Archive | str).decode)
 
 
 class NoMember(msgspec.Struct, array_like=True, gc=False):
-    """Why an archive has no such text: its bytes say so."""
+    """Why an archive has no such text, a reason that lies in its bytes."""
 
     why: str
 
@@ -34,7 +34,7 @@ _read_member: Callable[[bytes], str | NoMember | None] = reader(msgspec.msgpack.
 
 
 class Hashed(msgspec.Struct, array_like=True, gc=False):
-    """A file that was hashed because its page has no sha256, with the validators of that answer."""
+    """The hash of a file whose page has no sha256, with the validators of the answer."""
 
     sha256: str
     size: int
@@ -42,7 +42,7 @@ class Hashed(msgspec.Struct, array_like=True, gc=False):
     modified: str
 
     def fill(self, file: File) -> File:
-        """The file with this sha256 and size."""
+        """The file with this sha256 and size filled in."""
         return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
 
 
@@ -50,15 +50,15 @@ _read_hashed = reader(msgspec.msgpack.Decoder(Hashed).decode)
 
 
 class Told(Enum):
-    """What vouches for the metadata of a wheel. A hash holds wherever it is named, a server's word for the server."""
+    """What vouches for the metadata of a wheel. A hash is valid everywhere, a server's word only for that server."""
 
-    FILE = auto()  # the wheel as a whole, whose sha256 was that of the page
-    BESIDE = auto()  # a `.metadata` file whose sha256 was that of the page
-    SERVER = auto()  # the server's word alone
+    FILE = auto()  # the whole wheel, whose sha256 matched the page
+    BESIDE = auto()  # a `.metadata` file whose sha256 matched the page
+    SERVER = auto()  # only the server's word
 
 
 class Stored:
-    """What the cache on disk and `readings` have of files. Asks no network, and may be called from any thread."""
+    """Contents of files in the cache and in `readings`. Does not use the network; may be called from any thread."""
 
     def __init__(self, cache: Cache, meter: Meter, readings: Readings | None = None) -> None:
         self._cache = cache
@@ -67,7 +67,7 @@ class Stored:
 
     @counts("parsing")
     def metadata(self, file: File, release: Release) -> Metadata | None:
-        """A wheel's metadata; raises what `Files.metadata` would."""
+        """A wheel's metadata. Raises like `Files.metadata`."""
         known = (self._cache.get("metadata", key) for key in _metadata_keys(file).values())
         content = next((one for one in known if one is not None), None)
         found = None if content is None else _read_metadata(content)
@@ -80,16 +80,16 @@ class Stored:
         return found
 
     def has_metadata(self, file: File) -> bool:
-        """Whether a wheel's metadata is here, as far as can be told without reading it."""
+        """Whether a wheel's metadata is stored, as far as can be told without reading it."""
         return any(self._cache.has("metadata", key) for key in _metadata_keys(file).values())
 
     def keep_metadata(self, file: File, told: Told, value: Metadata | str) -> None:
-        """Store the metadata of a wheel, or why there is none, for whoever names what vouches for it."""
+        """Store the metadata of a wheel, or why there is none, under what vouches for it."""
         self.put("metadata", _metadata_keys(file).get(told, ""), value)
 
     @counts("parsing")
     def archive(self, file: File) -> Archive | None:
-        """What is static in a source archive; raises what `Files.archive` would."""
+        """The static contents of a source archive. Raises like `Files.archive`."""
         content = self._cache.get("archive", file.sha256) if file.sha256 else None
         found = None if content is None else _read_archive(content)
         if found is None:
@@ -101,7 +101,7 @@ class Stored:
 
     @counts("parsing")
     def member(self, file: File, path: str) -> str | None:
-        """The text of a file in a source archive; raises what `Files.member` would."""
+        """The text of a file in a source archive. Raises like `Files.member`."""
         content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
         found = None if content is None else _read_member(content)
         if found is None:
@@ -116,21 +116,21 @@ class Stored:
         self.put("member", f"{file.sha256}/{path}" if file.sha256 else "", value)
 
     def hashed(self, file: File) -> Hashed | None:
-        """The digest that a file without one had when it was last downloaded."""
+        """The digest, at its last download, of a file whose page has none."""
         content = self._cache.get("hash", file.url)
         return None if content is None else _read_hashed(content)
 
     def put(self, kind: str, key: str, value: object) -> None:
-        """Store a value where there is a key for it."""
+        """Store a value, if there is a key for it."""
         if key:
             self._cache.put(kind, key, _encode(value))
 
 
 def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
-    """What a file's name says it is.
+    """The release that a file's name says it is of.
 
-    Where a source archive's name can be split in several ways, the first whose
-    project `is_project` counts, else the first.
+    If a source archive's name can be split in several ways, the first split whose project `is_project` counts,
+    otherwise the first.
     """
     if (parts := wheel_parts(file.filename)) is not None:
         return Release(file.filename, text.name(parts.distribution), parts.version)
@@ -146,9 +146,9 @@ def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
 
 
 def _metadata_keys(file: File) -> dict[Told, str]:
-    """The keys under which a wheel's metadata may be, best first.
+    """The keys under which a wheel's metadata may be stored, best first.
 
-    What one index says of a file must not be what another is taken to say, though both name the same sha256.
+    What one index says about a file must not be attributed to another, even if both name the same sha256.
     """
     keys = {}
     if file.sha256:

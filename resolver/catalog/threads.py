@@ -16,17 +16,17 @@ _M_TRIM_THRESHOLD: Final = -1  # malloc.h
 _M_MMAP_THRESHOLD: Final = -3
 _M_ARENA_MAX: Final = -8
 _ARENAS: Final = 2
-_LARGE: Final = 32 << 20  # bytes, the most that it takes: pieces from here on are the system's own
+_LARGE: Final = 32 << 20  # bytes, the highest value allowed: larger pieces are mapped separately
 _KEPT: Final = 512 << 20  # bytes
 
 _Job = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 
 
 class Threads:
-    """At most so many threads, begun as they are needed.
+    """At most so many threads, started when needed.
 
-    Those of `concurrent.futures` are waited for when the interpreter ends: a
-    run that is broken off would hang until a dead host's time is up.
+    The interpreter waits at exit for threads of `concurrent.futures`: a cancelled run would hang until the time limit
+    of a dead host is over.
     """
 
     def __init__(self, most: int) -> None:
@@ -36,7 +36,7 @@ class Threads:
         self._busy = 0
 
     async def run(self, call: Callable[[], T]) -> T:
-        """What a call returns or raises."""
+        """Return or raise what a call does."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._busy += 1
@@ -50,7 +50,7 @@ class Threads:
             self._busy -= 1
 
     def close(self) -> None:
-        """Let the threads end when they have done what they are at."""
+        """Let the threads end after their current call."""
         for _ in range(self._begun):
             self._jobs.put(None)
 
@@ -65,16 +65,16 @@ class Threads:
                 result = call()
             except BaseException as error:
                 failure = error
-            with suppress(RuntimeError):  # the loop is closed: nobody wants to know any more
+            with suppress(RuntimeError):  # the loop is closed: nobody waits for it any more
                 loop.call_soon_threadsafe(_settle, future, result, failure)
             del job, loop, future, call, result, failure
 
 
 def tune_allocator() -> None:
-    """Have memory that was given back used again: by all threads, and before the system is asked for more.
+    """Have freed memory reused by all threads, before more is requested from the system.
 
-    glibc keeps it for each thread apart, a third of all that a run takes, and gives large pieces back to the system,
-    which makes every page of the next one empty anew. Other systems' allocators are left as they are.
+    By default glibc keeps it per thread, a third of all memory of a run, and returns large pieces to the system,
+    which then has to zero the pages of the next one. Allocators of other systems are left as they are.
     """
     with suppress(OSError, AttributeError):
         set_option = ctypes.CDLL(None).mallopt

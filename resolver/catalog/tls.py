@@ -1,4 +1,4 @@
-"""Which certificates are trusted: the system's, and those that pip on this machine is told to trust."""
+"""Which certificates are trusted: the system's, and those that pip on this machine is configured to trust."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from resolver.catalog.pipconfig import PipConfig
 from resolver.errors import InputError
 
-# What pip, curl and OpenSSL look at; behind a corporate proxy at least one is set.
+# Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-# Where distributions keep their store, for a Python whose OpenSSL was built for another one.
+# Where distributions keep their store, for a Python whose OpenSSL was built for another distribution.
 _STORES: Final = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
     "/etc/pki/tls/certs/ca-bundle.crt",  # openEuler, Kylin, Fedora
@@ -24,10 +24,10 @@ _STORES: Final = (
 
 
 class Trust(NamedTuple):
-    """Certificates, as curl is told of them; empty where there are none of that kind.
+    """Certificates in the forms that curl accepts; empty if there are none of a kind.
 
-    `file` and `folders` (joined by the system's path separator) are names, `content` is PEM in place of the file.
-    `native`: the system keeps its store elsewhere than in files.
+    `file` and `folders` (joined by the system's path separator) are paths, `content` is PEM instead of a file.
+    `native`: the system's store is not in files.
     """
 
     file: str
@@ -38,7 +38,7 @@ class Trust(NamedTuple):
 
 
 def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
-    """The system's store and every bundle named by pip or the environment; raises InputError for one that is none."""
+    """The system's store and every bundle named by pip or the environment. Raises InputError for an invalid one."""
     store, folder = _system_store()
     files, folders = [store] if store else [], [folder] if folder else []
     known = {os.path.realpath(one) for one in (store, folder) if one}
@@ -70,7 +70,7 @@ def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
 
 
 def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What the environment names; SSL_CERT_DIR may be several folders, as OpenSSL has it."""
+    """The paths in the environment; SSL_CERT_DIR may name several folders, as in OpenSSL."""
     for name in _VARIABLES:
         bundle = environ.get(name, "")
         for one in bundle.split(os.pathsep) if name == "SSL_CERT_DIR" else (bundle,):
@@ -78,12 +78,10 @@ def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _system_store() -> tuple[str, str]:
-    """The file of the system's certificates, or else their folder; neither where there is none.
+    """The file of the system's certificates, otherwise their folder, if there is either.
 
-    A folder is looked up for each connection anew, what is in the file is kept.
+    A folder is searched anew for each connection, while a file is read once.
     """
-    found = (
-        ssl.get_default_verify_paths()
-    )  # what SSL_CERT_FILE names stands in place of the system's, as OpenSSL has it
+    found = ssl.get_default_verify_paths()  # SSL_CERT_FILE replaces the system's store, as in OpenSSL
     file = found.cafile or next((one for one in _STORES if Path(one).is_file()), "")
     return file, "" if file else found.capath or ""

@@ -1,9 +1,8 @@
-"""Files from servers into a folder: several at once, each checked by its hash, going on where it was cut off.
+"""Downloading files into a folder: concurrently, each checked by its hash, resuming interrupted ones.
 
-A file is written beside its name, ending in `.part`, and gets its name when its
-sha256 is that of the lock. What an interrupted run leaves is continued by a
-range request (RFC 9110, 14). Whether a server answers ranges rightly shows in
-the hash: one that does not is asked for the whole file.
+A file is written with the ending `.part` and gets its name once its sha256 is that of the lock. What an
+interrupted run leaves is continued with a range request (RFC 9110, 14). The hash shows whether a server handles
+ranges correctly; if not, the whole file is requested.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from resolver.model.release import File
 
 _AT_ONCE: Final = 8
 _OF_ONE_HOST: Final = 4
-_PROGRESS: Final = 16 << 10  # bytes more than ever before, by which a try that was cut is not counted
+_PROGRESS: Final = 16 << 10  # an interrupted try does not count if it got this many bytes further than any before
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class Copied(NamedTuple):
-    """How far a transfer is. `total` is None where the size of a file is not known."""
+    """The progress of a transfer. `total` is None if a file's size is unknown."""
 
     files: int
     of_files: int
@@ -44,11 +43,11 @@ class Copied(NamedTuple):
 class _End(Enum):
     WHOLE = auto()
     CUT = auto()
-    NO_RANGE = auto()  # the server does not go on where it was asked to
+    NO_RANGE = auto()  # the server does not continue where requested
 
 
 class Transfer:
-    """Saves files in one folder. Lives on an event loop. `tell` is told of each piece."""
+    """Saves files in one folder. Lives on an event loop. `tell` is called for each piece."""
 
     def __init__(self, client: Client, meter: Meter, folder: Path, tell: Callable[[Copied], None]) -> None:
         self._client = client
@@ -61,7 +60,7 @@ class Transfer:
         self._hosts: dict[Origin, asyncio.Semaphore] = {}
 
     async def save(self, files: Sequence[File]) -> None:
-        """Save all that can be saved. Raises IndexFailure for those that cannot, InputError where the disk refuses."""
+        """Save all files that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
         sizes = [file.size for file in files]
         there = sum(_size(part_path(file, self._folder)) for file in files)
         known = sum(size for size in sizes if size is not None)
@@ -133,7 +132,7 @@ class Transfer:
                     case _End.CUT:
                         idle = 0 if with_ranges and part.size >= known + _PROGRESS else idle + 1
                         known = max(known, part.size)
-                        with_ranges &= not span or part.mixed  # else it knows none
+                        with_ranges &= not span or part.mixed  # otherwise the server does not support ranges
                 if idle >= self._client.patience.tries:
                     raise Unreachable(
                         f"{file.filename} stops in the middle each time.",
@@ -149,7 +148,7 @@ class Transfer:
             part.close()
 
     async def _consume(self, file: File, part: Part, response: Response) -> tuple[_End, str]:
-        """Write an answer's body; whether the file is whole then, or why not."""
+        """Write an answer's body. Returns whether the file is complete, or why not."""
         if response.status_code == 206:
             if not _continues(response, file, part.size):
                 return _End.NO_RANGE, ""
@@ -207,7 +206,7 @@ class Transfer:
 
 
 class _WrongFile(IndexFailure):
-    """What a server gave is not the file of the lock."""
+    """What a server sent is not the file in the lock."""
 
 
 def _wrong(file: File, part: Part) -> IndexFailure:

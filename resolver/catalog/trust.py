@@ -43,7 +43,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
     if not stated:
         return _NOT_SAID.format(id=fact.id)
     own = {_normal(line) for line in fact.recipe.requires}
-    said = own  # as far as the files could say it: requirements files know no extras
+    said = own  # as far as the files could say it: requirements files have no extras
     if not any(path.endswith(_FILE) for path in stated):
         said = {_normal(line) for line in fact.recipe.requires if not _extras(line)}
     wanted = {(line, path) for path, lines in stated.items() for line in lines}
@@ -62,7 +62,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
 
 
 def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | None:
-    """The requirements that a file says, as far as the fact speaks of their extras; None where it is not static."""
+    """The requirements in a file, for the extras that the fact is about; None if they are not static."""
     content = _patched(fact, path, repositories)
     try:
         if path.rpartition("/")[2] == _FILE:
@@ -85,7 +85,7 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
 
 
 def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
-    """A file as it is after the fact's steps. Raises InputError where there is none, or a step finds nothing."""
+    """A file after the fact's steps. Raises InputError if it does not exist, or a step finds nothing to change."""
     at = path
     patterns = []
     for step in reversed(fact.recipe.steps):
@@ -111,7 +111,7 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
 
 
 def _listed(fact: Sources, path: str, content: str) -> Iterator[str]:
-    """The lines of a requirements file. Other files that it includes must be named, too; where from is no matter."""
+    """The lines of a requirements file. Files that it includes must be named as well; their origin does not matter."""
     for raw in content.replace("\\\n", " ").splitlines():
         line = _COMMENT.sub("", raw).strip()
         option = re.match(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)", line)

@@ -1,4 +1,4 @@
-"""Whose turn it is: so many at once in the order in which they came, and at once whom somebody waits for."""
+"""Limited concurrency: first come, first served, except that whatever somebody waits for goes at once."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from contextlib import asynccontextmanager
 
 
 class Turns:
-    """At most `most` at once, but for those in a hurry. Lives on an event loop."""
+    """At most `most` at once, except those in a hurry. Lives on an event loop."""
 
     def __init__(self, most: int) -> None:
         self._free = most
-        self._waiting: dict[Hashable, list[asyncio.Future[None]]] = {}  # the longest first
+        self._waiting: dict[Hashable, list[asyncio.Future[None]]] = {}  # longest waiting first
         self._hurried: set[Hashable] = set()
 
     def hurry(self, key: Hashable) -> None:
-        """Let pass what has this key, now and later, whoever else is there."""
+        """Let whatever has this key pass, now and later, regardless of the limit."""
         self._hurried.add(key)
         for future in self._waiting.pop(key, ()):
             self._pass(future)
 
     @asynccontextmanager
     async def turn(self, key: Hashable) -> AsyncIterator[None]:
-        """Wait for a turn, and have it."""
+        """Wait for a turn, and hold it."""
         if self._free <= 0 and key not in self._hurried:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(key, []).append(future)

@@ -1,6 +1,6 @@
-"""A copy of this process, made while that is safe: before it has threads.
+"""A fork of this process, made while that is safe: before it has threads.
 
-To begin an interpreter and load what is loaded here takes 0.1 s of CPU; a copy takes a millisecond.
+Starting an interpreter and loading the modules takes 0.1 s of CPU; a fork takes a millisecond.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STREAMS: Final = 3
 
 
 class Twin:
-    """The copy, which does one thing and ends: as `subprocess.Popen` as far as that is needed."""
+    """The fork, which does one thing and ends. Has the part of `subprocess.Popen`'s interface that is needed."""
 
     def __init__(self, pid: int, stdin: BinaryIO, stdout: BinaryIO) -> None:
         self.pid = pid
@@ -30,14 +30,14 @@ class Twin:
 
     @classmethod
     def begin(cls, work: Work) -> Twin | None:
-        """One that does this with what it reads from and writes to; None where there cannot be one.
+        """A fork that runs this with its input and output pipe; None if there cannot be one.
 
-        Other systems' libraries do not bear to be copied, and where there are threads, what one of them holds would be
-        held for ever. With one processor there is nothing to be gained.
+        Libraries of other systems do not survive a fork, and locks held by other threads would be held for ever. With a
+        single processor nothing would be gained.
         """
         if sys.platform != "linux" or threading.active_count() > 1 or processors() == 1:
             return None
-        with contextlib.ExitStack() as ends, contextlib.suppress(OSError):  # no memory, number or descriptor for it
+        with contextlib.ExitStack() as ends, contextlib.suppress(OSError):  # no memory, process number or descriptor
             theirs, stdin = _pipe(ends)
             stdout, ours = _pipe(ends)
             with contextlib.ExitStack() as kept:
@@ -49,14 +49,14 @@ class Twin:
         return None
 
     def poll(self) -> int | None:
-        """Its status once it has ended, None before."""
+        """Its exit status once it has ended, None before."""
         if not self._ended:
             with self._reaped():
                 self._ended = os.waitpid(self.pid, os.WNOHANG)[0] != 0
         return 0 if self._ended else None
 
     def kill(self) -> None:
-        """End it, whatever it is at."""
+        """End it, whatever it is doing."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
@@ -69,7 +69,7 @@ class Twin:
                 self._ended = True
 
     def close(self) -> None:
-        """End it where nobody else has its pipes."""
+        """End it, if nobody else has its pipes."""
         self.stdin.close()
         self.stdout.close()
         self.kill()
@@ -77,7 +77,7 @@ class Twin:
 
     @contextlib.contextmanager
     def _reaped(self) -> Iterator[None]:
-        """Where whoever began this process has SIGCHLD ignored, the system itself takes note of its end."""
+        """If this process was started with SIGCHLD ignored, the system itself reaps the fork."""
         try:
             yield
         except ChildProcessError:
@@ -85,14 +85,14 @@ class Twin:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not everywhere
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _pipe(ends: contextlib.ExitStack) -> tuple[int, int]:
-    """A pipe, closed with all others; raises OSError."""
+    """A pipe, closed with all others. Raises OSError."""
     pipe = os.pipe()
     for end in pipe:
         ends.callback(os.close, end)
@@ -100,9 +100,9 @@ def _pipe(ends: contextlib.ExitStack) -> tuple[int, int]:
 
 
 def _fork(work: Work, stdin: int, stdout: int) -> int:
-    """The number of the copy; raises OSError. The copy itself never returns.
+    """The process number of the fork, which itself never returns. Raises OSError.
 
-    An interrupt is for the process that was begun; until the copy knows what it is, it must not act on one.
+    Interrupts are for the original process; the fork must not act on one before it knows what it is.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
@@ -114,7 +114,7 @@ def _fork(work: Work, stdin: int, stdout: int) -> int:
             if not pid:
                 _be_twin(work, stdin, stdout)
         finally:
-            if os.getpid() != here:  # whatever came in between
+            if os.getpid() != here:  # whatever happens in between
                 os._exit(0)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -122,13 +122,13 @@ def _fork(work: Work, stdin: int, stdout: int) -> int:
 
 
 def _be_twin(work: Work, stdin: int, stdout: int) -> None:
-    """What the copy does."""
+    """The main function of the fork."""
     for interrupt in _INTERRUPTS:
         signal.signal(interrupt, signal.SIG_DFL)
-    os.setsid()  # what a terminal interrupts is the other process
+    os.setsid()  # a terminal interrupts only the other process
     null = os.open(os.devnull, os.O_RDWR)
     for number in range(_STREAMS):
-        if number not in (stdin, stdout):  # as it may be where a stream was closed
+        if number not in (stdin, stdout):  # it may be, if a stream was closed
             os.dup2(null, number)
     _close_others((stdin, stdout))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
@@ -136,9 +136,9 @@ def _be_twin(work: Work, stdin: int, stdout: int) -> None:
 
 
 def _close_others(kept: Collection[int]) -> None:
-    """Close what the copy has no use for: a lock that this process holds would outlive it there.
+    """Close what the fork does not need: a lock held by the original process would outlive it there.
 
-    What belongs to objects may be closed, too: those that began the copy live as long as it does.
+    Descriptors of objects may be closed, too: the objects in the fork live as long as it does.
     """
     with contextlib.suppress(OSError):
         for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208

@@ -1,8 +1,8 @@
-"""A volume: the contents that one process wrote, one after the other in a file, and beside it a row for each.
+"""A volume: the contents written by one process, one after the other in a file, with a second file of rows about them.
 
-A cache of a file for each content would make thousands of them, which on many file systems, network ones above all,
-costs more than what is in them. A volume is only ever written by the process that made it, and only at its end, so
-whoever reads needs no lock; what a killed process left of an unfinished content has no row.
+One file per content would mean thousands of files, which on many file systems, especially network ones, cost more
+than their contents. A volume is only written by the process that created it, and only at its end, so readers need no
+lock; an unfinished content left by a killed process has no row.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ ROWS: Final = ".rows"
 
 _NAME: Final = 20  # bytes
 _ROW: Final = struct.Struct(f"<{_NAME}s16sQQ")
-_ABANDONED: Final = 3600.0  # seconds without a write after which nobody writes any more, where locks do not tell
+_ABANDONED: Final = 3600.0  # seconds without a write after which a volume counts as finished if locks cannot tell
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class Row(NamedTuple):
-    """Where a content is: its name, the seal over name and content, its place in the file of contents."""
+    """The location of a content: its name, the seal over name and content, its place in the file of contents."""
 
     name: bytes
     seal: bytes
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 class Rows:
-    """The rows of a volume as bytes: a run reads thousands, and looks at a few."""
+    """The rows of a volume as bytes: a run reads thousands and looks at a few."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -50,17 +50,17 @@ class Rows:
         return Row._make(_ROW.unpack_from(self._content, number * _ROW.size))
 
     def names(self) -> list[bytes]:
-        """The name of each."""
+        """The name of each row."""
         content = self._content
         return [content[at : at + _NAME] for at in range(0, len(content), _ROW.size)]
 
     def lengths(self) -> list[int]:
-        """The bytes of each one's content."""
+        """The length in bytes of each row's content."""
         return [length for _, _, _, length in _ROW.iter_unpack(self._content)]
 
 
 class Volume:
-    """Contents and their rows. `path` is that of its files without their endings; they are open as long as it lives."""
+    """Contents and their rows. `path` is that of its files without endings; they stay open as long as it exists."""
 
     def __init__(self, path: str, data: int, rows: int) -> None:
         self.path = path
@@ -70,7 +70,7 @@ class Volume:
 
     @classmethod
     def create(cls, path: str) -> Volume:
-        """A new one, to be written by this process; raises OSError."""
+        """Create a volume to be written by this process. Raises OSError."""
         data = os.open(path + DATA, _NEW, 0o600)
         try:
             rows = os.open(path + ROWS, _NEW, 0o600)
@@ -84,7 +84,7 @@ class Volume:
 
     @classmethod
     def open(cls, path: str) -> Volume:
-        """One that is there, to be read; raises OSError."""
+        """Open an existing volume for reading. Raises OSError."""
         data = os.open(path + DATA, os.O_RDONLY | os.O_CLOEXEC)
         try:
             return cls(path, data, os.open(path + ROWS, os.O_RDONLY | os.O_CLOEXEC))
@@ -94,20 +94,20 @@ class Volume:
 
     @property
     def size(self) -> int:
-        """The bytes of its contents."""
+        """The size of its contents in bytes."""
         return self._size
 
     def rows(self) -> Rows:
-        """The rows as they are now, the oldest first. Whatever is in the file, they are of the right shape."""
+        """The present rows, oldest first. Whatever is in the file, they have the right format."""
         content = b""
         with suppress(OSError):
             content = _read(self._rows, os.fstat(self._rows).st_size, 0)
         return Rows(content[: len(content) // _ROW.size * _ROW.size])
 
     def read(self, offset: int, length: int) -> bytes | None:
-        """A piece of its contents; None where it is not there."""
+        """A piece of its contents; None if it is missing."""
         with suppress(OSError):
-            if offset + length > self._size:  # it may have been written since
+            if offset + length > self._size:  # the file may have grown
                 self._size = os.fstat(self._data).st_size
             if offset + length > self._size:
                 return None
@@ -117,7 +117,7 @@ class Volume:
         return None
 
     def append(self, name: bytes, seal: bytes, content: bytes) -> Row:
-        """Write a content; raises OSError, and the volume is as it was then."""
+        """Append a content. Raises OSError, leaving the volume as it was."""
         row = Row(name, seal, self._size, len(content))
         end = os.fstat(self._rows).st_size
         try:
@@ -132,7 +132,7 @@ class Volume:
         return row
 
     def is_written(self) -> bool:
-        """Whether the process that made it may still write to it."""
+        """Whether the process that created it may still write to it."""
         try:
             fcntl.flock(self._rows, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -143,7 +143,7 @@ class Volume:
         return False
 
     def remove(self) -> None:
-        """Take its files away, the rows last. Who has it open can still read it."""
+        """Remove its files, the rows last. Processes that have it open can still read it."""
         for ending in (DATA, ROWS):
             with suppress(OSError):
                 os.unlink(self.path + ending)  # noqa: PTH108
@@ -154,26 +154,26 @@ class Volume:
 
 
 class Place(NamedTuple):
-    """A row, and the volume it is of."""
+    """A row and its volume."""
 
     volume: Volume
     row: Row
 
     def content(self) -> bytes | None:
-        """The content; None where it is not what was written."""
+        """The content; None if it is not what was written."""
         content = self.volume.read(self.row.offset, self.row.length)
         return content if content is not None and seal_of(self.row.name, content) == self.row.seal else None
 
 
 def seal_of(name: bytes, content: bytes) -> bytes:
-    """A digest over both; it guards against accidents, not against who can write the folder."""
-    digest = sha256(name)  # most processors have instructions for it
+    """A digest of both. It guards against accidents, not against anyone who can write to the folder."""
+    digest = sha256(name)  # most processors have instructions for sha256
     digest.update(content)
     return digest.digest()[:16]
 
 
 def _read(descriptor: int, length: int, offset: int) -> bytes:
-    """So many bytes from an offset on, fewer at the end of the file; one call gives two gigabytes at most."""
+    """So many bytes from an offset on, fewer at the end of the file. One system call reads at most two gigabytes."""
     piece = os.pread(descriptor, length, offset)
     while len(piece) < length and (more := os.pread(descriptor, length - len(piece), offset + len(piece))):
         piece += more

@@ -1,4 +1,4 @@
-"""The folder of volumes: which there are, which comes last, when several become one."""
+"""The folder of volumes: which exist, which is the latest, when several are merged."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import Final
 from resolver.catalog.volume import DATA, ROWS, Place, Volume
 
 _NAME: Final = re.compile(r"(\d{10})-[0-9a-f]{16}")
-_MOST: Final = 32  # each costs every run some 30 microseconds and two descriptors
-_MOST_DEAD: Final = 128 << 20  # bytes of contents that later ones replaced
-_LEFT: Final = 3600.0  # seconds after which contents without rows were left by a process that was killed
+_MOST: Final = 32  # each costs every run about 30 microseconds and two descriptors
+_MOST_DEAD: Final = 128 << 20  # bytes of contents replaced by later ones
+_LEFT: Final = 3600.0  # seconds after which contents without rows must be leftovers of a killed process
 _TRIES: Final = 5
 
 
 class Places:
-    """Where contents are, by name; of several of one name the last counts. One thread may put while others read."""
+    """The places of contents by name; of several, the last counts. One thread may put while others read."""
 
     def __init__(self, volumes: Sequence[Volume]) -> None:
         self._volumes = volumes
         self._rows = [volume.rows() for volume in volumes]
-        self._starts = list(accumulate(map(len, self._rows), initial=0))  # the number of each volume's first row
+        self._starts = list(accumulate(map(len, self._rows), initial=0))  # the index of each volume's first row
         self._numbers: dict[bytes, int] = {}
         for rows, start in zip(self._rows, self._starts, strict=False):
             self._numbers.update(zip(rows.names(), count(start), strict=False))
@@ -50,18 +50,18 @@ class Places:
         yield from map(self._place, self._numbers.values())
 
     def size(self) -> int:
-        """The bytes of all contents that are somewhere."""
+        """The size in bytes of all contents that have a place."""
         lengths = list(chain.from_iterable(rows.lengths() for rows in self._rows))
         own = sum(place.row.length for place in self._own.values())
         return own + sum(map(lengths.__getitem__, self._numbers.values()))
 
     def put(self, name: bytes, place: Place) -> None:
-        """Say where a content is now."""
+        """Set the place of a content."""
         self._own[name] = place
         self._numbers.pop(name, None)
 
     def forget(self, name: bytes) -> None:
-        """Say that a content is nowhere."""
+        """Remove the place of a content."""
         self._own.pop(name, None)
         self._numbers.pop(name, None)
 
@@ -80,11 +80,11 @@ class Volumes:
         return self._folder
 
     def places(self) -> Places:
-        """Where each content is that is there now, by its name; what came later counts."""
+        """The places of all present contents by name; later ones count."""
         return Places(self._open())
 
     def begin(self) -> Volume:
-        """A new volume, after all others; raises OSError."""
+        """A new volume, after all others. Raises OSError."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103
         self._sweep()
         self._merge()
@@ -102,7 +102,7 @@ class Volumes:
             for name in sorted(self._names(ROWS)):
                 try:
                     volumes.append(Volume.open(f"{self._folder}/{name}"))
-                except FileNotFoundError:  # another process made one of several just now
+                except FileNotFoundError:  # another process has just merged some
                     gone = True
                 except OSError:
                     continue
@@ -111,7 +111,7 @@ class Volumes:
         return volumes
 
     def _merge(self) -> None:
-        """Make one volume of many, and leave out what later ones replaced."""
+        """Merge many volumes into one, leaving out contents replaced by later ones."""
         volumes = self._open()
         places = Places(volumes)
         live = places.size()
@@ -121,7 +121,7 @@ class Volumes:
             return
         ended = sorted((volume for volume in volumes if not volume.is_written()), key=lambda volume: volume.size)
         if not mostly_dead:
-            ended = ended[: len(volumes) - _MOST // 2]  # the large ones stay as they are
+            ended = ended[: len(volumes) - _MOST // 2]  # the large ones are kept
         if len(ended) < 2:
             return
         merged = self._create()
@@ -137,7 +137,7 @@ class Volumes:
             volume.remove()
 
     def _sweep(self) -> None:
-        """Remove what killed processes left: rows without contents, and contents that never got rows."""
+        """Remove leftovers of killed processes: rows without contents, and contents that never got rows."""
         data, rows = set(self._names(DATA)), set(self._names(ROWS))
         for name in rows - data:
             with suppress(OSError):
@@ -145,7 +145,7 @@ class Volumes:
         for name in data - rows:
             path = f"{self._folder}/{name}{DATA}"
             with suppress(OSError):
-                if abs(time.time() - os.stat(path).st_mtime) > _LEFT:  # noqa: PTH116 -- a clock may have been put back
+                if abs(time.time() - os.stat(path).st_mtime) > _LEFT:  # noqa: PTH116 -- a clock may have been set back
                     os.unlink(path)  # noqa: PTH108
 
     def _names(self, ending: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""METADATA inside a wheel, read from the file or from those spans of it that were fetched."""
+"""METADATA in a wheel, read from the file or from spans of it that were fetched."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 
 METADATA_LIMIT: Final = 16 << 20
-DIRECTORY_LIMIT: Final = 16 << 20  # a zip's list of members; that of torch's largest wheel has 2 MB
+DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
 
-_LOCAL_HEADER = 30 + 1024  # a member's own header is as long as its name and an extra field, which is short
+_LOCAL_HEADER = 30 + 1024  # a member's header is followed by its name and a short extra field
 
 
 class MissingSpanError(Exception):
-    """A span that is needed and was not fetched; `end` is exclusive."""
+    """A span is needed that was not fetched; `end` is exclusive."""
 
     def __init__(self, start: int, end: int) -> None:
         super().__init__(start, end)
@@ -30,7 +30,7 @@ class MissingSpanError(Exception):
 
 
 class Sparse:
-    """A file of which only some spans are here. Reading elsewhere raises MissingSpanError."""
+    """A file of which only some spans are present. Reading elsewhere raises MissingSpanError."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -55,7 +55,7 @@ class Sparse:
         self._spans.insert(at, content)
 
     def require(self, start: int, end: int) -> bytes:
-        """The bytes from start to end, both cut at the file's end; raises MissingSpanError."""
+        """The bytes from start to end, both limited to the file's size. Raises MissingSpanError."""
         if start < 0:
             raise OSError("a position before the start")
         start, end = min(start, self.size), min(end, self.size)
@@ -92,7 +92,7 @@ class Sparse:
 
 
 def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
-    """The METADATA of a wheel; raises UnusableFile, and MissingSpanError for a Sparse one."""
+    """The METADATA of a wheel. Raises UnusableFile, and MissingSpanError for a Sparse one."""
     source = Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
     require = wheel.require if isinstance(wheel, Sparse) else lambda start, end: None  # noqa: ARG005
     try:
@@ -116,7 +116,7 @@ def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
 
 
 def _quickly(source: Guarded, release: Release, require: Callable[[int, int], object]) -> bytes | None:
-    """The same of a wheel that is plain and as it should be; None of any other."""
+    """The same for a plain, valid wheel; None for any other."""
     entries = {entry.name: entry for entry in directory.entries(source, ".dist-info/METADATA", DIRECTORY_LIMIT) or ()}
     if not entries:
         return None
@@ -124,7 +124,7 @@ def _quickly(source: Guarded, release: Release, require: Callable[[int, int], ob
 
 
 def _member(names: Iterable[str], release: Release) -> str:
-    """METADATA in the one .dist-info folder of the project, whatever the spelling of its name, as pip has it."""
+    """METADATA in the only .dist-info folder of the project, however its name is spelled, as in pip."""
     found = {}
     for name in names:
         folder, _, rest = name.partition("/")

@@ -1,7 +1,7 @@
-"""Requests by curl: its connections, and what it is told of proxies and certificates.
+"""Requests by curl: its connections, and its settings for proxies and certificates.
 
-libcurl reads, decrypts and decompresses beside the interpreter's one lock, a host's requests all over one
-connection where its server speaks HTTP/2 (benchmarks/FINDINGS.md).
+libcurl reads, decrypts and decompresses outside the interpreter's lock, with all requests to a host over one
+connection if the server speaks HTTP/2 (benchmarks/FINDINGS.md).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from resolver.catalog.tls import Trust, trust
 
 __all__ = ["FILES", "PAGES", "Response", "Wire", "WireError"]
 
-# Requests at once to a server that answers one at a time on each connection. Beyond the sum of both they would wait in
-# curl, whose time limit for connecting would run meanwhile.
+# Concurrent requests to a server that answers one at a time per connection. Beyond the sum of both, requests would
+# wait inside curl, with its time limit for connecting running.
 PAGES: Final = 16
-FILES: Final = 8  # whole ones, which take long
+FILES: Final = 8  # whole files, which take long
 _BUFFER: Final = 256 << 10
-_TICKS: Final = 8  # looks at what is waited for, in one time limit
+_TICKS: Final = 8  # checks of waiting requests during one time limit
 _COMPRESSED: Final = "gzip, deflate"
 _PLAIN: Final = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]*")
-# The same for servers and for proxies: least version, the system's own store, certificates in a file, here, in folders.
+# The same for servers and proxies: minimum version, the system's own store, certificates in a file, memory, folders.
 _TRUST: Final = pycurl.SSLVERSION, pycurl.SSL_OPTIONS, pycurl.CAINFO, pycurl.CAINFO_BLOB, pycurl.CAPATH
 _TRUST_OF_PROXIES: Final = (
     pycurl.PROXY_SSLVERSION,
@@ -49,33 +49,33 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 
 class Response:
-    """An answer whose body is still to be read, unless it was with the head; `aclose` must be awaited."""
+    """An answer whose body is still to be read, unless it was read with the head. `aclose` must be awaited."""
 
     def __init__(self, exchange: Exchange, url: str, head: Head) -> None:
         self._exchange = exchange
         self.url = url
         self.status_code = head.status
         self.reason_phrase = head.phrase
-        self.headers = head.headers  # their names in lower case
+        self.headers = head.headers  # by lower-case name
 
     async def read(self, limit: int) -> bytes | None:
-        """The whole body, decompressed; None where it is longer than `limit` bytes.
+        """The whole body, decompressed; None if it is longer than `limit` bytes.
 
-        Raises WireError, and EndlessError where it takes far longer than any.
+        Raises WireError, and EndlessError if it takes unreasonably long.
         """
         return await self._exchange.read(limit)
 
     async def into(self, take: Callable[[bytes], object]) -> None:
-        """Hand over the body piece by piece, decompressed; raises WireError, and what `take` raises."""
+        """Pass the body to `take` piece by piece, decompressed. Raises WireError, and what `take` raises."""
         await self._exchange.into(take)
 
     async def aclose(self) -> None:
-        """Let go of the connection: for further use where all was read."""
+        """Release the connection, for reuse if everything was read."""
         self._exchange.close()
 
 
 class Wire:
-    """Connections, each to be used again. Lives on an event loop; `close` ends what still runs."""
+    """Reusable connections. Lives on an event loop; `close` ends running requests."""
 
     def __init__(self, pip: PipConfig) -> None:
         self._timeout = pip.timeout
@@ -84,7 +84,7 @@ class Wire:
         self._names = Names()
         try:
             self._multi = pycurl.AsyncCurlMulti()
-        except pycurl.error:  # it has no other reason
+        except pycurl.error:  # its only reason to fail
             raise MemoryError from None
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, PAGES + FILES)
@@ -96,10 +96,10 @@ class Wire:
     async def send(
         self, url: str, headers: Mapping[str, str], connect: float, limit: int | None = None, *, anew: bool = False
     ) -> Response:
-        """Send a GET; raises WireError and EndlessError, and AddressError.
+        """Send a GET. Raises WireError, EndlessError and AddressError.
 
-        With a `limit` the body of a 200, or of a 206 where a range is asked for, is read with it, as `Response.read`
-        has it. `anew` is for another connection than those that there are.
+        With a `limit`, the body of a 200, or of a 206 if a range is requested, is read as well, as by `Response.read`.
+        `anew` requires a new connection.
         """
         asked = _escaped(url)
         proxy = self._proxies.of(url)
@@ -131,11 +131,11 @@ class Wire:
         return Response(exchange, url, head)
 
     def way(self, url: str) -> str:
-        """Through which proxy an address is asked, for people: no credentials; "" for none."""
+        """The proxy for an address, to show to people: without credentials, "" for none."""
         return without_credentials(self._proxies.of(url))
 
     async def close(self) -> None:
-        """Close all connections. What waits for one of them fails."""
+        """Close all connections. Requests waiting for one fail."""
         if self._watch is not None:
             self._watch.cancel()
         self._names.close()
@@ -148,7 +148,7 @@ class Wire:
         handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
         handle.setopt(pycurl.PIPEWAIT, 1)
         handle.setopt(pycurl.BUFFERSIZE, _BUFFER)
-        # Neither is to come from the environment: what it says was read already, and may not count.
+        # Neither may come from the environment, which has been read already and may not apply.
         handle.setopt(pycurl.PROXY, proxy)
         handle.setopt(pycurl.NOPROXY, "")
         if encoding:
@@ -157,7 +157,7 @@ class Wire:
         return handle
 
     async def _place(self, url: str, connect: float) -> str:
-        """What curl is to know of the addresses of a host, "" where it needs to know nothing; raises WireError."""
+        """The addresses of a host as an option for curl, "" if it needs none. Raises WireError."""
         begin = beginning(url)
         if begin not in self._places:
             parts = urlsplit(url)
@@ -173,14 +173,14 @@ class Wire:
         return self._places[begin]
 
     def _look_after(self) -> None:
-        """See to it that what is waited for is looked at now and then."""
+        """Have waiting requests checked now and then."""
         if self._watch is None:
             loop = asyncio.get_running_loop()
             self._watch = loop.call_later(self._timeout / _TICKS, self._tick, loop.time())
 
     def _tick(self, before: float) -> None:
         self._watch = None
-        # A loop that was busy elsewhere let answers wait, which is no fault of theirs.
+        # If the loop was busy elsewhere, answers had to wait, which is not their fault.
         passed = min(asyncio.get_running_loop().time() - before, 2 * self._timeout / _TICKS)
         for exchange in tuple(self._running):
             exchange.wait(passed)
@@ -189,7 +189,7 @@ class Wire:
 
     def _over(self, free: list[pycurl.Curl], exchange: Exchange) -> None:
         self._running.discard(exchange)
-        if not exchange.was_broken_off:  # else curl may still have its handle
+        if not exchange.was_broken_off:  # otherwise curl may still use its handle
             free.append(exchange.handle)
 
 
@@ -206,11 +206,11 @@ def _show_trust(handle: pycurl.Curl, known: Trust, *, to_proxy: bool) -> None:
 
 
 class AddressError(ValueError):
-    """An address in which curl might see another host than who allowed it."""
+    """An address in which curl might see another host than the one that was checked."""
 
 
 def _escaped(url: str) -> str:
-    """An address as it is sent; raises AddressError."""
+    """An address as sent. Raises AddressError."""
     if not _PLAIN.fullmatch(url):
         scheme, mark, rest = url.partition("://")
         host, slash, path = rest.partition("/")

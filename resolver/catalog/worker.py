@@ -1,4 +1,4 @@
-"""One background thread with an event loop, for everything that goes to the network."""
+"""One background thread with an event loop, for all use of the network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 _LAST_TURNS: Final = 5
-_PATIENCE: Final = 10.0  # seconds in which everything is broken off: a thousandth of it is enough
+_PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normally enough
 
 
 class Worker:
@@ -25,9 +25,9 @@ class Worker:
         self._thread.start()
 
     def wait(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run what `work` makes in the thread, and return what came of it; whoever is interrupted breaks it off.
+        """Run the coroutine that `work` returns in the thread, and return its result. An interrupt cancels it.
 
-        It is made there, too: one that is made here and never run would be complained of.
+        It is also created there, since Python complains about coroutines that are created and never run.
         """
         future: Future[T] = Future()
         begun: list[asyncio.Task[T]] = []
@@ -53,16 +53,16 @@ class Worker:
             return future.result()
         except BaseException:
             if not future.done():
-                with suppress(RuntimeError):  # the thread is at its end
+                with suppress(RuntimeError):  # the thread is ending
                     self.tell(break_off)
             raise
 
     def tell(self, call: Callable[[], None]) -> None:
-        """Have something called in the thread, and do not wait."""
+        """Call something in the thread, without waiting."""
         self._loop.call_soon_threadsafe(call)
 
     def close(self, farewell: Callable[[], Awaitable[None]]) -> None:
-        """Cancel what still runs, await `farewell`, end the thread."""
+        """Cancel running work, await `farewell`, end the thread."""
 
         async def finish() -> None:
             running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
@@ -70,7 +70,7 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             await farewell()
-            for _ in range(_LAST_TURNS):  # closed connections let go of their sockets in later turns of the loop
+            for _ in range(_LAST_TURNS):  # closed connections release their sockets in later iterations of the loop
                 await asyncio.sleep(0)
             await self._loop.shutdown_asyncgens()
             await self._loop.shutdown_default_executor()
@@ -79,7 +79,7 @@ class Worker:
         try:
             asyncio.run_coroutine_threadsafe(finish(), self._loop).result(_PATIENCE)
         except FutureTimeoutError:
-            hangs = True  # for what an interrupt left held; it ends with the process
+            hangs = True  # because of something left locked by an interrupt; it ends with the process
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             if not hangs:
@@ -88,9 +88,9 @@ class Worker:
 
 
 class Once:
-    """Work that is done once for each key, however many wait for it. Lives on one event loop.
+    """Work that is done once per key, however many wait for it. Lives on one event loop.
 
-    With `again` a failure is told to those who wait, and who asks later begins anew.
+    With `again`, a failure is raised for those who wait, and a later request starts anew.
     """
 
     def __init__(self, *, again: bool = False) -> None:
@@ -98,24 +98,24 @@ class Once:
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def do(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of `work`, begun unless it was; its failure is raised for all who wait."""
+        """The result of `work`, which is started unless it was before; its failure is raised for all who wait."""
         task: asyncio.Task[T] | None = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.ensure_future(work())
-            # A failure that nobody asks for stays in its task; asyncio would complain of it.
+            # Retrieve the failure, as asyncio complains about failures that nobody retrieves.
             task.add_done_callback(lambda done: self._forget(key, failed=done.cancelled() or bool(done.exception())))
-        # Shielded, as one of those who wait may be cancelled.
+        # Shielded, since one of those who wait may be cancelled.
         return await asyncio.shield(task)
 
     def known(self, key: Hashable) -> Any:
-        """What came of it, None where there is nothing yet. May be asked from any thread."""
+        """The result, None if there is none yet. May be called from any thread."""
         task = self._tasks.get(key)
         if task is None or not task.done() or task.cancelled() or task.exception() is not None:
             return None
         return task.result()
 
     def cancel(self) -> None:
-        """Break off what is not done."""
+        """Cancel unfinished work."""
         for task in tuple(self._tasks.values()):
             task.cancel()
 
