@@ -1,4 +1,4 @@
-"""How a core closes: where its statements meet, or in which cases, each of them closed."""
+"""How a core is contradictory: where its statements meet, or into which contradictory cases it branches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEEPEST = 4
 def closing(
     clauses: Clauses, numbers: Mapping[Ground, int], of: Sequence[Ground], assumed: Sequence[Candidate] = ()
 ) -> Closing:
-    """The package for which the grounds `of` leave nothing. `numbers` are those of the core's statements."""
+    """The package for which the grounds `of` leave nothing. `numbers` are the numbers of the core's statements."""
     subject = closing_subject(clauses, of, assumed)
     if _is_empty(clauses, of, subject, assumed):
         of = [ground for ground in of if subject in _about(clauses, ground)]
@@ -28,7 +28,7 @@ def closing(
 
 
 def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[Candidate] = ()) -> str:
-    """What the grounds of a core meet in: of what most of them speak, the one that became known last."""
+    """What the grounds of a core meet in: the package that most of them are about, the latest known of several."""
     said: dict[tuple[object, str], None] = {}
     for ground in core:
         for name in _about(clauses, ground):
@@ -40,7 +40,7 @@ def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[
 
 
 def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequence[Candidate]) -> bool:
-    """Whether what a core says of a package, by releases that are taken, leaves nothing of it."""
+    """Whether what a core says about a package, through chosen releases, leaves none of its releases."""
     about = [ground for ground in core if name in _about(clauses, ground)]
     taken: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
     for ground in about:
@@ -58,7 +58,7 @@ def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequen
 
 
 def branches(clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate] = ()) -> tuple[Branch, ...]:
-    """The cases of a core, if its releases behave differently; none where they do not."""
+    """The cases of a core whose releases behave differently; empty if they do not."""
     of = _under(clauses, numbers, assumed) if assumed else list(numbers)
     if len(assumed) >= _DEEPEST:
         return ()
@@ -73,7 +73,7 @@ def branches(clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[
 def _cases(
     clauses: Clauses, of: Sequence[Ground], package: Package, assumed: Sequence[Candidate]
 ) -> list[list[Candidate]]:
-    """The releases of a package that a core leaves, those together of which it says the same; the newest first."""
+    """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
     cases: dict[tuple[Ground, ...], list[Candidate]] = {}
     variables = [clauses.variable(one) for one in assumed]
     for candidate in clauses.packages[package]:
@@ -84,7 +84,7 @@ def _cases(
 
 
 class _Case(NamedTuple):
-    """Releases at these positions, and how they fail."""
+    """The releases at these positions, and how they fail."""
 
     positions: tuple[int, ...]
     closing: Closing | None
@@ -103,7 +103,7 @@ def _case(
 
 
 def _together(clauses: Clauses, package: Package, cases: Sequence[_Case]) -> Iterator[Branch]:
-    """The cases as they are told, those together that fail in the same way."""
+    """The cases to report; those that fail in the same way are combined."""
     project = clauses.universe.project(text.name(package.name))
     ways: dict[object, list[_Case]] = {}
     for case in cases:
@@ -118,13 +118,13 @@ def _together(clauses: Clauses, package: Package, cases: Sequence[_Case]) -> Ite
 
 
 def _under(clauses: Clauses, core: Collection[Ground], assumed: Sequence[Candidate]) -> list[Ground]:
-    """The grounds of a core that close a case."""
+    """The grounds of a core that rule out a case."""
     variables = [clauses.variable(one) for one in assumed]
     return clauses.minimal(variables, core)
 
 
 def _splits(core: Sequence[Ground], done: set[Package]) -> list[Package]:
-    """The packages whose releases say different things in a core, those of which it says most first."""
+    """The packages whose releases have different requirements in a core, those with the most statements first."""
     says: Counter[Package] = Counter()
     for package, texts in _texts(core).items():
         if package not in done and len(texts) > 1:
@@ -141,7 +141,7 @@ def _texts(core: Sequence[Ground]) -> dict[Package, set[str]]:
 
 
 def _without(core: Sequence[Ground], package: Package) -> list[Ground]:
-    """A core without what the package's releases say."""
+    """A core without the statements of a package's releases."""
     return [ground for ground in core if not (isinstance(ground, Said) and ground.package == package)]
 
 
@@ -154,7 +154,7 @@ def _position(candidate: Candidate) -> int:
 
 
 def _about(clauses: Clauses, ground: Ground) -> list[str]:
-    """What a ground says something of: the packages that it bounds."""
+    """The packages that a ground restricts."""
     match ground:
         case Component():
             return [ground.name]

@@ -1,4 +1,4 @@
-"""A set of changes, written into the stack's file."""
+"""Applying a set of changes to the stack's file."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Changed(msgspec.Struct, frozen=True):
 
     @property
     def lifted(self) -> Change | None:
-        """The change by which the stack has no cut-off any more, if it is among these."""
+        """The change that removes the stack's cut-off, if it is among these."""
         return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
     def until(self, day: date, text: str) -> Changed:
-        """The same with a later cut-off in place of none; `text` has it."""
+        """The same with a later cut-off instead of none; `text` has it."""
         later = tuple(replace(one, after=f"{CUTOFF} = {day}") if one is self.lifted else one for one in self.changes)
         return Changed(later, text, self.price + LATER, self.risky)
 
     def then(self, other: Changed) -> Changed:
-        """These changes, and then those of the changed stack. A line that changes twice is told once."""
+        """These changes followed by those of the changed stack. A line that changes twice is reported once."""
         first = {change.after: change for change in self.changes if change.kind is ChangeKind.VERSION}
         further = [
             replace(one, before=own.before, steps=own.steps + one.steps)
@@ -72,7 +72,7 @@ class Changes:
         self._facts = {fact.id: fact for fact in self._problem.facts}
         self._places: dict[object, list[int]] = {}
         for at, ask in enumerate(self._problem.stack.asks):
-            self._places.setdefault(ask.origin, []).append(at)  # the same line may stand there twice
+            self._places.setdefault(ask.origin, []).append(at)  # the same line may occur twice
 
     def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
         """The stack with these changes."""
@@ -100,7 +100,7 @@ class Changes:
         return Changed(tuple(changes), stack.text, price, risky)
 
     def renamed(self, names: Mapping[str, str]) -> Changed:
-        """The stack with other projects' names in its lines."""
+        """The stack with projects in its lines renamed."""
         stack, changes, price = StackText(self._trials.text), [], 0
         for at, ask in enumerate(self._problem.stack.asks):
             if isinstance(ask.need, Requirement) and ask.need.name in names:
@@ -162,7 +162,7 @@ class Changes:
         )
 
     def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
-        """The extras of a line that the release which it comes to does not have, nor needs anything for."""
+        """The extras of a line that its new release does not have, or that require nothing there."""
         if not isinstance(ground, Line) or ground.aspect != "version":
             return []
         need = self._problem.stack.asks[self._places[ground.origin][0]].need
@@ -172,13 +172,13 @@ class Changes:
     def _is_lost(self, candidate: Candidate, extra: str) -> bool:
         universe = self._clauses.universe
         if not universe.opened(candidate) or universe.provides(candidate, extra):
-            return False  # what is unknown stays: to lock it for real tells
+            return False  # unknown extras are kept: locking will tell
         assert isinstance(candidate.chosen, Release)  # noqa: S101  a line comes to a release
         own = universe.candidate(Package(candidate.package.name, extra), candidate.chosen.position)
         return own is None or all(isinstance(edge.origin, SameRelease) for edge in universe.edges(own))
 
     def component(self, stack: StackText, name: str, after: str) -> tuple[Change, StackText]:
-        """Another value of a component that the target states."""
+        """A change of a component that the target states."""
         target = self._problem.target
         change = Change(
             kind=ChangeKind.COMPONENT,
@@ -226,12 +226,12 @@ class Changes:
         return change, stack.with_table("relax", row)
 
     def _asked(self, stack: StackText) -> Iterator[Requirement]:
-        """The lines that count for the target."""
+        """The lines that apply to the target."""
         markers = self._problem.target.markers
         return (line for line in stack.requirements() if line.marker is None or line.marker.evaluate(markers))
 
     def _override(self, stack: StackText, ground: Said) -> tuple[Change, StackText]:
-        """A `replaces` fact that takes a requirement out of upstream's metadata, for the releases now asked for."""
+        """A `replaces` fact that removes a requirement from upstream metadata, for the releases now required."""
         need = text.requirement(ground.text)
         asked = [line.specifier for line in self._asked(stack) if line.name == ground.package.name]
         asking: dict[Version, set[str]] = {}
@@ -264,5 +264,5 @@ class Changes:
 
 
 def proposal_day(problem: Problem) -> date:
-    """A day for facts that are proposed: that of the newest fact, as nothing here depends on today."""
+    """The day for proposed facts: that of the newest fact, since nothing here depends on today's date."""
     return max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))

@@ -1,4 +1,4 @@
-"""What several lines and components may become together, without what is known to clash."""
+"""Joint choices for several lines and components, without combinations known to clash."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from resolver.model.candidate import Candidate
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
 
-_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # how many candidates are asked for at once, after how many
+_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # after so many candidates -> how many are requested at once
 
 
 def complete(
@@ -32,18 +32,18 @@ def complete(
         assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
         if not clauses.satisfiable(assumed):
             continue
-        if opened in _AHEAD:  # most of what is ruled out without being opened is never read
+        if opened in _AHEAD:  # most candidates ruled out without being opened are never read
             clauses.expect(options[ground][at : at + _AHEAD[opened]])
         opened += 1
         _open(clauses, candidate)
         if clauses.satisfiable(assumed):
             yield from complete(clauses, options, rest, {**choice, ground: candidate}, looks)
         if not clauses.satisfiable([clauses.variable(one) for one in choice.values()]):
-            return  # nothing for this one can be right any more
+            return  # no option for this one can work any more
 
 
 def _open(clauses: Clauses, candidate: Candidate) -> None:
-    """Open a release together with its extras, as far as they are in question and can be had."""
+    """Open a release with those of its extras that matter and are available."""
     for package, known in list(clauses.packages.items()):
         if package.name == candidate.package.name and package.kind is candidate.package.kind:
             for other in known:
@@ -53,4 +53,4 @@ def _open(clauses: Clauses, candidate: Candidate) -> None:
                     except DamagedPageError:
                         raise
                     except ResolverError:
-                        pass  # it stays unknown; to lock it for real tells
+                        pass  # it stays unknown; locking will tell

@@ -18,14 +18,14 @@ from resolver.solve.ground import Ground, Lacking
 from resolver.solve.tell import tell
 
 _MOST = 12
-_SAME_WISHES = 4  # contradictions told of the same lines
+_SAME_WISHES = 4  # contradictions reported about the same lines
 
 
 def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
-    """Cores that are independent: other wishes clash, or the same for reasons that share nothing.
+    """Independent cores: with different wishes, or with the same wishes but disjoint reasons.
 
-    A wish that cannot hold by itself hides what it clashes with, so the reasons
-    of those are left out in a second round.
+    A wish that is impossible by itself hides its other clashes, so in a second round the reasons of those cores are
+    left out.
     """
     explore(clauses, expired)
     given = [ground for ground in clauses.known if wish_of(ground) is None]
@@ -48,7 +48,7 @@ def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Groun
 def _cores(
     clauses: Clauses, given: Sequence[Ground], met: dict[tuple[Wish, ...], set[str]], expired: Callable[[], bool]
 ) -> Iterator[tuple[Ground, ...]]:
-    """Cores of what is given; `met` are the subjects in which those of the same wishes met so far."""
+    """Cores of these grounds; `met` are the subjects in which cores of the same wishes met so far."""
     grounds = wishes(clauses)
     for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
         hard = [ground for wish in wanted for ground in grounds[wish]]
@@ -59,7 +59,7 @@ def _cores(
                 break
             core = readable(clauses, hard, left, expired)
             subject = closing_subject(clauses, core)
-            if subject not in subjects:  # else the same by another way
+            if subject not in subjects:  # otherwise it is the same in another way
                 subjects.add(subject)
                 yield core
             used = {ground for ground in core if wish_of(ground) is None}
@@ -71,9 +71,9 @@ def _cores(
 def readable(
     clauses: Clauses, wished: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
 ) -> tuple[Ground, ...]:
-    """A core of wishes, whole as they are told, that clash for these reasons: the fewest, and no needless aspect.
+    """A smallest core of wishes that clash for these reasons, with no needless aspect, as reported to people.
 
-    That there is no release of a version is enough: what is wrong with others, which no wish admits, is not told.
+    If a version does not exist, that is enough: faults of other releases, which no wish admits, are not reported.
     """
     missing = [ground for ground in reasons if isinstance(ground, Lacking) and ground.lack is Lack.RELEASE]
     if missing and not clauses.satisfiable(among=[*wished, *missing]):
@@ -84,7 +84,7 @@ def readable(
 
 
 def contradiction(clauses: Clauses, core: Sequence[Ground]) -> Contradiction:
-    """A core as people read it."""
+    """A core in the form for people."""
     told = tell(clauses, core)
     statements = tuple(dict.fromkeys(told.values()))
     numbers = {ground: statements.index(statement) + 1 for ground, statement in told.items()}
@@ -98,7 +98,7 @@ def contradiction(clauses: Clauses, core: Sequence[Ground]) -> Contradiction:
 
 
 def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]:
-    """Known faults of the releases that the statements speak of."""
+    """Known faults of the releases that the statements are about."""
     for fact in clauses.universe.problem.facts:
         if not isinstance(fact, Warns) or fact.unless or fact.extra or fact.beside:
             continue

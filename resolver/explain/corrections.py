@@ -11,25 +11,25 @@ from resolver.solve.ground import Ground, Line
 
 
 class Corrections:
-    """Grounds that may change, each at its price, and what is demanded of a set of changes."""
+    """Grounds that may change, with their prices, and the demands on a set of changes."""
 
     def __init__(self) -> None:
         self._variables: dict[Ground, int] = {}
         self._solver = RC2(WCNF())
         self._keeps_lines = False
-        self._whole: dict[object, list[Ground]] = {}  # aspects of a line, which exclude its being dropped
+        self._whole: dict[object, list[Ground]] = {}  # aspects of a line; they exclude dropping it
 
     def close(self) -> None:
-        """Give the solver's memory back; nothing can be asked afterwards."""
+        """Free the solver's memory; nothing can be asked afterwards."""
         self._solver.delete()
 
     def demand(self, prices: Mapping[Ground, int], given: Collection[Ground] = ()) -> None:
-        """One of these grounds must change, at its price; with `given`, only where all those change."""
+        """One of these grounds must change, at its price; with `given`, only if all of those change."""
         clause = [self._variable(ground, price) for ground, price in prices.items()]
         self._solver.add_clause([*(-self._variables[ground] for ground in given), *clause])
 
     def keep_lines(self) -> None:
-        """From now on no line is dropped."""
+        """Drop no lines from now on."""
         if self._keeps_lines:
             return
         self._keeps_lines = True
@@ -38,12 +38,12 @@ class Corrections:
                 self._solver.add_clause([-variable])
 
     def refuse(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
-        """These have been looked at: neither they nor more than they again; with `exactly`, more may help."""
+        """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
         others = [variable for ground, variable in self._variables.items() if exactly and ground not in tried]
         self._solver.add_clause([*(-self._variables[ground] for ground in tried), *others])
 
     def cheapest(self) -> list[Ground] | None:
-        """The set of changes that costs least; None where none is left."""
+        """The cheapest set of changes; None if none is left."""
         model: Sequence[int] | None = self._solver.compute()
         if model is None:
             return None
@@ -63,7 +63,7 @@ class Corrections:
         return variable
 
     def _exclude(self, ground: Ground) -> Iterator[Ground]:
-        """A line that is dropped does not change otherwise."""
+        """A line that is dropped is not changed otherwise."""
         if isinstance(ground, Line):
             rows = self._whole.setdefault(ground.origin, [])
             yield from [other for other in rows if isinstance(other, Line) and not (other.aspect and ground.aspect)]

@@ -14,9 +14,9 @@ from resolver.solve.ground import Ground, Lacking
 
 
 def first_day(clauses: Clauses, core: Sequence[Ground]) -> date | None:
-    """The first day on which a release was uploaded that a core lacks for the cut-off; None where it lacks none.
+    """The first upload day of the releases that a core lacks because of the cut-off; None if it lacks none.
 
-    Until then the core clashes under every cut-off. A cut-off that is a day counts to its end, in UTC.
+    With any earlier cut-off the core clashes. A cut-off that is a day means its end, in UTC.
     """
     return min(_days(clauses, core), default=None)
 

@@ -1,6 +1,6 @@
-"""Changing a stack file: its own text, with its comments, and nothing touched but what changes.
+"""Editing a stack file's text: comments are kept, and nothing but the change is touched.
 
-A comment beside a value that changes says what the value was before, as it was written of that one.
+A comment beside a changed value gets the previous value added, as the comment was about that one.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ _LONGEST_NAME = 80
 
 
 def with_suffix(name: str, suffix: str) -> str:
-    """A stack's name with something after it, no longer than names may be."""
+    """A stack's name with a suffix, no longer than names may be."""
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
 
 
 class StackText:
-    """The text of a stack file. Each change gives a new one."""
+    """The text of a stack file. Each change returns a new one."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._raw: dict[str, Any] = tomli.loads(text)
 
     def renamed(self, name: str) -> StackText:
-        """The same stack under another name."""
+        """The stack under another name."""
         return self._with(("stack", "name"), self._raw["stack"]["name"], name)
 
     def way_out(self, letter: str, of: str) -> StackText:
-        """The same with a head and summaries that say of which stack it is a way out: all else was written for that."""
+        """The stack with a head and summaries that name the stack it is a way out of, as the rest is about that one."""
         stack = self
         for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
             if (summary := self._raw["stack"].get(key)) is not None:
@@ -54,13 +54,13 @@ class StackText:
         return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
 
     def requirements(self) -> Iterator[Requirement]:
-        """The lines that ask for projects, whatever their markers."""
+        """The lines about projects, whatever their markers."""
         for line in self._raw["stack"]["requires"]:
             with suppress(InvalidRequirement):  # a component
                 yield texts.requirement(line)
 
     def with_line(self, number: int, after: str) -> StackText:
-        """With another text for one of its requirements."""
+        """With one of its requirements replaced."""
         return self._instead(("stack", "requires", number), self._raw["stack"]["requires"][number], after)
 
     def without_lines(self, numbers: Sequence[int]) -> StackText:
@@ -76,7 +76,7 @@ class StackText:
         return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
 
     def apart(self, target: int, others: Collection[str]) -> StackText:
-        """With a name for the target at this place, where it has none and would get one of the `others`."""
+        """With a name for the target at this place, if it has none and its derived one would be among the `others`."""
         if not isinstance(self._raw["target"], list) or "name" in self._raw["target"][target]:
             return self
         row = self._raw["target"][target]
@@ -88,11 +88,11 @@ class StackText:
         return self.with_value(("target", target, "name"), next(one for one in numbered if one not in others))
 
     def places_of(self, line: str) -> list[int]:
-        """Where a requirement stands among those of the stack."""
+        """The positions of a requirement among those of the stack."""
         return [at for at, one in enumerate(self._raw["stack"]["requires"]) if one == line]
 
     def with_value(self, path: tuple[str | int, ...], after: str) -> StackText:
-        """With another text at a key, such as ("target", "system", "cann"), or with a key that was not there."""
+        """With another text at a key, such as ("target", "system", "cann"), or with a new key."""
         before: Any = self._raw
         for step in path[:-1]:
             before = before[step]
@@ -122,7 +122,7 @@ class StackText:
         return self._first([shorter], {**self._raw, "policy": policy})
 
     def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
-        """With the line about exclude-newer that a stack before had and this one has not, or with another day in it."""
+        """With the exclude-newer line that this stack lacks and one before it had, or with another day in it."""
         at = Lines(before.text).line(("policy", "exclude-newer")) - 1
         row = before.text.splitlines(keepends=True)[at]
         value = before._raw["policy"]["exclude-newer"] if day is None else day
@@ -134,7 +134,7 @@ class StackText:
         return self._first(longer, {**self._raw, "policy": {**self._raw.get("policy", {}), "exclude-newer": value}})
 
     def until(self, cutoff: str) -> StackText:
-        """With this cut-off, a day or a moment as TOML writes it, in place of its own or of none."""
+        """With this cut-off, a day or a moment in TOML, instead of its own or none."""
         row = f"exclude-newer = {cutoff}\n"
         policy = {**self._raw.get("policy", {}), **tomli.loads(row)}
         rows = self.text.splitlines(keepends=True)
@@ -161,11 +161,11 @@ class StackText:
     # --- the text
 
     def _instead(self, path: tuple[str | int, ...], before: str, after: str) -> StackText:
-        """With another value at a path, and what it was in the comment beside it."""
+        """With another value at a path, and the previous value in the comment beside it."""
         return self._with(path, before, after, f"instead of {before}: ")
 
     def _with(self, path: tuple[str | int, ...], before: str, after: str, note: str = "") -> StackText:
-        """With another text in place of the one at a path; a comment beside it then begins with `note`."""
+        """With the text at a path replaced; a comment beside it then begins with `note`."""
         rows = self.text.splitlines(keepends=True)
         at = Lines(self.text).line(path) - 1
         swapped = (_joined(rows, at, row) for row in _swapped(rows[at], before, after, note))
@@ -184,7 +184,7 @@ class StackText:
         return self._first(longer, _put(self._raw, (*path, key), value))
 
     def _cut(self, number: int) -> StackText:
-        """Without one requirement: its line, or its place in one."""
+        """Without one requirement: without its line, or its part of a line."""
         rows = self.text.splitlines(keepends=True)
         at = Lines(self.text).line(("stack", "requires", number)) - 1
         kept = list(self._raw["stack"]["requires"])
@@ -194,7 +194,7 @@ class StackText:
 
     @staticmethod
     def _first(texts: Iterable[str], expected: Mapping[str, Any]) -> StackText:
-        """The first of these texts that says what is expected; where none does, the whole file written anew."""
+        """The first of these texts with the expected content; if none has it, the whole file written anew."""
         for text in texts:
             with suppress(tomli.TOMLDecodeError):
                 if tomli.loads(text) == expected:
@@ -203,12 +203,12 @@ class StackText:
 
 
 def _joined(rows: Sequence[str], at: int, row: str) -> str:
-    """The text of these rows, with another at one place."""
+    """The text of these rows with one replaced."""
     return "".join([*rows[:at], row, *rows[at + 1 :]])
 
 
 def _swapped(row: str, before: str, after: str, note: str) -> Iterator[str]:
-    """A line with one string in place of another, and a note before its comment, for each place where that stands."""
+    """For each occurrence of a string, the line with it replaced, and a note before its comment."""
     quoted = tomli_w.dumps({"x": after}).strip().removeprefix("x = ")
     for match in _STRING.finditer(row):
         if tomli.loads(f"x = {match[0]}")["x"] == before:
@@ -220,7 +220,7 @@ def _swapped(row: str, before: str, after: str, note: str) -> Iterator[str]:
 
 
 def _noted(comment: str, note: str, after: str) -> str:
-    """A comment with a note before it; with that of an earlier change, unless the text is again what it was then."""
+    """A comment with a note before it; an earlier change's note is kept, unless the text is again what it was then."""
     earlier = _NOTE.match(comment) if note else None
     if earlier is None:
         return note + comment
@@ -228,7 +228,7 @@ def _noted(comment: str, note: str, after: str) -> str:
 
 
 def _without(row: str, gone: str) -> Iterator[str]:
-    """A line without a string in it, and without the comma that goes with it."""
+    """A line without a string and its comma."""
     for match in _STRING.finditer(row):
         if tomli.loads(f"x = {match[0]}")["x"] == gone:
             before, after = row[: match.start()], row[match.end() :]

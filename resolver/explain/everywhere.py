@@ -32,25 +32,25 @@ from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.solve.solver import Refutation
 
-_FIXES = 6  # after which none is looked for that adds changes for another target
+_FIXES = 6  # after which no further changes for other targets are looked for
 _CONTINUED = 6  # changed stacks to which changes are added
-_SHARE = 1 / 2  # of the time, at most, that is spent on one of them
+_SHARE = 1 / 2  # of the time, at most, for each of them
 
 _Told = TypeVar("_Told")
 
 
 class Ask(Protocol):
-    """Solves a problem of the target at this place, and tells what `use` makes of it while its catalog is open."""
+    """Solves a problem of the target at this place; returns the result of `use`, called while its catalog is open."""
 
     def __call__(self, at: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
         """Raises ResolverError, and Expired past the limit of time."""
 
 
 class _Way(NamedTuple):
-    """Changes of the stack, known to lock for the targets at these places. Without environments a fix is yet to be.
+    """Changes of the stack that lock for the targets at these places. A fix without environments was not locked yet.
 
-    Whether it locks for all targets is asked first (`goes_on` is false), of every way: that is one solve a target. What
-    else one needs is a search, and comes afterwards.
+    Every way is first tried on all targets (`goes_on` is false), which is one solve per target. Finding out what
+    else it needs is a search, and comes later.
     """
 
     goes_on: bool
@@ -61,7 +61,7 @@ class _Way(NamedTuple):
 
 
 class _Refused(NamedTuple):
-    """A way that does not lock for all targets: what is told of it, what it locks for, and what more it may need."""
+    """A way that does not lock for all targets: the attempt to report, where it locks, and further changes to try."""
 
     attempt: Attempt
     locks: frozenset[int]
@@ -69,7 +69,7 @@ class _Refused(NamedTuple):
 
 
 class Everywhere:
-    """The ways out of an explanation, as `draft` gives it, for all targets of its stack."""
+    """The ways out of an explanation, as returned by `draft`, for all targets of its stack."""
 
     def __init__(
         self, inputs: Inputs, explanation: Explanation, ask: Ask, clock: Clock, cutoff: datetime | None = None
@@ -84,9 +84,9 @@ class Everywhere:
         self._continued = 0
 
     def explained(self) -> Explanation:
-        """The explanation with those ways out that lock for all targets; what does not was tried."""
+        """The explanation with the ways out that lock for all targets; the others become attempts."""
         found: list[Fix] = []
-        safe: list[tuple[tuple[bool, int], int]] = []  # ways that hold for all targets and go against nothing
+        safe: list[tuple[tuple[bool, int], int]] = []  # ways that lock for all targets and go against nothing
         attempts: list[Attempt] = []
         own = len(self._explanation.fixes)
         waiting = [
@@ -130,7 +130,7 @@ class Everywhere:
         )
 
     def _tried(self, way: _Way) -> Fix | _Refused:
-        """A way out of the whole stack; or why it is none, and with which changes more it might be."""
+        """A way out of the whole stack; or why it is not, and with which further changes it might be."""
         fix, locks = way.fix, way.locks
         order = sorted(range(len(self._names)), key=lambda at: at == self._home)
         unsure = [at for at in order if at not in way.locks or (at == self._home and not fix.environments)]
@@ -149,7 +149,7 @@ class Everywhere:
         return fix
 
     def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | tuple[Outcome, Sequence[Fix]]:
-        """What a changed stack comes to for a target."""
+        """The result of a changed stack for a target."""
 
         def use(answer: Resolution | Refutation) -> Resolution | tuple[Outcome, Sequence[Fix]]:
             if isinstance(answer, Resolution):
@@ -170,7 +170,7 @@ class Everywhere:
             return Outcome.ELSEWHERE, ()
 
     def _shorter(self, fix: Fix) -> Fix | None:
-        """The same without a change that is not needed any more, as what was added for another target does its work."""
+        """The same without a change made needless by those added for another target."""
         for change in fix.changes:
             stack = StackText(fix.files[0][1])
             if change.kind is ChangeKind.COMPONENT:
@@ -194,7 +194,7 @@ class Everywhere:
         return None
 
     def _further(self, at: int, fix: Fix, inputs: Inputs, refutation: Refutation) -> Iterator[Fix]:
-        """The changes of a stack, `inputs`, together with others that give it a lock for the target at `at`, too."""
+        """The changes of a stack, `inputs`, combined with others that make it lock for the target at `at`, too."""
         clauses = refutation.engine.clauses
         clock = self._clock.within(self._clock.seconds * _SHARE)
         trials = Trials(inputs, clauses.universe.problem, clauses.universe, clock, self._cutoff)
@@ -205,14 +205,14 @@ class Everywhere:
             if both.risky:
                 continue
             changes = tuple(_once(both.changes))
-            if not changes:  # what was changed for one target is undone for the other: the stack as it was
+            if not changes:  # the change for one target is undone for the other, giving the original stack
                 continue
             spared = sum(map(saved, (*fix.changes, *added))) - sum(map(saved, changes))
             files = ((fix.files[0][0], both.text),)
             yield replace(fix, changes=changes, environments=(), files=files, price=both.price - spared)
 
     def _named(self, change: Change, at: int) -> Change:
-        """A change with the target that it is for, where that is another one than what is explained."""
+        """A change with its target, if that is not the explained one."""
         own = at == self._home or change.kind is not ChangeKind.COMPONENT
         return change if own else replace(change, target=self._names[at])
 
@@ -226,7 +226,7 @@ def _changed(fix: Fix) -> Changed:
 
 
 def _once(changes: Iterable[Change]) -> Iterator[Change]:
-    """The changes of what did not come back to what it was, each component once."""
+    """The changes that were not undone again, each component once."""
     told: dict[object, Change] = {}
     for change in changes:
         key = (change.subject, change.target) if change.kind is ChangeKind.COMPONENT else change

@@ -83,7 +83,7 @@ def draft(
 
 
 def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Iterator[str]:
-    """What makes a command ask for this problem of the stack's; each target has letters of its own."""
+    """The options by which a command is about this problem of the stack; each target has letters of its own."""
     if cutoff is not None:
         yield from ("--exclude-newer", cutoff_text(cutoff))
     targets = inputs.stack.content.target

@@ -22,9 +22,9 @@ from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
 
 _FIXES = 6
-_RISKY = 2  # of them, such as go against a fact or against metadata, and spare some of the wish that others take
-_AGAINST = 3  # such in all
-_EACH = 4  # proposals of a kind, until one holds
+_RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
+_AGAINST = 3  # fixes that go against a fact or metadata
+_EACH = 4  # proposals of a kind, until one works
 _STEPS = 240  # in all
 
 

@@ -1,6 +1,6 @@
-"""What archives without static metadata note of their requirements, taken for true in trials.
+"""Trials in which the notes of archives without static metadata are taken as true.
 
-No lock rests on a note that nobody wrote down. So a stack that has a solution this way is locked once more with a
+No lock rests on a note that nobody has confirmed. So a stack that has a solution this way is locked once more with a
 `metadata` fact for each such archive in it, and that is the way out.
 """
 
@@ -24,9 +24,9 @@ from resolver.model.resolution import Pin, Resolution
 
 
 class NotingCatalog:
-    """A catalog in which notes count as static metadata, where there is no other; `inner` answers.
+    """A catalog over `inner` in which notes count as static metadata if there is none.
 
-    Archives of which `facts` say what they need, or how they are built, are not looked into: that is what counts.
+    Archives are not inspected if `facts` say what they need or how they are built.
     """
 
     def __init__(self, inner: Catalog, facts: Iterable[Fact] = ()) -> None:
@@ -38,7 +38,7 @@ class NotingCatalog:
                 self._stated.setdefault(NormalizedName(fact.package), []).append(fact)
 
     def noted(self, file: File) -> Noted | None:
-        """What an archive without static metadata notes, if it is something that a fact can say."""
+        """The notes of an archive without static metadata, if a fact can express them."""
         if file not in self._noted:
             static = self._is_stated(file) or self.inner.archive(file).metadata is not None
             self._noted[file] = None if static else _sayable(file, self.inner)
@@ -85,11 +85,11 @@ class NotingCatalog:
         self.inner.expect_metadata(files)
 
     def close(self) -> None:
-        """Nothing: the inner catalog is another's."""
+        """Do nothing: somebody else owns the inner catalog."""
 
 
 def rests_on_notes(resolution: Resolution, catalog: NotingCatalog) -> Iterator[tuple[Pin, Noted]]:
-    """The pins of a resolution that need a fact, each with what its archive notes."""
+    """The pins of a resolution that need a fact, each with its archive's notes."""
     stated = [fact for fact in resolution.problem.facts if isinstance(fact, MetadataFact)]
     for pin in resolution.pins:
         release = pin.release

@@ -1,4 +1,4 @@
-"""What a line or a component may become, in the order of preference."""
+"""What a line or a component may become, in order of preference."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Offers:
             self._about.setdefault(fact.package, []).append(fact)
 
     def candidates(self, ground: Ground, *, newest: bool, among: Sequence[Ground] = ()) -> Iterator[Candidate]:
-        """What a line or a component may become, the nearest to the wish first, or the newest.
+        """What a line or a component may become, nearest to the wish or newest first.
 
-        What there is to say against a release for components that change as well, `among` others, is yet to be seen.
+        Objections to a release that depend on components that change as well, `among` others, do not count yet.
         """
         if isinstance(ground, Component):
             yield from self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
@@ -63,49 +63,49 @@ class Offers:
             further = [] if newest else [one for one in releases if self._is_candidate_of(wish, one)]
             releases = stable or releases
         if newest:
-            releases.sort(key=_position)  # not what the lock before had
+            releases.sort(key=_position)  # ignoring the preferences of the previous lock
         else:
             at = _wished(wish, self._clauses.universe.project(need.name))
             releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
         releases += (one for one in further if one not in releases)
-        # last comes what there is something to say against, and what the tables of its project leave out
+        # releases with objections, and those not in their project's tables, come last
         machine = self._machine(among, {})
         yield from sorted(releases, key=lambda one: self._known_doubt(one, machine))
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
-        """Whether a release is a pre-release of a pinned one, of which facts say which CANN it is for, as of that."""
+        """Whether a release is a pre-release of a pinned one, and facts say which CANN each of them is for."""
         if not candidate.version.is_prerelease or self.is_unsure(candidate):
             return False
         final = Version(candidate.version.base_version)
         return any(one.operator == "==" and one.contains(final) for one in wish) and self._is_listed(candidate)
 
     def lacking(self, ground: Ground) -> Ground | None:
-        """That a line's project has releases without a file for the target, if so."""
+        """The ground that a line's project has releases without a file for the target, if there is one."""
         if not isinstance(ground, Line):
             return None
         lack = Lacking(self._need(ground.origin).name, Lack.FILE, "")
         return lack if lack in self._clauses.absent else None
 
     def steps(self, origin: StackLine | BuildLine, candidate: Candidate) -> int:
-        """How many releases newer than a line's wish a candidate is; negative where it is older."""
+        """How many releases newer than a line's wish a candidate is; negative if it is older."""
         need = self._need(origin)
         return _wished(need.specifier, self._clauses.universe.project(need.name)) - _position(candidate)
 
     def is_unsure(self, candidate: Candidate) -> bool:
-        """Whether there is something to say against a release, or the tables of its project leave it out."""
+        """Whether there are objections to a release, or it is not in its project's tables."""
         return self._known_doubt(candidate, self._problem.target.system) > 0
 
     def is_unlisted(self, choice: Mapping[Ground, Candidate]) -> bool:
-        """Whether one of these is a release that the tables of its project leave out."""
+        """Whether one of these is a release that is not in its project's tables."""
         return any(isinstance(one.chosen, Release) and self._is_unlisted(one) for one in choice.values())
 
     def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
-        """What it costs to take these releases all the same, on the machine that the components among them make."""
+        """The surcharge for these releases, on the machine given by the components among them."""
         machine = self._machine((), choice)
         return sum(self._known_doubt(candidate, machine) for candidate in choice.values())
 
     def _machine(self, among: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Mapping[str, Value]:
-        """What is known of the target's components where some change."""
+        """The target's components, with some changed."""
         changing = {ground.name for ground in among if isinstance(ground, Component)}
         machine = {name: value for name, value in self._problem.target.system.items() if name not in changing}
         for ground, candidate in choice.items():
@@ -128,17 +128,17 @@ class Offers:
         return UNSURE if self._has_faults(candidate, machine) else 0
 
     def unlisted(self, found: Resolution) -> Iterator[str]:
-        """The projects of the wish whose release in a solution the tables of the project leave out."""
+        """The wish's projects whose release in a solution is not in the project's tables."""
         asked = dict.fromkeys(need.name for need in self._needs.values() if isinstance(need, Requirement))
         for pin in filter(None, map(found.pin, asked)):
             if self._leave_out(pin.name, pin.version):
                 yield pin.name
 
     def _has_faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
-        """Whether a warning says of a release that it fails, or may on this machine: a note does not count."""
+        """Whether a warning says that a release fails, or may fail on this machine; mere notes do not count."""
 
         def may_hold(need: Need, fact: Warns) -> bool:
-            if isinstance(need, Requirement):  # what is locked beside it is not known yet
+            if isinstance(need, Requirement):  # the rest of the lock is not known yet
                 return need.name in self._asked or not fact.grave
             return need.component not in machine or need.allows(machine[need.component])
 
@@ -148,7 +148,7 @@ class Offers:
             isinstance(fact, Warns)
             and (is_wheel or not fact.wheels)
             and not fact.extra
-            and not fact.beside  # which is not known yet
+            and not fact.beside  # not known yet
             and (fact.grave or fact.unless)
             and fact.speaks_of(candidate.version)
             and not any(may_hold(need, fact) for need in fact.unless)
@@ -179,7 +179,7 @@ class Offers:
 
 
 def _wished(wish: SpecifierSet, project: Project) -> int:
-    """Where a wish stands among the releases."""
+    """The position of a wish among the releases."""
     mask = project.mask(wish)
     if mask:
         return next(project.positions(mask))

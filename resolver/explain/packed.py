@@ -1,4 +1,4 @@
-"""Explanations as bytes, and back: what a conflict was explained by, apart from its problem."""
+"""Explanations as bytes and back, without their problem."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Refusal, Source, Span, Statement, Unread
 from resolver.model.system import SystemVersion
 
-# All that an explanation is made of. Whatever is not here cannot come back from bytes.
+# All types in an explanation. Others cannot be restored from bytes.
 _RECORDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     one.__name__: one
     for one in (
@@ -69,7 +69,7 @@ def pack(explanation: Explanation) -> bytes:
 
 
 def unpack(content: bytes, problem: Problem) -> Explanation | None:
-    """The explanation of this problem, which was not cut short; None for bytes of another shape."""
+    """The explanation of this problem, not cut short; None for bytes of another format."""
     try:
         contradictions, fixes, attempts, missing, options = _unpacked(_decode(content))
     except (*ODD, AttributeError, IndexError, KeyError, TypeError, ValueError):
@@ -86,7 +86,7 @@ def unpack(content: bytes, problem: Problem) -> Explanation | None:
 
 
 def _packed(value: object) -> object:
-    """A value as lists that begin with what they stand for; numbers and texts stand for themselves."""
+    """A value as lists that begin with their type; numbers and texts are unchanged."""
     kind = type(value).__name__
     match value:
         case None | int() | str():

@@ -1,4 +1,4 @@
-"""What a change costs: fewest and smallest first, and what goes against a fact last."""
+"""The price of changes: few and small ones first, those against facts last."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from resolver.model.statement import Lack, Source
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
-UNSURE = 100  # for a release of which a warning says that it fails, or may on this target
-UNLISTED = 250  # for one that the tables of its project leave out: what it fails on nobody wrote down
-RENAME = 50  # of a project that no index has to one of a similar name
-NOTE = 10  # a fact that repeats what an archive itself notes: nothing of the wish is lost, however many they are
-ADD = 120  # a fact that is there, but that the stack leaves out
-SPLIT = 700  # two environments: dearer than two other versions with all that may be said against them
-LATER = -10  # for a later cut-off in place of none
+UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
+UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
+RENAME = 50  # from a project that no index has to one with a similar name
+NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
+ADD = 120  # an existing fact that the stack leaves out
+SPLIT = 700  # two environments: more than two other versions with all surcharges
+LATER = -10  # a later cut-off instead of none
 OVERRIDE = 900
 _VERSION = 100
-EXTRA = 130  # of a line, that it goes without or that its release does not have
+EXTRA = 130  # an extra removed from a line, or missing from its release
 _CUTOFF = 170
 _PRERELEASES = 180
-_DROP = 600  # when looking: sooner than what goes against vendors, or those would end the search
-_LOST = 400  # more when ways out are told: without a line the stack is another one
-_MACHINE = 2000  # more where it is for other hardware: whatever works on the machine comes first
-_WARNED = 100  # more for an environment that is warned of: by the machine, or by what is not in it
-_OTHER_KERNELS = 500  # the same about the SoC: it will not work there
-_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # the last is another machine
+_DROP = 600  # during the search: less than going against vendors, which would otherwise end the search
+_LOST = 400  # added when ways out are ranked: without a line it is a different stack
+_MACHINE = 2000  # added for other hardware: whatever works on the present machine comes first
+_WARNED = 100  # added for an environment with a warning about the machine, or about something missing
+_OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
+_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # another SoC is another machine
 _RELAX = {Strength.OBSERVED: 500, Strength.DOCUMENTED: 600, Strength.VENDOR: 700}
 
 
 class Prices:
-    """What it costs to change the grounds of one problem. `own_cutoff`: its stack has one, which can be changed."""
+    """The prices of changing the grounds of one problem. `own_cutoff`: its stack has one, which can be changed."""
 
     def __init__(self, clauses: Clauses, problem: Problem, *, own_cutoff: bool) -> None:
         self._clauses = clauses
         self._asks = problem.stack.asks
         self._facts = {fact.id: fact for fact in problem.facts}
         self._own_cutoff = own_cutoff
-        self._together: dict[Hashable, list[Ground]] = {}  # the first so many known grounds, by what they change with
+        self._together: dict[Hashable, list[Ground]] = {}  # the known grounds seen so far, by what they change with
         self._indexed = 0
         self._places = {ask.origin: at for at, ask in reversed(list(enumerate(problem.stack.asks)))}
 
     def of(self, ground: Ground) -> int | None:
-        """What changing a ground costs; None where the user cannot change it."""
+        """The price of changing a ground; None if the user cannot change it."""
         match ground:
             case Line(origin, aspect) if origin in self._places:
                 return self._of_line(self._places[origin], aspect)
@@ -62,7 +62,7 @@ class Prices:
             case Said() | Taken() if ground.fact in self._facts:
                 fact = self._facts[ground.fact]
                 if isinstance(fact, (Builds, Metadata)):
-                    return OVERRIDE  # what the archive itself says of its requirements, or is said to
+                    return OVERRIDE  # requirements stated by the archive, or for it
                 return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
             case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
                 return _CUTOFF
@@ -85,7 +85,7 @@ class Prices:
         return sum(map(drops, wanted)) < len(self._places)
 
     def same(self, ground: Ground) -> list[Ground]:
-        """The grounds that change together with one: a `replaces` fact takes out all that is said of a project."""
+        """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
         for one in islice(self._clauses.known, self._indexed, None):
             self._together.setdefault(self._key(one), []).append(one)
         self._indexed = len(self._clauses.known)
@@ -100,12 +100,12 @@ class Prices:
         return ground
 
     def is_override(self, ground: Ground) -> TypeGuard[Said]:
-        """Whether a ground changes by a fact that replaces what upstream says."""
+        """Whether a ground is changed by a `replaces` fact."""
         return isinstance(ground, Said) and self.of(ground) == OVERRIDE
 
 
 def cost(fix: Fix) -> int:
-    """What a way out costs when it is told: its changes' price, what is lost, and what may not work on the machine."""
+    """The cost of a way out for ranking: the price of its changes, what is lost, what may not work on the machine."""
     price = fix.price
     gone = [name for where in fix.environments for name in where.gone]
     lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
@@ -119,7 +119,7 @@ def cost(fix: Fix) -> int:
 
 
 def saved(change: Change) -> int:
-    """What is saved where a line, or a component, does not change so."""
+    """The price saved if a line or a component does not change this way."""
     match change.kind:
         case ChangeKind.COMPONENT:
             return _COMPONENT.get(change.subject, 0)
@@ -132,13 +132,13 @@ def saved(change: Change) -> int:
 
 
 def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
-    """Whether others, of another way out, change something of the wish, and all of it that these do."""
+    """Whether the `others` change something of the wish, and at least all of it that `changes` do."""
     changed = _of_wish(others)
     return bool(changed) and _of_wish(changes) <= changed
 
 
 def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
-    """The lines, components and policies that change, and which of them go; what facts say is nobody's wish."""
+    """The lines, components and policies that change, and which of them are dropped; facts are not part of the wish."""
     said = (ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
     wishes = [change for change in changes if change.kind not in said]
     gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}
@@ -146,14 +146,14 @@ def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
 
 
 def no_longer_needed(change: Change) -> list[str]:
-    """The projects that a change takes out of what another one needs."""
+    """The projects that a change removes from another one's requirements."""
     if change.kind not in (ChangeKind.RELAX, ChangeKind.ADD):
         return []
     return [name for need in change.before.split(", ") if (name := named(need))]
 
 
 def named(need: str) -> str:
-    """The project that a requirement is about; empty where it is about a component, or none."""
+    """The project that a requirement is about; empty if it is about a component or is not a requirement."""
     try:
         return text.requirement(need).name
     except InvalidRequirement:
@@ -161,10 +161,10 @@ def named(need: str) -> str:
 
 
 def risky(ground: Ground) -> bool:
-    """Whether changing a ground goes against a fact, or against what upstream says of its package."""
+    """Whether changing a ground goes against a fact or upstream's own metadata."""
     return isinstance(ground, (Said, Taken))
 
 
 def drops(ground: Ground) -> bool:
-    """Whether changing a ground leaves its line out."""
+    """Whether changing a ground drops its line."""
     return isinstance(ground, Line) and not ground.aspect

@@ -1,6 +1,7 @@
-"""Changes of what can be used at all, of which clauses know nothing.
+"""Changes of what can be used at all, about which clauses know nothing.
 
-Another Python or glibc, facts that build from source, facts that say what an archive without static metadata needs.
+That is another Python or glibc, facts that build from source, and facts that say what an archive without static
+metadata needs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from resolver.solve.needs import DYNAMIC
 from resolver.solve.tell import meant
 
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
-_MARKED = 3  # releases that say the same of which the metadata is looked at for markers
+_MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
 
@@ -51,7 +52,7 @@ class Proposals:
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
     def names(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack with known projects in place of those of similar names that no index has."""
+        """The stack with projects that no index has replaced by known ones with similar names."""
         found: dict[str, str] = {}
         for core in cores:
             for ground in core:
@@ -62,7 +63,7 @@ class Proposals:
             yield self._changes.renamed(names)
 
     def pythons(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack for other Pythons, the nearest first, where a core is about Python or the lack of files for it."""
+        """The stack for other Pythons, nearest first, if a core is about Python or missing files for it."""
         for core in cores:
             if any(ground == Component("python") or self._depends_on_python(ground) for ground in core):
                 break
@@ -71,7 +72,7 @@ class Proposals:
         yield from self._values("python", cores)
 
     def glibcs(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack for another glibc, the nearest first, where a core is about it or a wheel asks for a newer one."""
+        """The stack for another glibc, nearest first, if a core is about it or a wheel needs a newer one."""
         if any(ground == Component("glibc") for core in cores for ground in core):
             yield from self._values("glibc", cores)
         names = {ground.project for core in cores for ground in core if _lacks_file(ground)}
@@ -80,7 +81,7 @@ class Proposals:
             yield self._component("glibc", f"{major}.{minor}")
 
     def _values(self, component: str, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack for each other value of a component that what a core says of it admits, the nearest first."""
+        """The stack for each other value of a component that a core's statements about it admit, nearest first."""
         stated = [
             edge.allows
             for core in cores
@@ -94,13 +95,13 @@ class Proposals:
                 yield self._component(component, str(value))
 
     def _depends_on_python(self, ground: Ground) -> bool:
-        """Whether a ground could be gone with another Python: what a file lacks, or asks for by a marker."""
+        """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
         if isinstance(ground, Lacking):
             return ground.lack is Lack.FILE or (ground.lack is Lack.UNUSABLE and "python" in ground.detail.lower())
         return _of_metadata(ground) and any(map(self._marked, self._files(ground), repeat(ground)))
 
     def _files(self, ground: Said) -> Iterator[File]:
-        """The files of a few of the releases that say so, the newest first."""
+        """The files of a few of the releases with this requirement, newest first."""
         parents = (parent for parent, _ in self._clauses.edges[ground] if parent is not None)
         releases = (parent.chosen for parent in islice(parents, _MARKED))
         return (one.file for one in releases if isinstance(one, Release) and one.file.is_wheel)
@@ -130,10 +131,9 @@ class Proposals:
         return self._changes.apply([ground], {ground: candidate})
 
     def builds(self, core: Sequence[Ground]) -> Iterator[Changed]:
-        """The stack with facts that build a project of a core from source: its wheel's requirements do not count then.
+        """The stack with facts that build a project of a core from source, so its wheel's requirements do not apply.
 
-        They are facts that the stack leaves out, or a proposal where the archive
-        has a requirements file of its own for such a build.
+        These are facts that the stack leaves out, or a proposal if the archive has a requirements file for such builds.
         """
         said: dict[str, Said] = {}
         for ground in core:
@@ -151,7 +151,7 @@ class Proposals:
                 yield from self._proposed(ground)
 
     def left_out(self, core: Sequence[Ground]) -> Iterator[Changed]:
-        """The stack with facts that it leaves out about an archive of a core that does not state what it needs."""
+        """The stack with left-out facts about a core's archive that does not state what it needs."""
         for ground in core:
             if is_unstated(ground):
                 spare = self._spare(ground.project.partition("[")[0])
@@ -170,7 +170,7 @@ class Proposals:
         return Changed((change,), stack.text, ADD, risky=False)
 
     def _proposed(self, ground: Said) -> Iterator[Changed]:
-        """A `builds` fact for a release that a ground speaks of, if its archive has the file for it."""
+        """A `builds` fact for a release that a ground is about, if its archive has the file for it."""
         project = self._clauses.universe.project(text.name(ground.package.name))
         parent = next((parent for parent, _ in self._clauses.edges[ground]), None)
         if parent is None or not isinstance(parent.chosen, Release) or not parent.chosen.file.is_wheel:
@@ -199,7 +199,7 @@ class Proposals:
         return Changed((change,), stack.text, OVERRIDE, risky=True)
 
     def stating(self, changed: Changed, needed: Sequence[tuple[Pin, Noted]]) -> Changed:
-        """A changed stack with facts about archives that note what they need: such as it leaves out, or proposals."""
+        """A changed stack with facts about archives that note what they need: left-out facts, or proposals."""
         for pin, noted in needed:
             spare = self._spare(pin.name)
             if spare is not None and spare.content.metadata:
@@ -242,7 +242,7 @@ def _lacks_file(ground: Ground) -> TypeGuard[Lacking]:
 
 
 def is_unstated(ground: Ground) -> TypeGuard[Lacking]:
-    """Whether a ground is that archives have no static metadata."""
+    """Whether a ground is a lack of static metadata in archives."""
     return isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC
 
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:  # a lock has none
 _KIND: Final = "explained"
 
 Marks = Mapping[NormalizedName, str]
-# The marks that the indexes of a problem give these projects now; None where that is not certain.
+# The present marks of these projects on the indexes of a problem; None if they are uncertain.
 Ask = Callable[[Problem, Sequence[NormalizedName]], Marks | None]
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
-    """The marks that an explanation rests on, by target, and the explanation as `packed` has it."""
+    """The marks that an explanation rests on, by target, and the packed explanation."""
 
     marks: dict[str, dict[NormalizedName, str]]
     explanation: bytes
@@ -49,14 +49,14 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Basis:
-    """What an explanation rests on: the marks of all that was looked up, by target."""
+    """What an explanation rests on: the marks of everything looked up, by target."""
 
     def __init__(self) -> None:
         self._marks: dict[str, dict[NormalizedName, str]] = {}
         self._whole = True
 
     def add(self, target: str, catalog: object) -> None:
-        """All that a catalog was asked for."""
+        """Add everything that a catalog was asked for."""
         marks = catalog.seen() if isinstance(catalog, Marked) else None
         known = self._marks.setdefault(target, {})
         if (
@@ -68,19 +68,19 @@ class Basis:
         known.update(marks or {})
 
     def lose(self) -> None:
-        """Something failed of which no mark tells."""
+        """Record a failure that no mark covers."""
         self._whole = False
 
     @property
     def marks(self) -> Mapping[str, Marks] | None:
-        """The marks; None where they do not cover everything."""
+        """The marks; None if they do not cover everything."""
         return self._marks if self._whole and self._marks else None
 
 
 class Remembered:
     """The explanation of one problem in the cache, found from these files and with these options.
 
-    `cutoff` stands in place of that of the stack, `preferred` are releases to keep where they fit.
+    `cutoff` replaces that of the stack; `preferred` are releases to keep if they fit.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Remembered:
 
     @counts("inputs")
     def recall(self, ask: Ask) -> Explanation | None:
-        """The explanation that would be found; None where that is not certain."""
+        """The explanation that would be found; None if that is uncertain."""
         content = self._store.get(_KIND, self._key)
         entry = _read(content) if content is not None else None
         if entry is None or not all(self._holds(target, marks, ask) for target, marks in entry.marks.items()):
@@ -111,7 +111,7 @@ class Remembered:
         return unpack(entry.explanation, self._problem)
 
     def keep(self, explanation: Explanation, basis: Basis) -> None:
-        """Remember what was found, as far as it would be found again."""
+        """Remember an explanation, if it would be found again."""
         marks = basis.marks
         if marks is not None and not explanation.limited:
             from resolver.explain.packed import pack
@@ -128,9 +128,9 @@ class Remembered:
 
 
 def _engine() -> str:
-    """What tells the SAT solver from another, which might find another core: its place, size and time of change."""
+    """What identifies the SAT solver, as another might find another core: its path, size and modification time."""
     spec = find_spec("pysat")
     if spec is None or spec.origin is None:
         return ""
-    seen = os.stat(spec.origin)  # noqa: PTH116 -- asked for at each start
+    seen = os.stat(spec.origin)  # noqa: PTH116 -- called at each start
     return f"{spec.origin} {seen.st_size} {seen.st_mtime_ns}"

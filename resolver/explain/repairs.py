@@ -41,16 +41,16 @@ from resolver.solve.ground import Component, Ground, Lacking, Line
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
-WHOLE = 2  # fixes after which none is looked for that drops a line
+WHOLE = 2  # fixes after which dropping lines is no longer considered
 _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
-_DAYS = 12  # that are tried for one cut-off
-_PROPOSED = 4  # Pythons, or glibcs, that are proposed for one core
-_LOOKS = 400  # candidates that are looked at for one set and one direction
-_NEEDED = 8  # facts about archives of which each is left out, to see whether it is needed
-_READABLE = 24  # statements of one of them: who reads the first conflict first is not helped by a longer one
-_FURTHER = 3  # contradictions that came to light
-_TRIES = 3  # releases that are locked for one set and one direction, until one holds
+_DAYS = 12  # days tried for one cut-off
+_PROPOSED = 4  # Pythons, or glibcs, proposed for one core
+_LOOKS = 400  # candidates looked at for one set and one direction
+_NEEDED = 8  # facts about archives that are left out one by one, to see whether they are needed
+_READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
+_FURTHER = 3  # further contradictions
+_TRIES = 3  # releases locked for one set and one direction, until one works
 
 
 class Found(msgspec.Struct):
@@ -109,9 +109,9 @@ class Repairs:
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._left, self._rounds = _SETS, _ROUNDS
-        self._unlisted: list[frozenset[Ground]] = []  # sets that only releases meet which no table names
-        self._unreadable: set[Candidate] = set()  # releases whose file cannot be had: no trial of them tells anything
-        self._reasons: set[Ground] = set()  # of contradictions that are known, without the wishes
+        self._unlisted: list[frozenset[Ground]] = []  # sets that only unlisted releases meet
+        self._unreadable: set[Candidate] = set()  # releases whose file cannot be fetched: trying them again is useless
+        self._reasons: set[Ground] = set()  # of known contradictions, without the wishes
         for core in cores:
             if not self._demand(core):
                 self._left = 0
@@ -203,7 +203,7 @@ class Repairs:
             self._found.unstated = True
             self._found.unstated_in_wish |= self._before is None and not given
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
-        # releases that a line could become, were there files for the target, are no part of a core
+        # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
         changing = dict.fromkeys(self._prices.same(ground)[0] for ground in core)
         prices = {
@@ -237,7 +237,7 @@ class Repairs:
                 if (locks := self._seen(changed)) is not None:
                     hit |= locks
                     hit_listed |= locks and not self._offers.is_unlisted(choice)
-                    failed |= not locks  # for what the clauses do not know
+                    failed |= not locks  # for reasons that the clauses do not know
                     break
                 answer = self._lock(self._after(changed), tried)
                 if answer is None:
@@ -305,7 +305,7 @@ class Repairs:
             changed, answer = self._stated(changed, answer)
         self._found.seen[key] = isinstance(answer, Resolution)
         if isinstance(answer, Resolution):
-            self._found.seen[changed.text, False] = True  # no note counts any more
+            self._found.seen[changed.text, False] = True  # notes do not matter any more
             if not self._is_needless(changed):
                 self._found.fixes.append((self._priced_as(changed, answer), answer))
                 if changed.lifted is not None:
@@ -327,7 +327,7 @@ class Repairs:
         return self._found.seen.get((changed.text, self._trials.notes is not None))
 
     def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Failure]:
-        """A changed stack with the facts that what was found rests on, as few as will do, and what it is locked to."""
+        """A changed stack with a minimal set of the facts that the result rests on, and its lock."""
         notes = self._trials.notes
         needed = [] if notes is None else list(rests_on_notes(found, notes))
         if not needed:
@@ -344,11 +344,11 @@ class Repairs:
         return stated, answer
 
     def _after(self, changed: Changed) -> Changed:
-        """What changed before, and then this."""
+        """The earlier changes followed by this one."""
         return changed if self._before is None else self._before.then(changed)
 
     def _is_needless(self, changed: Changed) -> bool:
-        """Whether a part of what changed before and now is enough."""
+        """Whether some of the earlier and present changes are enough."""
         if self._before is None:
             return False
         what = _subjects(changed)
@@ -365,15 +365,15 @@ class Repairs:
         if change is changed.lifted:
             stack = StackText(changed.text).with_cutoff(StackText(self._trials.wish))
             return isinstance(self._trials.lock(stack.text, strictly=True), Resolution)
-        # another name of a project is needed as long as its line is there
+        # a renamed project is needed as long as its line exists
         return change.kind is ChangeKind.VERSION and (change.kind, change.subject) not in _subjects(changed)
 
     def _choices(self, wanted: Sequence[Ground], *, newest: bool) -> Iterator[dict[Ground, Candidate]]:
-        """Releases and values for what may change, in the order of preference, that what is known does not rule out.
+        """Releases and values for what may change, in order of preference, that are not known to clash.
 
-        What is learned while a choice is tried counts for the next. Those with the
-        fewest candidates are chosen first; after so many looks it is given up. Before a choice comes the same with
-        the components for which there is the least to say against its releases.
+        What is learned while one choice is tried applies to the next. Whatever has the fewest candidates is chosen
+        first; the number of looks is limited. Before each choice comes the same one with the components that
+        have the fewest objections to its releases.
         """
         looks = takewhile(lambda _: not self._trials.clock.expired(), range(_LOOKS))
         options = self._options(wanted, newest=newest)
@@ -388,8 +388,8 @@ class Repairs:
     def _options(self, wanted: Sequence[Ground], *, newest: bool) -> dict[Ground, list[Candidate]]:
         """What each of a set of changes may become.
 
-        Where a part of it is met by a release that the tables of its project leave out, only what they name: with more
-        changes than that, one that is as good is nothing new.
+        If a subset is met by an unlisted release, only listed releases: with more changes than that, another unlisted
+        one would be nothing new.
         """
         changing = _free(wanted)
         options = {
@@ -408,7 +408,7 @@ class Repairs:
     def _on_its_machine(
         self, choice: Mapping[Ground, Candidate], options: Mapping[Ground, Sequence[Candidate]], looks: Iterator[int]
     ) -> Iterator[dict[Ground, Candidate]]:
-        """The releases of a choice with other values for its components, what there is least to say against first."""
+        """The releases of a choice with other values for its components, those with the fewest objections first."""
         free: list[Ground] = [ground for ground in choice if isinstance(ground, Component)]
         releases = {ground: candidate for ground, candidate in choice.items() if ground not in free}
         if not free or not releases or not self._offers.doubt(choice):

@@ -1,4 +1,4 @@
-"""What clashes in a changed stack whatever it is changed to: the rest of it, which is that of the stack before."""
+"""What clashes in a changed stack regardless of the changes: the part that it shares with the previous stack."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _Origins = Mapping[StackLine | BuildLine, StackLine | BuildLine]
 
 
 class Rest(NamedTuple):
-    """What clashes: a core of the stack before, and as the changed stack's `clauses` have it.
+    """What clashes: a core of the previous stack, and the same in terms of the changed stack's `clauses`.
 
-    It is not `certain` where one of few releases that nobody read might give leave to what the policy keeps out.
+    It is not `certain` if one of a few unread releases might permit what the policy excludes.
     """
 
     core: Sequence[Ground]
@@ -33,9 +33,9 @@ class Rest(NamedTuple):
 
 
 def clash_of_rest(answer: Refutation, problem: Problem, clauses: Clauses, wanted: Collection[Ground]) -> Rest | None:
-    """A core of `problem`, whose clauses these are, in which nothing is `wanted` to change; None where there is none.
+    """A core of `problem`, whose clauses these are, without anything that is `wanted` to change; None if there is none.
 
-    `answer` refutes the stack with those changes. A set of changes that is to help changes something in this core, too.
+    `answer` refutes the stack with those changes. To help, a set of changes must change something in this core, too.
     """
     changed = answer.engine.clauses
     own = _origins(problem, changed.universe.problem, wanted)
@@ -47,7 +47,7 @@ def clash_of_rest(answer: Refutation, problem: Problem, clauses: Clauses, wanted
         core = [] if changed.satisfiable() else changed.minimal()
     with _asked(changed, free, reading=True):
         certain = not changed.satisfiable(among=core) or changed.unread > MOST_UNREAD
-    # a line's own version may ask for what the policy keeps out else
+    # a line's own version may permit what the policy otherwise excludes
     names = {name.partition("[")[0] for name in _names(problem, lines)}
     if any(isinstance(ground, Lacking) and ground.project.partition("[")[0] in names for ground in core):
         return None
@@ -58,22 +58,22 @@ def clash_of_rest(answer: Refutation, problem: Problem, clauses: Clauses, wanted
 def told_of(
     rest: Rest, clauses: Clauses, wanted: Collection[Ground], expired: Callable[[], bool]
 ) -> Contradiction | None:
-    """What clashes, as people read it: by the `clauses` of the stack before or, what they do not know, by the others.
+    """What clashes, for people: from the `clauses` of the previous stack or, for what they lack, from the others.
 
-    None where the changed stack's lines would have to be told.
+    None if lines of the changed stack would have to be mentioned.
     """
     with _asked(clauses, (), reading=clauses.reading):
         told = _contradiction(rest.core, clauses, expired)
     if told is not None:
         return told
     here, there = ({one.origin for one in core if isinstance(one, Line)} for core in (rest.core, rest.core_there))
-    if not rest.certain or here != there or any(map(drops, wanted)):  # its lines are others, or elsewhere
+    if not rest.certain or here != there or any(map(drops, wanted)):  # its lines differ, or are elsewhere
         return None
     return _contradiction(rest.core_there, rest.clauses, expired)
 
 
 def _contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
-    """A core as people read it: its lines are told whole, and what their versions rule out is no reason then."""
+    """A core for people: with whole lines, so that whatever their versions rule out is not a reason."""
     wishes = {wish for ground in core if (wish := wish_of(ground)) is not None}
     wished = [ground for ground in clauses.known if wish_of(ground) in wishes]
     reasons = [ground for ground in core if wish_of(ground) is None]
@@ -85,7 +85,7 @@ def _contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[
 
 @contextmanager
 def _asked(clauses: Clauses, relaxed: Iterable[Ground], *, reading: bool) -> Iterator[None]:
-    """Ask clauses with other grounds relaxed, and what nobody read for what it may ask for or not."""
+    """Use clauses with other grounds relaxed, and with or without assumptions about unread releases."""
     before = clauses.relaxed, clauses.reading
     clauses.relaxed, clauses.reading = frozenset(relaxed), reading
     try:
@@ -95,7 +95,7 @@ def _asked(clauses: Clauses, relaxed: Iterable[Ground], *, reading: bool) -> Ite
 
 
 def _origins(before: Problem, after: Problem, wanted: Iterable[Ground]) -> _Origins | None:
-    """For each line of the changed stack the line that it was before; None where that cannot be told."""
+    """For each line of the changed stack, the line it was before; None if that cannot be determined."""
     gone = {ground.origin for ground in wanted if isinstance(ground, Line) and drops(ground)}
     left = [ask.origin for ask in before.stack.asks if ask.origin not in gone]
     now = [ask.origin for ask in after.stack.asks]
@@ -111,5 +111,5 @@ def _told(ground: Ground, own: _Origins) -> Ground:
 
 
 def _is_known(ground: Ground, clauses: Clauses) -> bool:
-    """Whether the stack before has it: a fact that was proposed with the changes is none of its own."""
+    """Whether the previous stack has a ground: a fact proposed with the changes is not one of its own."""
     return ground in clauses.known if isinstance(ground, (Said, Taken, Module)) else True

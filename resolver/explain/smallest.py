@@ -1,10 +1,10 @@
-"""The smallest core: no fewer grounds clash, among all that are known.
+"""The smallest core: the fewest grounds that clash, among all known ones.
 
 By the duality of cores and correction sets (Ignatiev, Previti, Liffiton,
 Marques-Silva 2015): every core meets every correction set, so a smallest set
 that meets all correction sets found so far is a smallest core as soon as it clashes.
-PySAT's OptUx does the same over a fixed formula; here it works on the clauses
-that are there already, stops in time, and knows when a core cannot shrink.
+PySAT's OptUx does the same over a fixed formula; this works on the existing clauses, stops in time, and knows when a
+core cannot shrink.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Ground
 
 _ROUNDS = 300
-_IN_VAIN = 4  # grounds in a row that cannot be taken back: perhaps none of the rest can
+_IN_VAIN = 4  # grounds in a row that cannot be restored: perhaps none of the rest can
 
 
 def smallest(
@@ -28,10 +28,10 @@ def smallest(
     soft: Collection[Ground] | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> tuple[Ground, ...]:
-    """A core with the fewest grounds, or `core`, which must be a minimal one, where none has fewer.
+    """A core with the fewest grounds, or `core`, which must be minimal, if none has fewer.
 
     `hard` grounds are part of it, needed or not; the others come from `soft`, all known ones if not given.
-    Past its limits the answer is `core`: minimal, if perhaps not smallest.
+    Past the limits the result is `core`: minimal, but perhaps not smallest.
     """
     softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
     fixed = [ground for ground in core if ground in set(hard)]
@@ -50,14 +50,14 @@ def smallest(
 
 
 def _clashes_alone(clauses: Clauses, hard: Collection[Ground], softs: Sequence[Ground]) -> bool:
-    """Whether one ground alone clashes with the hard ones. It is in every correction set then, so two tell most."""
+    """Whether one ground alone clashes with the hard ones. Then it is in every correction set."""
     one, other = (_correction(clauses, list(hard), order) for order in (softs, softs[::-1]))
     both = set(one) & set(other)
     return any(not clauses.satisfiable(among=[*hard, ground]) for ground in softs if ground in both)
 
 
 def _correction(clauses: Clauses, kept: list[Ground], softs: Sequence[Ground]) -> list[Ground]:
-    """Soft grounds without which the others can hold, made small: as many as possible are taken back."""
+    """Soft grounds without which the others can hold, reduced by restoring as many as possible."""
     broken = clauses.broken()
     held = [*kept, *(ground for ground in softs if ground not in broken)]
     out = [ground for ground in softs if ground in broken]
@@ -67,7 +67,7 @@ def _correction(clauses: Clauses, kept: list[Ground], softs: Sequence[Ground]) -
         if in_vain >= _IN_VAIN:
             if not clauses.satisfiable(among=held, any_of=out):
                 return [*correction, *out]
-            in_vain = -len(out)  # one of them can be taken back: ask again when it was found, and not at each
+            in_vain = -len(out)  # one of them can be restored: ask again once it was found, not for each
         ground = out.pop(0)
         if clauses.satisfiable(among=[*held, ground]):
             broken = clauses.broken()

@@ -1,4 +1,4 @@
-"""Two environments instead of one: which lines go where, both of them locked."""
+"""Two environments instead of one: which lines go where, with both locked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRIES = 4
 
 
 def split(clashes: Sequence[Collection[Wish]], trials: Trials) -> tuple[tuple[str, Resolution], ...]:
-    """The texts and resolutions of two stacks; nothing where no split helps.
+    """The texts and resolutions of two stacks; empty if no split helps.
 
     `clashes` are sets of wishes that cannot be in one environment. Lines that are
     in none of them go to both.
@@ -45,7 +45,7 @@ def split(clashes: Sequence[Collection[Wish]], trials: Trials) -> tuple[tuple[st
 
 
 def _sides(sets: Sequence[set[int]], expired: Callable[[], bool]) -> Iterator[tuple[list[int], list[int]]]:
-    """Every division of the lines concerned that parts each clash, the fewest lines in the second first."""
+    """Every division of the lines concerned that separates each clash, those with few lines in the second first."""
     lines = sorted(set().union(*sets)) if sets else []
     for size in range(1, len(lines) // 2 + 1):
         for apart in combinations(reversed(lines), size):

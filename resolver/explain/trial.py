@@ -31,8 +31,8 @@ from resolver.solve.universe import Universe
 
 _SEARCH_ROUNDS = 1_000
 _TRIAL_SHARE = 1 / 6  # of the time for all
-_NOTING_SHARE = 1 / 3  # where notes count: what is found rests on releases that no one has read yet
-_SHOWN = 10  # pins that are told of a way out
+_NOTING_SHARE = 1 / 3  # with notes, as results rest on releases that nobody has read yet
+_SHOWN = 10  # pins shown for a way out
 
 Tick = Callable[[int, int], None]
 
@@ -147,18 +147,18 @@ class Trials:
 
     @property
     def notes(self) -> NotingCatalog | None:
-        """The archives' notes, where they are taken for true."""
+        """The archives' notes, if they are taken as true."""
         return self.catalog if isinstance(self.catalog, NotingCatalog) else None
 
     def lock(self, text: str, *, strictly: bool = False) -> Resolution | Refutation | Failure:
-        """Solve a changed stack, its builds included; `strictly` without anything that archives note of themselves."""
+        """Solve a changed stack, including its builds; `strictly` without the archives' own notes."""
         try:
             problem = self.problem_of(text)
             catalog = self.notes.inner if strictly and self.notes is not None else None
             universe = self._universe.variant(problem, catalog)
             lookahead = Lookahead(universe)
             lookahead.expect(universe.roots())
-            noting = self.notes is not None and not strictly  # all that follows rests on it
+            noting = self.notes is not None and not strictly  # everything that follows rests on notes
             clock = self.clock.within(self.clock.seconds * (_NOTING_SHARE if noting else _TRIAL_SHARE))
             found = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
             answer = found if found is not None else prove(universe, clock.tick)
@@ -168,16 +168,16 @@ class Trials:
         except Expired:
             return Failure()
         except DamagedPageError:
-            raise  # all is asked anew
+            raise  # everything is requested anew
         except ResolverError as error:
             return Failure(error.message)
 
 
 def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequence[str]) -> Environment:
-    """What a changed stack was locked to; `matter` are the projects whose pins are told.
+    """The lock of a changed stack; `matter` are the projects whose pins are shown.
 
-    Warnings about a release that the wish itself pins are left out: they are nothing that the change brings,
-    unless they are about the machine and the wish's own meets what makes them needless.
+    Warnings about a release that the wish itself pins are left out, as they are not caused by the change, unless they
+    are about the machine and would be moot on the wish's own machine.
     """
     asked = [ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)]
     known = dict.fromkeys([*asked, *matter])

@@ -1,4 +1,4 @@
-"""Why a project of a solved problem is at the release where it is, and what another release would break."""
+"""Why a project of a solved problem has the release it has, and what another release would break."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _PLACE = "--package"
 def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: Clock) -> Why:
     """Why a pin of a resolution is what it is.
 
-    With a version in `wanted` that one is tried, else the newest that the target can use.
-    Raises InputError where the resolution has no such project or the project no such release.
+    With a version in `wanted`, that one is tried, otherwise the newest that the target can use.
+    Raises InputError if the resolution has no such project, or the project no such release.
     """
     pin = resolution.pin(wanted.name)
     if pin is None:
@@ -78,7 +78,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
 
 
 def _newer(project: Project, version: Version) -> Iterator[str]:
-    """The releases after a version that the target can use, newest first; pre-releases and yanked ones apart."""
+    """The newer releases that the target can use, newest first, without pre-releases and yanked ones."""
     for position in project.positions(project.stable):
         release = project.release(position)
         if project.versions[position] <= version:
@@ -109,7 +109,7 @@ def _tried(project: Project, wanted: Requirement, newer: tuple[str, ...]) -> str
 def _try(
     resolution: Resolution, universe: Universe, name: NormalizedName, version: str, clock: Clock
 ) -> tuple[tuple[Contradiction, ...], tuple[tuple[str, str, str], ...]]:
-    """What clashes when the stack asks for this release, too; or which pins it would move."""
+    """What clashes if the stack requires this release as well; or which pins would move."""
     problem = resolution.problem
     line = f"{name}=={version}"
     ask = Ask(need=text.requirement(line), origin=StackLine(line, _PLACE))
@@ -155,13 +155,13 @@ def _statement(origin: Origin) -> Statement:
 
 
 def _admits(origin: Origin, name: str) -> SpecifierSet:
-    """What an origin admits of the project."""
+    """The releases of the project that an origin admits."""
     need = text.requirement(getattr(origin, "text", name))
     return need.specifier if need.name == name else SpecifierSet()
 
 
 def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Statement]:
-    """The facts about the project that hold here."""
+    """The facts about the project that apply here."""
     for fact in resolution.problem.facts:
         match fact:
             case Excludes() | Names() if fact.package == pin.name:

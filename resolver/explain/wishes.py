@@ -124,7 +124,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
 
 
 def _is_unmet(universe: Universe, edge: Edge) -> bool:
-    """Whether a requirement of a release makes it one of no use: its file is none, or the machine is another."""
+    """Whether a requirement makes a release useless: it has no usable file, or needs another machine."""
     if edge.package.kind is Kind.SYSTEM:
         return next(universe.candidates(edge.package, universe.demand(edge)), None) is None
     return edge.package.kind is Kind.NONE
