@@ -1,4 +1,4 @@
-"""The facts of a problem, by the project that they speak of."""
+"""The facts of a problem, by the project that they are about."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class About:
         return tuple(self._facts.get(name, ()))
 
     def taken_by(self, name: NormalizedName, version: Version) -> facts.Excludes | facts.Names | None:
-        """The fact that takes a release out."""
+        """The fact that rules a release out."""
         for fact in self._facts.get(name, ()):
             if isinstance(fact, (facts.Excludes, facts.Names)) and fact.speaks_of(version):
                 return fact

@@ -1,7 +1,7 @@
-"""What is not there: releases without a usable file, and requirements that no release meets.
+"""What does not exist: releases without a usable file, and requirements that no release meets.
 
-Each has a variable, which only the ground of its absence rules out. So an absence is named in a core where it
-matters, and only there.
+Each has a variable, which only the ground of its absence rules out. So a core names an absence if and only if it
+matters.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from resolver.solve.universe import Universe
 class Absences:
     """The absences of a universe. `rows` has what each ground rules out: package, position, variable of a release.
 
-    They are handed the clauses and keep none: nothing collects cycles in a short run, and these hold a solver.
+    Clauses are passed to the methods and not kept: in a short run nothing collects cycles, and clauses hold a solver.
     """
 
     def __init__(self, universe: Universe) -> None:
         self.rows: dict[Ground, list[tuple[Package, int, int]]] = {}
         self._universe = universe
-        self._known: dict[Package, dict[int, int]] = {}  # position of a release that cannot be used -> variable
+        self._known: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}
 
     def releases(self, clauses: Grounded, package: Package, usable: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Position and variable of each release of a project that is not usable, made as they are gone through."""
+        """Position and variable of each unusable release of a project, created during iteration."""
         project = self._universe.project(text.name(package.name))
         absent = self._known[package] = {}
         for position in project.positions(project.all):
@@ -48,7 +48,7 @@ class Absences:
                 yield position, variable
 
     def missing(self, clauses: Grounded, base: Package, allows: Allows | None) -> Iterator[int]:
-        """The variables of releases that cannot be used, or are not there."""
+        """The variables of releases that are unusable or do not exist."""
         project = self._universe.project(text.name(base.name))
         if not project.found:
             yield self.elsewhere(clauses, base, "", Lacking(base.name, Lack.PROJECT, ""))
@@ -58,7 +58,7 @@ class Absences:
             yield self.elsewhere(clauses, base, "", Lacking(base.name, Lack.UNREACHABLE, ""))
         if not mask:
             wanted = str(allows) if isinstance(allows, SpecifierSet) else ""
-            if project.source is not None:  # without the line that names the commit there might be one
+            if project.source is not None:  # there might be one without the line that names the commit
                 ask, _ = self._universe.sources[project.name]
                 because = Lacking(base.name, Lack.SOURCE, wanted), Line(ask.origin, "")
                 yield self.elsewhere(clauses, base, wanted, *because)
@@ -69,7 +69,7 @@ class Absences:
                 yield variable
 
     def elsewhere(self, clauses: Grounded, package: Package, wanted: str, *because: Ground) -> int:
-        """A variable for what is wanted and does not exist. It excludes nothing, as nobody knows what it would be."""
+        """A variable for something required that does not exist. It excludes nothing, since it is unknown."""
         known = self._nowhere.get((package, wanted))
         if known is None:
             known = self._nowhere[package, wanted] = clauses.fresh()
@@ -79,12 +79,12 @@ class Absences:
     def _why(self, project: Project, position: int) -> Ground:
         release = project.release(position)
         if isinstance(release, Release):
-            return Lacking(project.name, Lack.PRERELEASE, "")  # the policy takes none
+            return Lacking(project.name, Lack.PRERELEASE, "")  # excluded by the policy
         return why_set_aside(self._universe, project, position, release)
 
 
 def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[SetAside]) -> Ground:
-    """The ground on which a release cannot be used."""
+    """The ground on which a release is unusable."""
     fact = universe.taken_by(project.name, project.versions[position])
     if fact is not None and any(row.reason is Reason.FACT for row in files):
         return Taken(project.name, fact.id)

@@ -1,4 +1,4 @@
-"""What must not be there: the stack's rows, and facts that are in force."""
+"""What must not be installed, by the stack's rows and applicable facts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from resolver.solve.project import Project
 
 
 def kept_out(problem: Problem, project: Callable[[NormalizedName], Project]) -> Mapping[NormalizedName, str]:
-    """The projects that are kept out; the value is the fact's id, or the file:line of the stack's row.
+    """The excluded projects; the value is the fact's id, or the file:line of the stack's row.
 
-    A fact is in force where the stack itself names its project, every release that those lines admit
-    is one that it speaks of, and the stack does not ask for the other. So it is known before anything is
-    chosen. Facts that are not in force keep the two apart, as those about collisions do.
+    A fact applies if the stack itself names its project, the fact is about every release that those lines admit, and
+    the stack does not require the other project. So this is known before anything is chosen. Facts that do not apply
+    make the two exclude each other, as those about collisions do.
     """
     found = {row.package: row.where for row in problem.stack.absent}
     for fact in problem.facts:
@@ -29,7 +29,7 @@ def kept_out(problem: Problem, project: Callable[[NormalizedName], Project]) -> 
 
 
 def _speaks_of_all(fact: Absent, project: Project, asks: Iterable[Ask]) -> bool:
-    """Whether a fact speaks of every release that these lines admit, and they admit one."""
+    """Whether a fact is about every release that these lines admit, of which there is at least one."""
     mask = project.all
     for ask in asks:
         if isinstance(ask.need, Requirement):

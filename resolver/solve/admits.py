@@ -1,4 +1,4 @@
-"""What a requirement admits, of one candidate at a time."""
+"""What a requirement admits, one candidate at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from resolver.model.edge import Allows, Exactly, Nothing, Owner
 
 
 def satisfies(candidate: Candidate, allows: Allows) -> bool:
-    """Whether a candidate is one that a requirement admits, pre-release policy apart."""
+    """Whether a requirement admits a candidate, regardless of the pre-release policy."""
     match allows:
         case SpecifierSet():
             return allows.contains(candidate.version, prereleases=True)
@@ -30,7 +30,7 @@ def names_prerelease(allows: Allows) -> bool:
     match allows:
         case SpecifierSet():
             return any(_is_prerelease(one.version) for one in allows if one.operator != "!=")
-        case _:  # that an extra is of its project's release gives no leave to it
+        case _:  # the link between an extra and its project's release permits nothing
             return False
 
 

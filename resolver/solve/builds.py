@@ -1,8 +1,8 @@
-"""The environments apart in which source archives are built: small problems of their own.
+"""The isolated environments in which source archives are built, each a small problem of its own.
 
-pip's hash mode does not cover what an isolated build downloads, so a lock pins
-that, too. All archives of a lock are built in one such environment where their
-tools agree. Where they do not, archives share one as far as they can, by name.
+pip's hash mode does not cover what an isolated build downloads, so a lock pins that, too. All archives of a lock are
+built in one such environment if their tools are compatible. If not, archives share environments as far as possible,
+in the order of their names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EVERY: Archives = ()  # stands for all archives of a lock, in one environment
 
 
 class Environment(NamedTuple):
-    """The archives that are built in one environment, EVERY where there is one alone, and what it holds."""
+    """The archives that are built in one environment (EVERY if it is the only one), and its contents."""
 
     archives: Archives
     answer: Resolution | Conflict
@@ -50,10 +50,10 @@ def solve_builds(
     preferred: Kept | None = None,
     tick: Tick | None = None,
 ) -> tuple[Environment, ...]:
-    """The environments in which a resolution's source archives are built; none where it needs none.
+    """The environments in which a resolution's source archives are built; empty if it needs none.
 
-    The releases that `preferred` has for an environment are tried first, then those that
-    the resolution itself pins. Build tools must have wheels: they are not built in turn.
+    The `preferred` releases of an environment are tried first, then those that the resolution itself pins. Build tools
+    must have wheels: they are not built themselves.
     """
     archives = tuple(pin.name for pin in resolution.pins if _apart(pin.release))
     pinned = {pin.name: pin.version for pin in resolution.pins}
@@ -85,7 +85,7 @@ def solve_builds(
 
 
 def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
-    """What the builds of these archives ask for; None where that is nothing."""
+    """The problem of what builds of these archives require; None if that is nothing."""
     asks: list[Ask] = []
     for pin in resolution.pins:
         if pin.name not in archives:

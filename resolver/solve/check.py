@@ -1,8 +1,7 @@
-"""The independent check: does a resolution hold? Written apart from the search, on purpose.
+"""The independent check: is a resolution valid? Deliberately written separately from the search.
 
-It reads pages, metadata and facts again and evaluates everything with the
-`packaging` library alone, so that a mistake in the universe, in the search or
-in the SAT encoding cannot pass unnoticed. It shares types with them, no logic.
+It reads pages, metadata and facts again and evaluates everything with the `packaging` library alone, so that a
+mistake in the universe, the search or the SAT encoding cannot go unnoticed. It shares types with them, but no logic.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ _MOST_TAGS = 1000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
-# The same texts come again and again; what they mean is packaging's word all the same.
+# The same texts occur again and again. Their meaning is still determined by packaging.
 _version = lru_cache(None)(Version)
-# A marker that is comparisons joined by `and`, the last one `extra == "x"`: it need not be parsed for anything but x.
+# A marker of comparisons joined by `and`, the last one `extra == "x"`: it need not be parsed except for x.
 _VALUE = r"""(?:"[^"]*"|'[^']*')"""
 _COMPARED = rf"\(?\s*[a-z_]+\s*(?:[<>=!~]=?=?|not\s+in|in)\s*{_VALUE}\s*\)?"
 _EXTRA = re.compile(rf"\s*(?:{_COMPARED}\s*and\s+)*extra\s*==\s*({_VALUE})\s*")
@@ -48,20 +47,20 @@ _ANY = None  # stands for every extra
 
 @counts("checking")
 def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
-    """Every way in which the resolution does not hold, as sentences; empty where it does."""
+    """Every fault of the resolution as a sentence; empty if it is valid."""
     return list(_Check(problem, resolution, catalog).violations())
 
 
 @lru_cache(maxsize=65536)
 def _only_for(line: str) -> str | None:
-    """The extra for which alone the line may count; None where that is not plain."""
+    """The only extra for which the line may apply; None if that is not obvious."""
     match = _EXTRA.fullmatch(line.partition(";")[2]) if "extra" in line else None
     return text.name(match[1][1:-1]) if match is not None else None
 
 
 @lru_cache(maxsize=65536)
 def _extras_of(line: str) -> frozenset[str | None]:
-    """The extras that decide whether a line counts: for all others it does where it does for none, named "" here."""
+    """The extras that decide whether a line applies. For all others it does if it does without any, written "" here."""
     only = _only_for(line)
     if only is not None:
         return frozenset((only,))
@@ -77,12 +76,12 @@ class _Check:
         self._catalog = catalog
         self._pins = {str(pin.name): pin for pin in resolution.pins}
         self._asked: dict[str, list[SpecifierSet]] = {}
-        self._wished: dict[str, list[SpecifierSet]] = {}  # by the stack or a fact
+        self._wished: dict[str, list[SpecifierSet]] = {}  # of the stack or a fact
         self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
         self._facts_of: dict[str, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts_of.setdefault(str(fact.package), []).append(fact)
-        self._ranks: dict[str, int] = {}  # of a wheel's tags, by the end of its name
+        self._ranks: dict[str, int] = {}  # of wheels' tags, by the end of the name
         self._by_extra: dict[str, dict[str | None, list[str]]] = {}  # by project: its lines, by extra
         self._absent = set(self._kept_out())
 
@@ -102,15 +101,15 @@ class _Check:
             if set(pin.extras) - self._extras[pin.name]:
                 yield f"nothing asks for the extras of {pin.name}"
 
-    # --- what comes from no index, and what must not be there
+    # --- what is not from an index, and what must not be installed
 
     def _lines_about(self, name: str) -> list[Requirement]:
-        """The stack's lines about a project that count for the target."""
+        """The stack's lines about a project that apply to the target."""
         needs = [ask.need for ask in self._problem.stack.asks if isinstance(ask.need, Requirement)]
         return [need for need in needs if need.name == name and self._counts(need, "")]
 
     def _kept_out(self) -> Iterator[str]:
-        """What the stack keeps out; and by facts, where it names their project, in versions that they speak of only."""
+        """What is excluded by the stack; and by facts, if the stack names their project in versions that they cover."""
         for row in self._problem.stack.absent:
             yield row.package
         for fact in self._problem.facts:
@@ -132,7 +131,7 @@ class _Check:
                     yield fact.other
 
     def _source(self, pin: Pin) -> Iterator[str]:
-        """A pin that comes from no index is the one that the stack names, in the version that is known of it."""
+        """A pin that is not from an index must be the source that the stack names, in its known version."""
         source = pin.release.source
         urls = {line.url for line in self._lines_about(pin.name) if line.url}
         if len(urls) != 1 or self._problem.sources.get(next(iter(urls), "")) != source or source is None:
@@ -145,12 +144,12 @@ class _Check:
     # --- requirements
 
     def _requirements(self) -> Iterator[str]:
-        """Walk from the stack; whatever is met is remembered in `_asked` and `_extras`."""
+        """Walk from the stack, recording everything met in `_asked` and `_extras`."""
         todo: list[tuple[str, str]] = []
         for ask in self._problem.stack.asks:
             need = ask.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
-                need = replace(need, url="")  # `_source` sees to it that the pin is what the address stands for
+                need = replace(need, url="")  # `_source` checks that the pin is what the address means
             yield from self._need(str(ask.origin), need, todo)
         done: set[tuple[str, str]] = set()
         while todo:
@@ -219,7 +218,7 @@ class _Check:
             todo.extend((name, extra) for extra in needed.extras)
 
     def _lines_for(self, pin: Pin, extra: str) -> list[str]:
-        """The lines of a pin that may count for an extra; those that count without one are told with the extra ""."""
+        """The lines of a pin that may apply for an extra; "" stands for no extra."""
         known = self._by_extra.get(pin.name)
         if known is None:
             known = self._by_extra[pin.name] = {}
@@ -252,7 +251,7 @@ class _Check:
         return list(archive.metadata.requires_dist)
 
     def _build_lines(self, pin: Pin) -> list[str]:
-        """What a build in the environment itself needs there."""
+        """Check that the environment has what builds in it require."""
         if pin.release.source is not None:
             recipe = pin.release.source.recipe
             lines = [] if recipe.isolation else list(recipe.build_requires)
@@ -289,7 +288,7 @@ class _Check:
             yield from self._python(file, file.requires_python)
             yield from self._date(file)
         if pin.release.file.is_wheel:
-            with contextlib.suppress(UnusableFile):  # which was told with its requirements
+            with contextlib.suppress(UnusableFile):  # reported with its requirements
                 yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
             taken = self._rank(pin.release.file)
             better = (file for file in _told_apart(offered) if self._rank(file) < taken)
@@ -311,15 +310,15 @@ class _Check:
             yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
 
     def _is_open(self, file: File) -> bool:
-        """Whether nothing but its tags could keep a file from being taken."""
+        """Whether a file is usable apart from its tags."""
         return not any(self._python(file, file.requires_python)) and not any(self._date(file))
 
     def _rank(self, file: File) -> int:
-        """The place of the best of a wheel's tags among those that the target accepts."""
+        """The rank of the best of a wheel's tags among those that the target accepts."""
         accepted = self._problem.target.tags
         if not file.is_wheel or file.yanked is not None:
             return len(accepted)
-        # the last three parts of its name (PEP 427): those of thousands of wheels are a few dozen
+        # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
         _, *last = file.filename[:-4].rsplit("-", 3)
         joined = "-".join(last)
         if joined not in self._ranks:
@@ -371,7 +370,7 @@ class _Check:
                                 yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
     def _fits(self, pin: Pin, version: Version) -> bool:
-        """Whether another release of a pin's project meets what is asked of it and has a file for the target."""
+        """Whether another release of a pin's project meets its requirements and has a file for the target."""
         if not all(one.contains(version, prereleases=True) for one in self._asked.get(pin.name, [])):
             return False
         about = [fact for fact in self._problem.facts if fact.package == pin.name and fact.speaks_of(version)]
@@ -416,11 +415,11 @@ class _Check:
             yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
 
 
-# Several locks are checked in one run when a conflict is explained, mostly of the same files.
+# Explaining a conflict checks several locks in one run, mostly of the same files.
 
 
 def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
-    """An upload time in the form of RFC 3339, as PEP 700 has it; `unknown` for what is none."""
+    """An upload time in RFC 3339, as in PEP 700; `unknown` if it is not valid."""
     match = _TIME.fullmatch(uploaded)
     if match is None:
         return unknown
@@ -434,14 +433,14 @@ def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
 
 
 def _told_apart(files: Sequence[File]) -> Iterator[File]:
-    """The files whose names are there once: of others nobody can tell which is meant."""
+    """The files whose names occur once: for others nobody can tell which is meant."""
     times = Counter(file.filename for file in files)
     return (file for file in files if times[file.filename] == 1)
 
 
 @cache
 def _is_readable(filename: str) -> bool:
-    """Whether pip could take a wheel of that name."""
+    """Whether pip could use a wheel with that name."""
     try:
         parse_wheel_filename(filename)
     except InvalidWheelFilename:
@@ -458,7 +457,7 @@ def _files(page: Page, version: Version) -> Sequence[File]:
 
 @cache
 def _parsed_tags(joined: str) -> Collection[str]:
-    """The tags that a wheel's name ends with; none where they are no tags, or more than anybody builds wheels for."""
+    """The tags at the end of a wheel's name; empty if they are invalid, or more than any real wheel has."""
     if math.prod(part.count(".") + 1 for part in joined.split("-")) > _MOST_TAGS:
         return ()
     try:
@@ -469,7 +468,7 @@ def _parsed_tags(joined: str) -> Collection[str]:
 
 @cache
 def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool | None:
-    """Whether a Requires-Python admits each of these; None where it cannot be read."""
+    """Whether a Requires-Python admits each of these; None if it is invalid."""
     try:
         admitted = SpecifierSet(requires_python)
         return all(admitted.contains(python, prereleases=True) for python in pythons)

@@ -31,12 +31,12 @@ from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
-MOST_UNREAD: Final = 400  # releases that are read only to see whether one of them asks for a pre-release
+MOST_UNREAD: Final = 400  # releases read only to see whether one of them requires a pre-release
 _IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
 _RUN = 8  # releases of a package that fail before it is decided ahead of what they fail against
-_SEVERAL = 4  # opened releases in a row that are asked about one by one
-_MANY_ENDS = 8  # dead ends after which releases are opened that nothing decided; again when they have doubled
-_AHEAD = 8  # how many further releases of a package are asked for at once when one of them failed
+_SEVERAL = 4  # opened releases in a row that are checked one by one
+_MANY_ENDS = 8  # dead ends after which undecided releases are opened as well; again whenever they have doubled
+_AHEAD = 8  # further releases of a package requested at once when one has failed
 
 Tick = Callable[[int, int], None]
 
@@ -59,10 +59,10 @@ class CompleteEngine:
         self._decided: list[Candidate] = []
         self._assumed: list[int] = []  # the variables of those
         self._chosen: dict[Package, Candidate] = {}
-        # what is asked of each package by the stack and the decisions, after each of those who ask
+        # the demand on each package by the stack and the decisions, after each parent
         self._asked: dict[Package, list[Demand]] = {}
-        self._met: dict[Package, int] = {}  # the packages in the order in which they were first asked for
-        self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some of it is not up to date
+        self._met: dict[Package, int] = {}  # the packages in the order in which they were first required
+        self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some entries are out of date
         self._tries: Counter[Package] = Counter()
         self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
         self._first: set[Package] = set()
@@ -98,7 +98,7 @@ class CompleteEngine:
             preference, package = self._waiting[0]
             if package not in self._chosen and package in self._asked and preference == self._preference(package):
                 return package
-            heappop(self._waiting)  # what is asked of it is not what was asked then
+            heappop(self._waiting)  # an entry from an earlier demand
         return None
 
     def _preference(self, package: Package) -> tuple[object, ...]:
@@ -141,7 +141,7 @@ class CompleteEngine:
                 self._wait(edge.package)
 
     def _decide(self, package: Package) -> bool:
-        """Take the most preferred candidate that can hold together with the decisions; False where none can."""
+        """Take the most preferred candidate that is compatible with the decisions; False if none is."""
         if package.kind is not Kind.MODULE:
             self.clauses.introduce(package)
         in_vain = 0  # releases in a row that clashed as soon as they were opened
@@ -172,7 +172,7 @@ class CompleteEngine:
         return False
 
     def _batches(self, package: Package) -> Iterator[list[Candidate]]:
-        """The candidates in their order: those in a row that are opened together, any other one alone."""
+        """The candidates in order: runs of opened ones together, any other one alone."""
         opened: list[Candidate] = []
         for candidate in self._order(package):
             if self.clauses.opened(candidate):
@@ -186,9 +186,9 @@ class CompleteEngine:
             yield opened
 
     def _clashes(self, candidate: Candidate) -> bool:
-        """Whether an opened candidate asks of a package what the decisions leave no release for.
+        """Whether an opened candidate requires something for which the decisions leave no release.
 
-        The solver would say the same, and takes a thousand times as long.
+        The solver would find the same, but takes a thousand times as long.
         """
         for edge in self._universe.edges(candidate):
             package = edge.package
@@ -200,9 +200,9 @@ class CompleteEngine:
         return False
 
     def _order(self, package: Package) -> Iterator[Candidate]:
-        """What the requirements so far admit, as the policy has it; then the others, in case more requirements come.
+        """What the requirements so far and the policy admit; then the others, in case more requirements follow.
 
-        Those that a decision asks not to be are left out, which may be thousands.
+        Those ruled out by a decision's requirements, possibly thousands, are left out.
         """
         mask = self._mask(package) if package.kind is Kind.PROJECT else ANYTHING.mask
         taken: set[Candidate] = set()
@@ -218,7 +218,7 @@ class CompleteEngine:
     def _mask(self, package: Package) -> int:
         """The positions of a project's releases that the stack and the decisions leave.
 
-        Of an extra those of its project: it is of the same release.
+        For an extra, those of its project, as it is of the same release.
         """
         chosen = self._chosen.get(package)
         if chosen is not None and isinstance(chosen.chosen, Release):
@@ -232,14 +232,14 @@ class CompleteEngine:
         return self.clauses.holds([*self._assumed, *map(self.clauses.variable, more)])
 
     def _holds_any(self, several: Iterable[Candidate]) -> bool:
-        """Whether one of several can hold together with the decisions."""
+        """Whether any of several is compatible with the decisions."""
         return self.clauses.holds([*self._assumed, self.clauses.any_of(several)])
 
     def _go_back(self, failed: Package | None = None) -> None:
-        """Drop the latest of the decisions that cannot hold together, and what came after it, until the rest can.
+        """Drop the latest of the incompatible decisions, and later ones, until the rest are compatible.
 
-        Where a run of releases of one package `failed` another against the same earlier decision, that one goes as
-        well, and the two come before it from now on: the next release would fare no better.
+        If a run of releases of one package failed against the same earlier decision, making another one `failed`, that
+        decision is dropped as well, and the two go before it from now on: the next release would fare no better.
         """
         before = len(self._decided)
         self._ends += 1
@@ -252,17 +252,17 @@ class CompleteEngine:
             self._failed[package] += 1
             if earlier and failed is not None and self._failed[package] == _RUN:
                 self._first.update((package, failed))
-                self._wait(failed)  # its place in the heap is another now
+                self._wait(failed)  # its place in the heap has changed
                 last = earlier[-1]
             self._drop(last)
         if len(self._decided) == before and self._holds():
             raise UndecidedError("the engine came to a halt", hint="please report this together with the stack file")
 
     def _look_further(self, each: int) -> None:
-        """Open so many releases of each package that is asked for, those that would be tried first.
+        """Open so many releases of each required package, those that would be tried first.
 
-        What is open the solver sees clash before anything is decided. At most as many are opened as are open
-        already, and only what leads to no project that is not known yet.
+        The solver sees clashes of open releases before anything is decided. At most as many are opened as are open
+        already, and only those that do not lead to unknown projects.
         """
         universe = self._universe
         wanted = (
@@ -278,7 +278,7 @@ class CompleteEngine:
             try:
                 edges = universe.edges(one)
             except ResolverError:
-                continue  # told where it is needed
+                continue  # reported where it is needed
             projects = [edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT]
             if all(universe.known(text.name(name)) for name in projects):
                 self.clauses.open(one)
@@ -295,7 +295,7 @@ class CompleteEngine:
             self._tick(self.rounds, len(self._decided))
 
     def _look_back(self, candidate: Candidate) -> None:
-        """When a package is tried again and again: tell the catalog of the releases that come next."""
+        """If a package is tried again and again, tell the catalog which releases come next."""
         package = candidate.package
         self._tries[package] += 1
         if self._tries[package] % _AHEAD == 2 and package.kind is Kind.PROJECT:  # from the second try on
@@ -303,7 +303,7 @@ class CompleteEngine:
             at = known.index(candidate)
             self.clauses.expect(islice(known, at + 1, at + 1 + _AHEAD))
 
-    # --- what the policy keeps out
+    # --- what the policy excludes
 
     def _settle(self, reached: dict[Package, Candidate]) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without permission; whether it did.
@@ -362,12 +362,12 @@ class CompleteEngine:
         self.clauses.rule_out(Lacking(package.name, lack, ""), out, read, unread)
 
     def _put_out(self, reached: dict[Package, Candidate]) -> bool:
-        """Forbid what the solver chose though nothing leads to it, unless something outside does; whether it did.
+        """Forbid choices of the solver that nothing leads to, unless something outside does; whether it did.
 
         A way from the stack to one of them must enter through a candidate that is
         none of them: one that is known to need one of their packages, or unknown.
         """
-        # a component is there whether anything needs it or not
+        # a component exists whether or not anything needs it
         idle = {
             one
             for one in self.clauses.chosen().values()
@@ -388,7 +388,7 @@ class CompleteEngine:
 
 
 def _leaves(final: Candidate, edge: Edge) -> bool:
-    """Whether a requirement gives leave to pre-releases where this final release fits all others."""
+    """Whether a requirement permits pre-releases although this final release fits all others."""
     if isinstance(edge.origin, SameRelease):
         return False
     return names_prerelease(edge.allows) or not satisfies(final, edge.allows)

@@ -1,4 +1,4 @@
-"""What is asked of a package, however many ask for it."""
+"""The combined demand on a package, however many edges there are."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from resolver.solve.admits import names_prerelease, pins
 
 
 class Demand(NamedTuple):
-    """What edges ask of one package, and what those ask that say who asks.
+    """The demand of edges on one package, and the kinds of edges among them.
 
-    `a & b` is what both ask together, so one edge more costs the same however many there are. Of an edge each is read
-    once (`of_edge`). `mask` are the candidates that all admit (see `Universe.mask`); the other fields tell
-    whether any edge is of that kind.
+    `a & b` is the demand of both, so another edge costs the same however many there are. Each edge is evaluated once
+    (`of_edge`). `mask` are the candidates that all edges admit (see `Universe.mask`); the other fields tell whether any
+    edge is of that kind.
     """
 
     mask: int = -1
     pin: bool = False  # names one release
-    first: bool = False  # does so before anything else: what the search decides first
+    first: bool = False  # names one release, and is to be decided before anything else
     stacks: bool = False  # a line of the stack
-    bounded: bool = False  # has any bounds
+    bounded: bool = False  # has bounds
     wished: bool = False  # a pin by the stack or a fact
     prerelease: bool = False  # names a pre-release
 
@@ -41,7 +41,7 @@ ANYTHING = Demand()
 
 
 def of_edge(edge: Edge, mask: int) -> Demand:
-    """What one edge asks, which admits the candidates in `mask`."""
+    """The demand of one edge, which admits the candidates in `mask`."""
     bounds = str(edge.allows)
     pin = pins(edge.allows)
     return Demand(
@@ -56,5 +56,5 @@ def of_edge(edge: Edge, mask: int) -> Demand:
 
 
 def pins_yanked(edge: Edge) -> bool:
-    """Whether a requirement gives leave to a yanked release: the stack or a fact pins it."""
+    """Whether a requirement permits a yanked release: the stack or a fact pins it."""
     return isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows)

@@ -1,4 +1,4 @@
-"""What each candidate needs: the one place where metadata and facts meet."""
+"""What each candidate requires: the one place where metadata and facts meet."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from resolver.solve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
 from resolver.solve.project import Project
 from resolver.solve.relevance import Relevance
 
-# A project's archives without static metadata, and its files with the metadata of other releases, that are opened
-# before the older ones are given up.
+# How many of a project's archives without static metadata, or files with metadata of other releases, are opened
+# before older ones are given up.
 _IN_VAIN = 3
 _UNREADABLE = "its metadata cannot be read"
 _ADDRESS = "it needs what is at an address"
@@ -37,10 +37,10 @@ _MIXED_UP = "its metadata is that of another release"
 
 
 class Edges:
-    """Reads a candidate's metadata when it is first asked about it.
+    """Reads a candidate's metadata when first asked about it.
 
-    `absent` tells what must not be there (see `absent`). `refused` has what is wrong with files that a fact could
-    make usable.
+    `absent` is what must not be installed (see the module of that name). `refused` has the errors of files that a fact
+    could make usable.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Edges:
         self._tools: dict[Release, tuple[str, ...]] = {}
 
     def of(self, candidate: Candidate) -> tuple[Edge, ...]:
-        """What a candidate needs. Asks for its metadata the first time."""
+        """What a candidate requires. The first call reads its metadata."""
         known = self._known.get(candidate)
         if known is None:
             known = self._known[candidate] = self._look(candidate)
@@ -92,11 +92,11 @@ class Edges:
         return isinstance(candidate.chosen, Release) and extra in self._extras.get(candidate.chosen, ())
 
     def tools(self, candidate: Candidate) -> Sequence[str]:
-        """What a candidate whose edges are known is built with in an environment apart: its build-system.requires."""
+        """The build-system.requires of a candidate with known edges that is built in isolation."""
         return self._tools.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
 
     def is_given_up(self, candidate: Candidate) -> bool:
-        """Whether the file of a candidate is not read any more, as files of its project were of other releases."""
+        """Whether a candidate's file is not read, because files of its project had other releases' metadata."""
         release = candidate.chosen
         if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release) or release.source is not None:
             return False
@@ -106,7 +106,7 @@ class Edges:
         return release not in self._extras and not (release.builds or self._about(candidate, facts.Metadata))
 
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
-        """What a candidate whose edges are known needs, and what is not followed as it must be absent."""
+        """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
         return self._left_out.get(candidate, ())
 
     def read(self) -> Iterable[Candidate]:
@@ -117,7 +117,7 @@ class Edges:
         """The edges of a line of the stack or a fact."""
         match need:
             case ComponentRequirement():
-                # a component that the target does not state is not held against it; the lock warns
+                # a component that the target does not state cannot fail; the lock warns
                 if need.component in self._target.system:
                     yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
             case Requirement():
@@ -159,7 +159,7 @@ class Edges:
         return tuple(edge for edge in edges if not is_gone(edge))
 
     def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
-        """The modules that a release owns together with another project."""
+        """The modules that a release has in common with another project."""
         if candidate.package.extra:
             return
         for collision in self._facts.collisions(text.name(candidate.package.name), release.version):
@@ -174,10 +174,10 @@ class Edges:
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, {})
         mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
-        known = release.file.filename in dynamic or release in self._extras  # its project or another extra read it
+        known = release.file.filename in dynamic or release in self._extras  # read for its project or another extra
         if len(dynamic) >= _IN_VAIN and not (known or stated or release.builds or release.file.is_wheel):
             self.refused[release.file.filename] = next(iter(dynamic.values()))
-            # of one sort, so that a core names them together
+            # of one kind, so that a core names them together
             return (_nothing(release, parent, Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED),)
         if self.is_given_up(candidate):
             told = _given_up(candidate.package.name, list(mixed_up.values()))
@@ -188,7 +188,7 @@ class Edges:
         except UnusableFile as error:
             return (_nothing(release, parent, str(error), _UNREADABLE),)
         except DynamicArchiveError as error:
-            # not fatal yet: another release may do; fatal where the whole lock fails for it
+            # not fatal yet, as another release may do; fatal if the whole lock fails because of it
             self.refused[release.file.filename] = error
             dynamic.setdefault(release.file.filename, error)
             return (_nothing(release, parent, DYNAMIC, DYNAMIC, Reason.DYNAMIC),)
@@ -231,7 +231,7 @@ class Edges:
         return tuple(edges)
 
     def _stated(self, candidate: Candidate) -> Iterator[Edge]:
-        """What facts say that a release needs: they hold whether its file can be read or not."""
+        """What facts say a release requires, which applies whether or not its file can be read."""
         release = candidate.chosen
         if candidate.package.extra or not isinstance(release, Release):
             return
@@ -286,7 +286,7 @@ def _nothing(release: Release, parent: str, why: str, sort: str, reason: Reason 
 
 
 def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:
-    """What is told of files that were not read, as those that were are of other releases than their names say."""
+    """The error of files that were not read because those read are of other releases than their names say."""
     first = errors[0]
     return WrongRelease(
         first.message,

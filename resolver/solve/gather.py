@@ -1,4 +1,4 @@
-"""From an engine's choices to a resolution: what the stack reaches, and who asked for it."""
+"""From an engine's choices to a resolution: what the stack reaches, and why."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from resolver.solve.universe import Universe
 
 
 class InvalidChoiceError(Exception):
-    """An engine returned choices that do not hold together."""
+    """An engine returned inconsistent choices."""
 
 
 def gather(universe: Universe, chosen: Mapping[Package, Candidate], *, engine: str, rounds: int) -> Resolution:
     """The pins that the stack reaches through the choices.
 
-    Raises InvalidChoiceError where an edge is unmet: engines are not trusted.
+    Raises InvalidChoiceError if an edge is unmet: engines are not trusted.
     """
     because: dict[Package, list[Edge]] = {}
     reached: list[Candidate] = []

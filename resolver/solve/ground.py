@@ -1,9 +1,8 @@
-"""What a clause stands on: the constraint that could be taken away, and the clause with it.
+"""The ground of a clause: the constraint that could be removed, and the clause with it.
 
-Grounds are the solver's names for what a report calls statements. A line of
-the stack has several aspects (that it is asked for at all, its extras, its
-version), so that a fix may loosen one and keep the others. That an extra is of
-the same release as its project has no ground: it holds by what extras are.
+Grounds are the solver's names for what a report calls statements. A line of the stack has several aspects (that the
+project is required at all, its extras, its version), so that a fix can relax one and keep the others. That an extra
+is of the same release as its project has no ground: it follows from what extras are.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from resolver.model.statement import Lack, Source
 
 
 class Line(NamedTuple):
-    """A line of the stack (or what a build asks for). `aspect` is "" (the project), "version", or "extra x"."""
+    """A line of the stack (or a build requirement). `aspect` is "" (the project), "version", or "extra x"."""
 
     origin: StackLine | BuildLine
     aspect: str
@@ -30,29 +29,29 @@ class Component(NamedTuple):
 
 
 class Said(NamedTuple):
-    """Releases of a package need `text`: one ground for all releases that say the same, whoever says it."""
+    """Releases of a package require `text`: one ground for all releases that say the same, whatever the source."""
 
     package: Package
     source: Source
     text: str
-    fact: str  # its id, empty for metadata
+    fact: str  # its id; empty for metadata
 
 
 class Module(NamedTuple):
-    """A fact says that two distributions own a module."""
+    """A fact says that two distributions install the same module."""
 
     fact: str
 
 
 class Taken(NamedTuple):
-    """A fact takes releases of a project out."""
+    """A fact rules releases of a project out."""
 
     project: str
     fact: str
 
 
 class Lacking(NamedTuple):
-    """There is nothing to take of a project (or an extra). `detail` is a specifier, or the sort of unusable files."""
+    """A project (or an extra) has nothing usable. `detail` is a specifier, or the kind of unusable files."""
 
     project: str
     lack: Lack
@@ -63,9 +62,9 @@ Ground = Line | Component | Said | Module | Taken | Lacking
 
 
 def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...], bool], ...]:
-    """The grounds of an edge, of which all must hold, for each clause that it makes.
+    """The grounds, all of which must hold, of each clause that an edge makes.
 
-    The flag tells whether the clause is about the edge's bounds, or only about its being there.
+    The flag tells whether the clause is about the edge's bounds, or only about its existence.
     """
     origin = edge.origin
     match origin:
@@ -73,7 +72,7 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
             return ()
         case StackLine() | BuildLine() if parent is None:
             line = Line(origin, "")
-            if edge.package.extra:  # its version is that of the project
+            if edge.package.extra:  # it has the version of the project
                 return (((line, Line(origin, f"extra {edge.package.extra}")), False),)
             there = (((line,), False),)
             return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there

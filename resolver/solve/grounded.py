@@ -1,7 +1,7 @@
-"""A SAT solver whose clauses stand on grounds.
+"""A SAT solver whose clauses have grounds.
 
-Every clause but the plainly logical ones has a selector for the ground that it stands on, so that an unsatisfiable
-answer comes with grounds that clash, and a ground can be left out.
+Every clause except purely logical ones has a selector for its ground, so that an unsatisfiable answer names the
+grounds that clash, and a ground can be left out.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _PAIRWISE = 5
 
 
 class Grounded:
-    """Clauses, and the grounds that they stand on. Those that stand on `relaxed` grounds do not count.
+    """Clauses and their grounds. Clauses with `relaxed` grounds do not count.
 
-    Unless `reading` is set, no guard holds: a guard stands for things that may be so, and that nobody looked at yet.
+    Unless `reading` is set, guards are false: a guard stands for possibilities that nobody has looked at yet.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class Grounded:
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
         self._guards: list[int] = []
-        self._holding: frozenset[Ground] = frozenset()  # what is relaxed where `_holds` holds
+        self._holding: frozenset[Ground] = frozenset()  # what is relaxed if `_holds` is true
         self._holds = self._held = 0
 
     def close(self) -> None:
-        """Give the solver's memory back; nothing can be asked afterwards."""
+        """Free the solver's memory; nothing can be asked afterwards."""
         self._solver.delete()
 
     @property
@@ -47,7 +47,7 @@ class Grounded:
         return self._selectors.keys()
 
     def imply(self, clause: Sequence[int]) -> None:
-        """Add a clause that holds whatever is relaxed."""
+        """Add a clause that holds regardless of what is relaxed."""
         self._clause(clause)
 
     def guard(self, variables: Sequence[int]) -> int:
@@ -65,9 +65,9 @@ class Grounded:
         among: Collection[Ground] | None = None,
         any_of: Collection[Ground] = (),
     ) -> bool:
-        """Whether what is known can hold, with variables assumed; of the grounds only those `among`, if given.
+        """Whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
 
-        With `any_of` at least one of those holds besides.
+        With `any_of`, at least one of those must be true as well.
         """
         if among is None:
             selectors = [self._everything()]
@@ -80,9 +80,9 @@ class Grounded:
         return bool(self._solver.solve(assumptions=[*assumed, *selectors, *self._no_guards()]))
 
     def holds(self, assumed: Iterable[int] = ()) -> bool:
-        """The same for all grounds, for those who ask again and again: the answer before may be one to this, too.
+        """The same for all grounds, for frequent calls: the previous answer may also be valid now.
 
-        `chosen` has the answer, and `core` what it rests on where there is none.
+        `chosen` has the answer; if there is none, `core` has its reasons.
         """
         assumed = [*assumed, self._everything()]
         if self._witness.meets(assumed, () if self.reading else self._guards):
@@ -96,9 +96,9 @@ class Grounded:
         return () if self.reading else [-guard for guard in self._guards]
 
     def _everything(self) -> int:
-        """A variable that implies every selector but those that are relaxed, and that those do not hold.
+        """A variable that implies every selector except the relaxed ones, and the negation of those.
 
-        To assume it is faster by far than to assume hundreds of them.
+        Assuming it is much faster than assuming hundreds of them.
         """
         if not self.relaxed:
             return self._all_hold
@@ -111,7 +111,7 @@ class Grounded:
         return self._holds
 
     def broken(self) -> set[Ground]:
-        """Grounds with a clause that the last satisfiable answer does not meet."""
+        """Grounds with a clause that the last satisfying answer does not meet."""
         model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
         return {ground for ground, name in self._selectors.items() if not (name <= len(model) and model[name - 1] > 0)}
 
@@ -121,7 +121,7 @@ class Grounded:
         return [self._grounds[name] for name in names]
 
     def minimal(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> list[Ground]:
-        """The grounds that clash, made minimal by leaving out one after the other, what became known last at first."""
+        """The grounds that clash, made minimal by leaving them out one by one, the latest known first."""
         assumed = list(assumed)
         self.satisfiable(assumed, list(self.known) if among is None else among)
         core = self.core()
@@ -139,7 +139,7 @@ class Grounded:
         self._witness.add(clause)
 
     def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
-        """Add a clause that stands on grounds."""
+        """Add a clause with grounds."""
         self._clause([*(-self.selector(ground) for ground in because), *clause])
 
     def selector(self, ground: Ground) -> int:

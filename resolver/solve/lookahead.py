@@ -1,8 +1,7 @@
-"""What the search will ask for next, told to the catalog before it asks.
+"""Guesses what the search will need next, and tells the catalog in advance.
 
-The guess follows likely releases from requirement to requirement. A wrong
-guess costs a request; a right one saves a round trip in which the search
-would wait.
+The guess follows likely releases from requirement to requirement. A wrong guess costs a request; a right one saves
+the search a round trip.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from resolver.solve.universe import Universe
 class Lookahead:
     """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
 
-    `asked` tells what the search asks of a package now, as far as it is set; None for nothing. With `wheels` a lock
-    will be made of what the search finds, and that tells of all wheels of a release.
+    `asked` returns the search's current demand on a package, if set; None for nothing. `wheels`: a lock will be made
+    from the result, which needs all wheels of a release.
     """
 
     def __init__(self, universe: Universe, *, wheels: bool = False) -> None:
@@ -39,13 +38,13 @@ class Lookahead:
         self.target: Hashable = universe.problem.target
         self.asked: Callable[[Package], Demand | None] = lambda _: None
         self._told: set[tuple[str, str]] = set()
-        self._asked: dict[str, _Ranges] = {}  # by the search: what is certain of a project so far
-        self._guessed: dict[str, _Ranges] = {}  # by the likely release of each other project
-        self._read: dict[NormalizedName, Metadata] = {}  # of the release that was picked last
-        self._extras: dict[NormalizedName, dict[str, None]] = {}  # that are wanted of a project
+        self._asked: dict[str, _Ranges] = {}  # by the search: the certain demands on a project so far
+        self._guessed: dict[str, _Ranges] = {}  # by the likely releases of other projects
+        self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
+        self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
         self._retreat = Retreat(universe, lambda name: self.asked(Package(name)), self._tried)
-        self._picked: set[Release] = set()  # those that have further wheels
+        self._picked: set[Release] = set()  # releases with further wheels
         self._built: set[Candidate] = set()
 
     @cached_property
@@ -54,7 +53,7 @@ class Lookahead:
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
-        wanted: dict[NormalizedName, SpecifierSet] = {}  # one of each project will do: `pick` knows the others
+        wanted: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `pick` knows the others
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 if edge.package.extra:
@@ -65,7 +64,7 @@ class Lookahead:
             self._universe.catalog.expect(wanted.items(), self)
 
     def expect_projects(self, names: Iterable[NormalizedName]) -> None:
-        """Tell the catalog of projects that were needed the last time."""
+        """Tell the catalog about projects needed last time."""
         preferred = self._universe.preferred
         wanted = [
             (name, SpecifierSet(f"=={preferred[name]}") if name in preferred else SpecifierSet())
@@ -76,7 +75,7 @@ class Lookahead:
             self._universe.catalog.expect(wanted, self)
 
     def expect_tools(self, candidate: Candidate) -> None:
-        """Tell the catalog of what an archive is built with apart: that is solved last, and would wait for it."""
+        """Tell the catalog what an archive's isolated build requires, which is solved last and would have to wait."""
         lines = self._universe.tools(candidate)
         if lines and candidate not in self._built:
             self._built.add(candidate)
@@ -93,7 +92,7 @@ class Lookahead:
             self._universe.catalog.expect(wanted.items(), self)
 
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
-        """Tell the catalog of releases that the search will try if this one fails, too."""
+        """Tell the catalog which releases the search will try if this one fails, too."""
         wanted = [
             (text.name(one.package.name), SpecifierSet(f"=={one.version}"))
             for one in candidates
@@ -113,9 +112,9 @@ class Lookahead:
         try:
             self._universe.project(project, lookup)
         except ResolverError:
-            return None  # told when the search itself gets there
+            return None  # reported when the search itself gets there
 
-        # what the search asks now holds; what it once asked may have been taken back
+        # the search's current demand applies; earlier ones may have been withdrawn
         own = self._demand(project, specifier) & (self.asked(Package(project)) or ANYTHING)
         asked = self._asked_of(project)
         for demand in (own & asked & self._together(self._guessed, project), own & asked, own):
@@ -127,26 +126,26 @@ class Lookahead:
         return None
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """The projects that this metadata names for the target and what is wanted of it; none the second time."""
+        """The projects required by this metadata on the target with the wanted extras; empty the second time."""
         self._read[project] = metadata
         self.judge(project, metadata)
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
 
     def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
-        """Tell the catalog of what an archive is built with, where no fact says otherwise, before it is tried."""
+        """Tell the catalog what an archive is built with, unless a fact says otherwise, before it is tried."""
         if not self._universe.is_stated(project):
             self._tools.expect_lines(f"{project} apart", lines)
 
     def has_arrived(self, project: NormalizedName) -> bool:
-        """Whether a release of a project was read that will do, as far as can be told now, where others would not."""
+        """Whether a release was read that will do, as far as can be told, of a project whose other ones will not."""
         return self._retreat.has_arrived(project)
 
     def judge(self, project: NormalizedName, metadata: Metadata) -> None:
-        """Tell the catalog of older releases where one that was read will not do."""
+        """Tell the catalog about older releases if one that was read will not do."""
         self._look_back(self._retreat.of(project, metadata))
 
     def _ask(self, project: NormalizedName, specifier: SpecifierSet) -> Wanted:
-        """Remember what is certain of a project; what the catalog is to be told of that."""
+        """Remember a certain demand on a project. Returns what to tell the catalog."""
         key = project, str(specifier)
         if key in self._told or project in self._universe.sources:
             return []
@@ -166,7 +165,7 @@ class Lookahead:
         return self._together(self._asked, project)
 
     def _releases(self, project: NormalizedName, demand: Demand) -> Iterator[Release]:
-        """What a demand admits, in the order in which it is tried."""
+        """What a demand admits, in the order in which the search would try it."""
         for one in self._universe.candidates(Package(project), demand):
             if isinstance(one.chosen, Release):
                 yield one.chosen
@@ -175,14 +174,14 @@ class Lookahead:
         return self._releases(project, self._asked_of(project))
 
     def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
-        """Remember what is wanted of a project; those that were not, where its metadata is there already."""
+        """Remember wanted extras of a project. Returns the new ones if its metadata has been read already."""
         known = self._extras.setdefault(project, {})
         new = [extra for extra in extras if extra not in known]
         known.update(dict.fromkeys(new))
         return [(project, extra) for extra in new if project in self._read]
 
     def _follow(self, waiting: list[tuple[NormalizedName, str]]) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """What the lines of projects that were read lead to, each for an extra or for none."""
+        """What the lines of projects that were read lead to, each for an extra or none."""
         while waiting:
             project, extra = waiting.pop()
             metadata = self._read[project]
@@ -201,7 +200,7 @@ class Lookahead:
 
 
 class _Tools(Lookahead):
-    """For environments in which archives are built: wheels, the lock's own releases first where they will do."""
+    """For build environments: wheels, preferring the lock's own releases if they will do."""
 
     def __init__(self, universe: Universe, also_asked_of: Callable[[NormalizedName], Demand], *, wheels: bool) -> None:
         super().__init__(universe, wheels=wheels)
@@ -217,7 +216,7 @@ class _Tools(Lookahead):
 
 
 class _Alone:
-    """A look-ahead that ends at the release's own metadata, or goes on to older ones."""
+    """A look-ahead that ends at the release's own metadata, or continues with older releases."""
 
     def __init__(self, lookahead: Lookahead) -> None:
         self._lookahead = lookahead
@@ -237,27 +236,27 @@ class _Alone:
 
 
 class _Back(_Alone):
-    """The same for releases that are guessed to be needed because newer ones will not do."""
+    """The same for releases guessed to be needed because newer ones will not do."""
 
     def __init__(self, lookahead: Lookahead) -> None:
         super().__init__(lookahead)
-        self.target = lookahead.target, "back"  # what was passed over here, the search may still be told of
+        self.target = lookahead.target, "back"  # what is skipped here may still be looked ahead for the search
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
-        """The file of that release, unless a newer one was read by now that will do."""
+        """The file of the release, unless a newer one that will do has been read by now."""
         return None if self._lookahead.has_arrived(project) else super().pick(project, lookup, specifier)
 
 
 class _Ranges:
-    """What is asked of a project, by who asks. One thread may add while another reads, who may see what was before."""
+    """Demands on a project, by parent. One thread may add while another reads, which may then see the earlier state."""
 
     def __init__(self) -> None:
         self._ranges: list[SpecifierSet] = []
         self._places: dict[str, int] = {}
-        self._known = ANYTHING, 0  # what the first so many ask together
+        self._known = ANYTHING, 0  # the combined demand of the first so many
 
     def add(self, who: str, specifier: SpecifierSet) -> None:
-        """Say what somebody asks, in place of what they asked before."""
+        """Set a parent's demand, replacing its previous one."""
         place = self._places.setdefault(who, len(self._ranges))
         if place == len(self._ranges):
             self._ranges.append(specifier)
@@ -266,7 +265,7 @@ class _Ranges:
             self._known = ANYTHING, 0
 
     def together(self, read: Callable[[SpecifierSet], Demand]) -> Demand:
-        """What all ask together; what each asks is read once, unless somebody changed it."""
+        """The combined demand; each one is evaluated once, unless it was changed."""
         demand, count = self._known
         rest = self._ranges[count:]
         for specifier in rest:

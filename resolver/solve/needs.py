@@ -1,4 +1,4 @@
-"""The requirement lines of a release: from its file, or from the fact that speaks for the file."""
+"""The requirement lines of a release: from its file, or from the fact that replaces it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DYNAMIC = "it is a source archive without static metadata, and locking never run
 
 
 class DynamicArchiveError(InputError):
-    """The source archive of `release` has no static metadata, and no fact speaks for it."""
+    """The source archive of `release` has no static metadata, and no fact has it either."""
 
     def __init__(self, release: Release, why: str) -> None:
         self.release = release
@@ -31,7 +31,7 @@ class DynamicArchiveError(InputError):
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """PEP 508 lines, markers and extras still in them. `build_requires` is empty for wheels."""
+    """PEP 508 lines, including markers and extras. `build_requires` is empty for wheels."""
 
     requires: tuple[str, ...]
     requires_python: str
@@ -40,10 +40,9 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]) -> Lines:
-    """Read what a release needs, in this order: its source, its `builds` fact, its file, its `metadata` fact.
+    """Read what a release needs from the first of: its source, its `builds` fact, its file, its `metadata` fact.
 
-    Raises UnusableFile where a file cannot be read, DynamicArchiveError where an archive
-    has no static metadata and no fact speaks for it.
+    Raises UnusableFile if a file cannot be read, DynamicArchiveError if an archive has no static metadata and no fact.
     """
     file = release.file
     if release.source is not None:
@@ -57,7 +56,7 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         listed = requirements_file(catalog.member(file, release.builds.requires_from))
         static = archive.metadata
         python = static.requires_python if static else file.requires_python
-        # the fact speaks of what is always needed; what extras add is the archive's own word
+        # the fact says what is always needed; extras are taken from the archive itself
         optional = tuple(line for line in static.requires_dist if _is_optional(line)) if static else ()
         extras = static.provides_extra if static else ()
         return Lines((*listed, *optional), python, build_lines(archive, release.builds), extras)
@@ -74,12 +73,12 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
 
 
 def _is_optional(line: str) -> bool:
-    """Whether a line counts for an extra only."""
+    """Whether a line applies only with an extra."""
     return text.extras_named(line) != frozenset()
 
 
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
-    """What building an archive needs: its own pyproject.toml's word, corrected by the fact."""
+    """What building an archive needs: according to its pyproject.toml, corrected by the fact."""
     lines = archive.build_requires if archive.build_requires is not None else LEGACY_BUILD
     if builds is None:
         return lines
@@ -94,7 +93,7 @@ def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...
 
 
 def requirements_file(content: str) -> tuple[str, ...]:
-    """The requirement lines of a requirements file; options in it are refused, never followed."""
+    """The requirement lines of a requirements file. Options in it are refused, never followed."""
     lines = []
     for raw in content.replace("\\\n", " ").splitlines():
         line = _COMMENT.sub("", raw).strip()

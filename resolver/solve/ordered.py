@@ -1,9 +1,8 @@
 """A project's releases in order, and sets of them as bit masks.
 
-Bit i stands for the i-th newest release. Specifiers come again and again for
-the same project, so each is turned into a mask once; and as what a comparison
-admits stands together in the version order (`!=`: what it does not), its mask
-is two bounds found by bisection.
+Bit i stands for the i-th newest release. The same specifiers of a project occur again and again, so each is turned
+into a mask once. What a comparison admits (for `!=`: excludes) is contiguous in version order, so its mask is given
+by two bounds, which are found by bisection.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Offer(NamedTuple):
 
 
 class Versions(Sequence[Version]):
-    """Versions by their texts, each parsed when it is first looked at: of thousands a search looks at a few."""
+    """Versions by their texts, each parsed when first needed: of thousands, a search needs a few."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
@@ -47,12 +46,12 @@ class Versions(Sequence[Version]):
 
 
 class Ordered:
-    """All releases of one answer, newest first, whatever the target: they are the same for each."""
+    """All releases of one answer, newest first, independent of the target."""
 
     @counts("versions")
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
-        self._offers: list[list[Offer]] | None = None  # None where they are those of the only page, in its order
+        self._offers: list[list[Offer]] | None = None  # None if they are those of the only page, in its order
         if len(lookup.pages) == 1 and lookup.pages[0].newest_first:
             texts = list(lookup.pages[0].releases)
         else:
@@ -70,18 +69,18 @@ class Ordered:
         self._masks: dict[str, int] = {}
 
     def offers(self, position: int) -> Sequence[Offer]:
-        """Which indexes have the release at a position, the first one named first."""
+        """The indexes that have the release at a position, in the order of the binding."""
         if self._offers is not None:
             return self._offers[position]
         return (Offer(self.lookup.pages[0], self.versions.texts[position]),)
 
     def position(self, version: Version) -> int | None:
-        """Where a version stands; None where there is no such release."""
+        """The position of a version; None if there is no such release."""
         at = self._bisect(lambda one: one <= version)
         return at if at < len(self.versions) and self.versions[at] == version else None
 
     def mask(self, specifiers: SpecifierSet) -> int:
-        """The releases in a set of specifiers, pre-releases among them."""
+        """The releases admitted by a set of specifiers, including pre-releases."""
         key = str(specifiers)
         known = self._masks.get(key)
         if known is None:
@@ -92,7 +91,7 @@ class Ordered:
         return known
 
     def _prereleases(self, texts: Sequence[str]) -> int:
-        """The pre-releases. What is digits and dots, as most are, is none."""
+        """The pre-releases. Versions of digits and dots, as most are, need not be parsed."""
         if "".join(texts).replace(".", "").isdecimal():
             return 0
         found = 0
@@ -122,7 +121,7 @@ class Ordered:
             case "~=":  # PEP 440: `~= 2.2.1` is `>= 2.2.1, == 2.2.*`
                 least = Version(one.version)
                 return self._newer(lambda version: version < least) & self._line(least.epoch, least.release[:-1])
-            case _:  # `===` compares texts, and those of a release are one
+            case _:  # `===` compares texts, and a release has one
                 same = text.version(one.version)
                 position = None if same is None else self.position(same)
                 if position is None or not one.contains(self.versions[position], prereleases=True):
@@ -137,11 +136,11 @@ class Ordered:
         if least.local is not None:
             position = self.position(least)
             return 0 if position is None else 1 << position
-        # PEP 440: a local version does not count where none is asked for, and comes right after what it is of
+        # PEP 440: a local version is ignored unless the specifier has one, and sorts right after its public version
         return self._between(lambda version: version < least, lambda version: _public(version) <= least)
 
     def _line(self, epoch: int, release: tuple[int, ...]) -> int:
-        """The releases of a line, as `== 2.2.*` has it, its pre-releases among them."""
+        """The releases of a series, as in `== 2.2.*`, including its pre-releases."""
         begin = epoch, release
         return self._between(
             lambda version: _line_of(version, len(release)) < begin,
@@ -149,15 +148,15 @@ class Ordered:
         )
 
     def _between(self, before: Callable[[Version], bool], until: Callable[[Version], bool]) -> int:
-        """The releases that are not `before`, `until` those that are the last."""
+        """The releases from the first that is not `before` up to the last for which `until` holds."""
         return self._newer(before) & ~self._newer(until)
 
     def _newer(self, after: Callable[[Version], bool]) -> int:
-        """The releases that are newer than the first for which `after` holds; it holds for all older ones."""
+        """The releases newer than the first for which `after` holds, given that it holds for all older ones."""
         return (1 << self._bisect(after)) - 1
 
     def _bisect(self, after: Callable[[Version], bool]) -> int:
-        """The first position at which `after` holds; it holds for all older ones."""
+        """The first position at which `after` holds, given that it holds for all older releases."""
         low, high = 0, len(self.versions)
         while low < high:
             middle = (low + high) // 2
@@ -174,5 +173,5 @@ def _public(version: Version) -> Version:
 
 
 def _line_of(version: Version, length: int) -> tuple[int, tuple[int, ...]]:
-    """Epoch and so many numbers of a release."""
+    """The epoch and so many numbers of a version."""
     return version.epoch, (*version.release, *(0,) * length)[:length]

@@ -1,8 +1,8 @@
-"""Releases newer than a pin that were passed over, as a source archive without static metadata is in their way.
+"""Releases newer than a pin that were passed over because of a source archive without static metadata.
 
-What is told here is certain, and hangs on what the engine asked for and nothing else: not on the cache, nor on how
-far a look-ahead came. An engine that prefers the pins of a lock never gets to the newer releases; what that lock
-tells of them holds for as long as their pins are kept.
+The result is certain and depends only on what the engine required, not on the cache or the progress of a look-ahead.
+An engine that prefers the pins of a lock never gets to the newer releases; what that lock says about them remains
+valid as long as their pins are kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from resolver.solve.universe import Universe
 
 
 def passed_over(universe: Universe, resolution: Resolution, before: Sequence[PassedOver]) -> tuple[PassedOver, ...]:
-    """The newest such release of each project, by name; `before` are those of the lock whose pins are preferred."""
+    """The newest such release of each project, by name; `before` are those in the lock whose pins are preferred."""
     blocked = _blocked(universe)
     carried = {row.project: row for row in before}
     concerned = {candidate.package.name for candidate in blocked} | carried.keys()
@@ -45,7 +45,7 @@ def passed_over(universe: Universe, resolution: Resolution, before: Sequence[Pas
 
 
 def _blocked(universe: Universe) -> Mapping[Candidate, DynamicArchiveError]:
-    """What was opened and lacks static metadata: its own, or that of everything which would meet one of its needs."""
+    """What was opened and lacks static metadata: its own, or that of everything that would meet a requirement of it."""
     opened = [one for one in universe.read() if one.package.kind is Kind.PROJECT and isinstance(one.chosen, Release)]
     blocked: dict[Candidate, DynamicArchiveError] = {}
     for candidate in opened:
@@ -68,7 +68,7 @@ def _blocked(universe: Universe) -> Mapping[Candidate, DynamicArchiveError]:
 
 
 def _asked(universe: Universe, resolution: Resolution) -> Mapping[str, Sequence[Edge]]:
-    """What is asked of each project in the end."""
+    """The final demand on each project."""
     edges = list(universe.roots())
     for pin in resolution.pins:
         for extra in ("", *pin.extras):
@@ -82,14 +82,14 @@ def _asked(universe: Universe, resolution: Resolution) -> Mapping[str, Sequence[
 
 
 def _newer(universe: Universe, pin: Pin, asked: Sequence[Edge]) -> Mapping[Version, Candidate]:
-    """The releases that all who ask for a project admit, that are newer than its pin and may be for this target."""
+    """The releases newer than a project's pin that all requirements admit and that may be for this target."""
     admitted = universe.candidates(Package(pin.name), universe.demand(*asked), stable=not pin.version.is_prerelease)
     newer = (candidate for candidate in admitted if candidate.version > pin.version)
     return {one.version: one for one in newer if not _is_for_another_target(universe, pin, one.version)}
 
 
 def _is_for_another_target(universe: Universe, pin: Pin, release: Version) -> bool:
-    """Whether a fact says so of a release: then its archive is in nobody's way."""
+    """Whether a fact says so about a release: then its archive does not matter."""
     problem = universe.problem
     needs = (
         need
@@ -128,7 +128,7 @@ def _newest(
 
 
 def _still_holds(row: PassedOver, universe: Universe, pin: Pin, newer: Mapping[Version, Candidate]) -> bool:
-    """Whether the pin was kept, the release would do still, and no fact speaks of the archive by now."""
+    """Whether the pin was kept, the release would still do, and there is still no fact about the archive."""
     spoken = any(
         isinstance(fact, facts.Metadata | facts.Builds | facts.Excludes | facts.Names)
         and fact.package == row.archive_of

@@ -1,4 +1,4 @@
-"""Requirements for one version: two of a project that differ clash, whatever the indexes have."""
+"""Requirements for a single version: two different ones on a project clash, whatever the indexes have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from resolver.solve.universe import Universe
 
 
 class Pinned:
-    """The pins of a universe. They are handed the clauses and keep none (see `Absences`)."""
+    """The pins of a universe. Clauses are passed to the methods and not kept (see `Absences`)."""
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
@@ -35,7 +35,7 @@ class Pinned:
 
 
 def _apart(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether no version can meet two pins. `===` compares texts, and a release has one text only."""
+    """Whether no version can meet both pins. `===` compares texts, and a release has only one."""
     versions = [pin.version for pin in (*one, *other) if pins(SpecifierSet(str(pin)))]
     if any(text.version(version) is None for version in versions):
         return False

@@ -1,4 +1,4 @@
-"""A project as one target may use it: which of its releases, and of each which file."""
+"""A project for one target: which of its releases are usable, and which file of each."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from resolver.model.source import Source
 from resolver.profile import counts
 from resolver.solve.ordered import Offer, Ordered
 
-_WORD = 64  # bits that are looked through at once
+_WORD = 64  # bits that are scanned at once
 
 
 class Project:
-    """All releases of a project on the indexes bound to it, newest first; with a `source` the one that it is.
+    """All releases of a project on the indexes bound to it, newest first; or only that of its `source`.
 
-    `facts` are those about this project. Screening happens release by release,
-    when one is first looked at. `mask` has a bit for each position.
+    `facts` are those about this project. Each release is screened when first looked at. Masks have a bit for each
+    position.
     """
 
     def __init__(
@@ -48,24 +48,24 @@ class Project:
         self.set_aside = tuple(row for page in ordered.lookup.pages for row in page.set_aside)
         self.versions = ordered.versions
         self.all = ordered.all
-        # what is named by its commit is wanted, whatever the policy says of pre-releases
+        # something named by its commit is wanted, whatever the policy on pre-releases
         self.stable = ordered.stable if source is None else ordered.all
         self._screen = screen
-        self._facts: dict[type[Any], list[tuple[Fact, int]]] = {}  # each with the releases that it speaks of
+        self._facts: dict[type[Any], list[tuple[Fact, int]]] = {}  # each with the releases that it is about
         for fact in facts:
             mask = 0
             for versions in fact.versions:
                 mask |= ordered.mask(versions)
             self._facts.setdefault(type(fact), []).append((fact, mask))
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
-        # of those that were looked at: what the target cannot use, and this with what was yanked
+        # of those looked at: what the target cannot use; and the same including yanked ones
         self.unusable = self.unwanted = 0
 
     def release(self, position: int) -> Release | tuple[SetAside, ...]:
         """The usable release at a position, or why each of its files was set aside."""
         known = self._screened.get(position)
         if known is None:
-            # search and look-ahead may both come here; all must see the same object
+            # search and look-ahead may both get here, and must see the same object
             known = self._screened.setdefault(position, self._look(position))
             if not isinstance(known, Release):
                 self.unusable |= 1 << position
@@ -75,12 +75,12 @@ class Project:
         return known
 
     def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
-        """The facts of a kind that speak of the release at a position."""
+        """The facts of a kind that are about the release at a position."""
         rows = self._facts.get(kind, ())
         return [fact for fact, mask in rows if mask >> position & 1 and isinstance(fact, kind)]
 
     def archives(self, position: int) -> tuple[File, ...]:
-        """The source archives of a release that the target's Python may use, where wheels are taken instead."""
+        """The source archives of a release that the target's Python may use, if wheels are used instead."""
         return tuple(
             file
             for offer in self.ordered.offers(position)
@@ -98,11 +98,11 @@ class Project:
                 word ^= low
 
     def position(self, version: Version) -> int | None:
-        """Where a version stands; None where the project has no such release."""
+        """The position of a version; None if the project has no such release."""
         return self.ordered.position(version)
 
     def mask(self, allows: Allows) -> int:
-        """The releases that a requirement admits, whatever its pre-release policy."""
+        """The releases that a requirement admits, regardless of the pre-release policy."""
         match allows:
             case SpecifierSet():
                 return self.ordered.mask(allows)
@@ -113,7 +113,7 @@ class Project:
                 return 0
 
     def wheels_set_aside(self, position: int) -> tuple[SetAside, ...]:
-        """Why wheels of a release were set aside, where all that is left of it is its archive."""
+        """Why wheels of a release were set aside, if only its archive remains."""
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
@@ -122,7 +122,7 @@ class Project:
 
     @counts("versions")
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
-        """The release from the first index named that has a usable file of it, one that was not yanked if there is."""
+        """The release from the first index that has a usable file of it, preferably one that is not yanked."""
         version = self.versions[position]
         set_aside: tuple[SetAside, ...] = ()
         yanked: Release | None = None
@@ -166,7 +166,7 @@ class Project:
         if self._wheels_only:
             set_aside += tuple(SetAside(file.filename, Reason.SOURCE) for file in archives)
             archives = ()
-        # as pip has it: what was not yanked comes first, and of that a wheel
+        # as in pip: files that are not yanked come first, and wheels among them
         kept = _standing(wheels) or _standing(archives) or wheels or archives
         if not kept:
             return set_aside or (SetAside(str(version), Reason.FORMAT),)
@@ -182,11 +182,11 @@ class Project:
 
 
 def _standing(files: tuple[File, ...]) -> tuple[File, ...]:
-    """Those that were not yanked: PEP 592 is about files, and a release may have both."""
+    """The files that are not yanked: PEP 592 is about files, and a release may have both."""
     return tuple(file for file in files if file.yanked is None)
 
 
 def of_source(source: Source) -> Lookup:
-    """A source as the answer of an index that has this one release. Its file is none: it only has a name for people."""
+    """A source as the answer of an index with this one release. Its file does not exist; its name is for people."""
     releases = {str(source.version): (File(filename=source.address),)}
     return Lookup((Page(project=source.name, index="", releases=releases),))

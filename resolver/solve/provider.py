@@ -19,7 +19,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
 _PROMOTE_AFTER = 5
-_LARGEST = 32  # releases that are asked for at once; the first time four, and twice as many each time
+_LARGEST = 32  # releases requested at once at most; four at first, then twice as many each time
 
 
 class Provider:
@@ -37,11 +37,11 @@ class Provider:
         self.pinned: Callable[[Package], Candidate | None] = lambda _: None
         self._tried: dict[Package, dict[Candidate, None]] = {}
         self._in_vain: Counter[Package] = Counter()
-        self._batches: dict[Package, tuple[int, int]] = {}  # at which try in vain the next is told, and how many
+        self._batches: dict[Package, tuple[int, int]] = {}  # at which futile try the next batch is due, and its size
         self._following: dict[Package, tuple[object, Iterator[Candidate], Candidate | None]] = {}
         self._wanted: dict[Package, tuple[Demand, Collection[Candidate]]] = {}
         self._ahead: set[Package] = set()
-        self._met: dict[Package, int] = {}  # the packages in the order in which they were first asked for
+        self._met: dict[Package, int] = {}  # the packages in the order in which they were first required
         self.conflicts: Counter[Package] = Counter()
         self.learned: Clash | None = None
         self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
@@ -171,11 +171,11 @@ class Provider:
         """A learned clash that rules a candidate out together with its requirements."""
         clash = next(self._clashes.with_needs(candidate), None)
         if clash is None or self.taken_back(candidate):
-            return None  # what a decision asks for that is taken back does not count
+            return None  # requirements of a decision that is taken back do not count
         return clash
 
     def taken_back(self, candidate: Candidate) -> frozenset[Package]:
-        """The packages of which an opened candidate does not admit what they are decided for."""
+        """The packages whose decisions an opened candidate does not admit."""
         if not self._universe.opened(candidate):
             return frozenset()
         pins = ((edge, self.pinned(edge.package)) for edge in self._universe.edges(candidate))
@@ -188,10 +188,10 @@ class Provider:
         self.conflicts.update(package for package in packages if package.kind is Kind.PROJECT)
 
     def _look_back(self, candidate: Candidate) -> None:
-        """Where releases are tried in vain one after the other: tell the catalog of those that come next.
+        """If releases are tried in vain one after the other, tell the catalog which ones come next.
 
-        What was given up because it is not admitted any more was not tried in vain, and who steps back pins most
-        packages again to what they were: neither is a sign that older releases are needed.
+        A release given up because it is no longer admitted was not tried in vain, and backtracking decides most
+        packages for the same releases again: neither is a sign that older releases are needed.
         """
         package = candidate.package
         tried = self._tried.setdefault(package, {})
@@ -205,12 +205,12 @@ class Provider:
         at, ahead = self._batches.get(package, (1, 4))
         if self._in_vain[package] >= at and package.kind is Kind.PROJECT and package in self._wanted:
             older = self._older(candidate, ahead)
-            if older:  # what is admitted may go no further yet
+            if older:  # there may be no further admitted ones yet
                 self._batches[package] = self._in_vain[package] + len(older), min(2 * ahead, _LARGEST)
                 self._lookahead.expect_releases(older)
 
     def _older(self, candidate: Candidate, count: int) -> list[Candidate]:
-        """The candidates that come right after one; if it is the last of those told before, from where that ended."""
+        """The candidates that follow one; if it is the last of the previous batch, those after that batch."""
         package = candidate.package
         wanted = self._wanted[package]
         known, following, last = self._following.get(package, (None, iter(()), None))
@@ -223,10 +223,10 @@ class Provider:
 
 
 class Matches:
-    """The candidates of a package, found anew each time they are gone through.
+    """The candidates of a package, determined anew for each iteration.
 
-    What was found when a requirement was added must not be kept for an extra, which is not told of what its project
-    must meet since: the search would try the releases of an extra one by one, with the metadata of each.
+    For an extra, those found when a requirement was added must not be kept, as later requirements on its project would
+    not apply: the search would try the releases of the extra one by one, reading the metadata of each.
     """
 
     __slots__ = ("_arguments", "_provider")

@@ -1,4 +1,4 @@
-"""Which requirement lines count: on a target, for an extra."""
+"""Which requirement lines apply on a target, for an extra."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from packaging.utils import canonicalize_name
 from resolver.model import text
 from resolver.model.requirement import Requirement
 
-# A marker that is a row of `and` with a last member `extra == "x"`. Where a line has a second `;` it may be in a text,
-# and what is at its end may be, too, unless the quotes there are a pair.
+# A marker of comparisons joined by `and`, the last one `extra == "x"`. A second `;` in a line may be inside a string,
+# and so may be the end of the line, unless its quotes are a pair.
 _EXTRA = re.compile(r"""^[^;]*;(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*(["'])([A-Za-z0-9._-]+)\1\s*$""")
 
 
@@ -24,11 +24,11 @@ class Relevance:
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
         self._read: dict[tuple[str, str], Requirement | None] = {}
-        # by file: lines that may count without an extra, lines that may for any, and lines by extra
+        # by file: lines that may apply without an extra, lines that may apply for any, and lines by extra
         self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
 
     def of(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
-        """The lines of a file that may count for an extra, or for none: a file may have thousands of either."""
+        """The lines of a file that may apply for an extra, or without one: a file may have thousands of either."""
         if filename not in self._by_extra:
             common: list[str] = []
             unsure: list[str] = []
@@ -49,7 +49,7 @@ class Relevance:
         return [*unsure, *those.get(extra, ())] if extra else common
 
     def among(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
-        """The requirements among the lines of a file that count; what is none is left out."""
+        """The requirements among the lines of a file that apply; invalid lines are left out."""
         for line in self.of(filename, lines, extra):
             with suppress(InvalidRequirement):
                 requirement = self(line, extra)
@@ -57,15 +57,15 @@ class Relevance:
                     yield requirement
 
     def __call__(self, line: str, extra: str) -> Requirement | None:
-        """The requirement of a line where the target and `extra` make it count, else None.
+        """The requirement of a line if it applies on the target with `extra`, otherwise None.
 
-        With an extra, only what the extra adds. Raises InvalidRequirement.
+        With an extra, only if the extra makes it apply. Raises InvalidRequirement.
         """
         key = (line, extra)
         if len(line) > text.LONG:
             return self._hold(text.requirement(line), extra)
         if key not in self._read:
-            # Most lines are for an extra that nobody asks for: those need not be parsed.
+            # Most lines are for extras that nobody requires, and need not be parsed.
             other = _EXTRA.search(line)
             if other is not None and canonicalize_name(other[2]) != extra:
                 self._read[key] = None

@@ -1,4 +1,4 @@
-"""Guesses which older releases the search will need, where newer ones that were read contradict what others ask.
+"""Guesses which older releases the search will need if newer ones that were read contradict other requirements.
 
 The search goes back release by release, and would wait for the metadata of each.
 """
@@ -20,13 +20,13 @@ from resolver.solve.demand import Demand
 from resolver.solve.universe import Universe
 
 _FIRST = 4  # releases behind one that will not do; then twice as many, and so on
-_MOST = 24  # of a project, after which no further ones are told
+_MOST = 24  # releases of a project, after which no more are announced
 
 Wanted = list[tuple[NormalizedName, SpecifierSet]]
 
 
 class _Way:
-    """How far back a project was looked at: versions that were told of, those that will not do, those that will."""
+    """How far back a project was looked at: versions announced, those that will not do, those that will."""
 
     def __init__(self) -> None:
         self.told: set[str] = set()
@@ -36,10 +36,10 @@ class _Way:
 
 
 class Retreat:
-    """Judges the releases that a look-ahead reads, by what is asked of others now.
+    """Judges the releases that a look-ahead reads by the current demands on other projects.
 
-    `asked` and `releases` tell what is asked of a project, and which of its releases are tried, the next one first.
-    What the only release left of a project needs counts as asked before the search gets there. The search asks from its
+    `asked` and `releases` return the demand on a project, and which of its releases are tried, the next one first. What
+    the only remaining release of a project requires counts even before the search gets there. The search calls from its
     own thread (`narrow`), the look-ahead from the catalog's (`of`).
     """
 
@@ -55,24 +55,24 @@ class Retreat:
         self._ways: dict[NormalizedName, _Way] = {}
         self._read: dict[NormalizedName, tuple[str, dict[NormalizedName, SpecifierSet]]] = {}  # version, its needs
         self._needed_by: dict[NormalizedName, set[NormalizedName]] = {}
-        self._certain: dict[NormalizedName, dict[NormalizedName, SpecifierSet]] = {}  # needs of the only release left
+        self._certain: dict[NormalizedName, dict[NormalizedName, SpecifierSet]] = {}  # of the only remaining release
         self._left: dict[NormalizedName, int] = {}
         self._narrowed: set[NormalizedName] = set()
         self._lock = threading.Lock()
 
     def of(self, project: NormalizedName, metadata: Metadata) -> Wanted:
-        """What to tell the catalog of when a release was read: older ones, where it leaves nothing of another."""
+        """What to announce to the catalog once a release was read: older ones, if it leaves nothing of another one."""
         with self._lock:
             return self._judge(project, metadata)
 
     def narrow(self, projects: Iterable[NormalizedName]) -> Wanted:
-        """The same for releases that were read before, when more will be asked of these projects, and was of others."""
+        """The same for releases read before, when demands on these projects will grow, as those on others have."""
         with self._lock:
             before, self._narrowed = self._narrowed, set(projects)
             return self._again(before)
 
     def has_arrived(self, project: NormalizedName) -> bool:
-        """Whether a project was looked back, and a release of it was read that will do."""
+        """Whether older releases of a project were announced, and one that will do was read."""
         way = self._ways.get(project)
         return way is not None and bool(way.in_vain and way.will_do)
 
@@ -106,7 +106,7 @@ class Retreat:
         return found
 
     def _settle(self, project: NormalizedName) -> Iterable[NormalizedName]:
-        """Count what a project needs, if its only release left was read; of whom."""
+        """Count the requirements of a project whose only remaining release was read. Returns the projects concerned."""
         left = self._left_of(project)
         if left <= 0 or left & (left - 1) or project not in self._read:
             return ()
@@ -118,7 +118,7 @@ class Retreat:
         return needs
 
     def _left_of(self, name: NormalizedName, specifier: SpecifierSet | None = None) -> int:
-        """A bit for each release of a project that is admitted now; -1 for all, and where none is known yet."""
+        """A bit for each release of a project that is admitted now; -1 for all, or if none is known yet."""
         if not self._universe.known(name):
             return -1
         asked = self._asked(name)

@@ -1,4 +1,4 @@
-"""From grounds to statements: which releases a ground speaks of in a core, and where it stands written.
+"""From grounds to statements: which releases a ground is about in a core, and where it is written.
 
 A ground may hold for more releases than matter. A statement names those only
 that the rest of the core leaves possible, so each release that it names is
@@ -40,9 +40,9 @@ from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said
 from resolver.solve.project import Project
 
 _SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
-_SIMILAR = 0.7  # from 0 to 1, as difflib has it
+_SIMILAR = 0.7  # from 0 to 1, as in difflib
 _NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
-_REFUSALS = 4  # releases whose files are told one by one
+_REFUSALS = 4  # releases whose files are listed one by one
 
 
 def tell(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
@@ -145,7 +145,7 @@ class _Teller:
         )
 
     def _told_apart(self, package: Package, among: Collection[int]) -> set[int]:
-        """The releases between some of a package of which another statement says that they cannot be used."""
+        """The releases between some of a package that another statement says are unusable."""
         return {
             position
             for ground in self._core
@@ -157,7 +157,7 @@ class _Teller:
         }
 
     def _absent(self, ground: Ground) -> tuple[Project, list[int]]:
-        """The project that a ground takes releases from, and the positions of those that matter."""
+        """The project in which a ground rules releases out, and the positions of those that matter."""
         rows = self._clauses.absent[ground]
         project = self._universe.project(text.name(rows[0][0].name))
         # what is out on a later ground, too, such as a yanked pre-release, is told here
@@ -166,7 +166,7 @@ class _Teller:
             for other in self._core[self._core.index(ground) + 1 :]
         }
         matter: set[int] = set()
-        # what such a release needs is not told: that it is out is enough
+        # requirements of such a release are not mentioned: that it is ruled out is enough
         others = [one for one in self._core if one != ground and not _is_said_of(one, project.name)]
         for _, at, variable in rows:
             rest = [other for other in others if variable not in later.get(other, ())]
@@ -247,9 +247,9 @@ def _is_said_of(ground: Ground, project: str) -> bool:
 
 
 def meant(clauses: Clauses, name: str) -> str:
-    """The project of a similar name that the facts or the stack speak of, or of nearly the same that metadata names.
+    """The project with a similar name in facts or the stack, or with almost the same name in metadata read so far.
 
-    Metadata is that which was read; empty where there is none.
+    Empty if there is none.
     """
     universe = clauses.universe
     problem = universe.problem
@@ -290,7 +290,7 @@ def _asked(origin: StackLine | BuildLine) -> Statement:
 
 
 def cutoff_text(cutoff: dt.datetime | None) -> str:
-    """The day to whose end a cut-off goes, or the moment; empty for none."""
+    """A cut-off as the day whose end it is, or as a moment; empty for none."""
     if cutoff is None:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
@@ -298,13 +298,13 @@ def cutoff_text(cutoff: dt.datetime | None) -> str:
 
 
 def _yanked(release: Release) -> tuple[SetAside, ...]:
-    """Why a release was yanked, where its maintainers say so."""
+    """Why a release was yanked, if its maintainers say so."""
     file = release.file
     return (SetAside(file.filename, Reason.YANKED, file.yanked),) if file.yanked else ()
 
 
 def near(files: Iterable[SetAside], target: Target) -> tuple[SetAside, ...]:
-    """The files that come nearest to the target first."""
+    """The files, those closest to the target first."""
     python = "".join(map(str, target.python_line))
     return tuple(
         sorted(files, key=lambda row: (target.machine not in row.filename, f"-cp{python}-" not in row.filename))
