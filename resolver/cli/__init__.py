@@ -1,4 +1,4 @@
-"""The command line: wires I/O together and turns answers into exit statuses."""
+"""The command line: connects I/O and turns results into exit statuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line of this process and exit."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is to be told of an interrupt among the imports
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt during the imports ends silently
     from resolver.cli.commands import main as run
 
     run()

@@ -1,4 +1,4 @@
-"""Writing the stacks of a fix beside the old one."""
+"""Writing the stacks of a fix beside the original."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPTION = "--apply"
 
 
 def named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
-    """The fix of this letter. Raises InputError where there is none, or one for each of several targets."""
+    """The fix with this letter. Raises InputError if there is none, or one for each of several targets."""
     if not found:
         raise InputError("nothing clashes, so there is no way out to write", where=_OPTION, hint="lock it as it is")
     fixes = [(one.problem.target.name, fix) for one in found for fix in one.fixes if fix.name.lower() == letter.lower()]
@@ -32,7 +32,7 @@ def named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
 
 
 def write_fix(fix: Fix, stack: Path) -> list[Path]:
-    """Write the changed stacks beside the old one; never over a file that says something else."""
+    """Write the changed stacks beside the original; never over a file with other content."""
     files = [(stack.with_name(f"{name}.toml"), content) for name, content in fix.files]
     for path, content in files:
         if _is_other(path, content):
@@ -47,7 +47,7 @@ def write_fix(fix: Fix, stack: Path) -> list[Path]:
 
 
 def _is_other(path: Path, content: str) -> bool:
-    """Whether something else is there, be it what it may."""
+    """Whether there is anything else at the path."""
     try:
         return disk.read_text(path, len(content.encode()) + disk.MIB) != content
     except (FileNotFoundError, NotADirectoryError):
@@ -57,6 +57,6 @@ def _is_other(path: Path, content: str) -> bool:
 
 
 def difference(path: Path, stack: Path, text: str) -> str:
-    """What a written stack changes in the old one's text, as a unified diff."""
+    """The changes from the original stack to a written one, as a unified diff."""
     new = path.read_text(encoding="utf-8").splitlines(keepends=True)
     return "\n" + "".join(difflib.unified_diff(text.splitlines(keepends=True), new, str(stack), str(path))) + "\n"

@@ -85,7 +85,7 @@ def command(
         texts |= kept_texts(folder, old, {lock.folder for lock in served} - {part.served.folder for part in parts})
         left = bundle.left_over(folder, old, {*(row.path for row in entries), *texts})
         manifest = bundle.write(folder, served, entries, texts, left)
-        if prune and left:  # known to the manifest until they are gone: a run that is killed leaves none for good
+        if prune and left:  # in the manifest until they are removed, so that a killed run leaves none for good
             _remove(left, folder)
             manifest = bundle.write(folder, served, entries, texts, ())
     progress.clear()
@@ -97,7 +97,7 @@ def command(
 
 
 def _refuse_locks(folder: Path, locks: Path) -> None:
-    """A bundle has a folder `locks`, too: it must not be taken for the one that its locks are copied from."""
+    """A bundle has a folder `locks`, which must not be the one that its locks are copied from."""
     here, theirs = folder.resolve(), locks.resolve()
     if here.is_relative_to(theirs) or theirs.is_relative_to(here):
         raise InputError(
@@ -128,10 +128,10 @@ def _remove(names: Sequence[str], folder: Path) -> None:
 
 
 def _check(folder: Path, language: Language, *, as_json: bool) -> int:
-    """Say what of a bundle is not as its manifest says."""
+    """Report where a bundle differs from its manifest."""
     try:
         manifest = bundle.read(folder)
-    except InputError as error:  # part of what may be damaged
+    except InputError as error:  # the manifest itself may be damaged
         raise StaleLock(error.message, where=error.where, why=error.why, hint=error.hint) from None
     if manifest is None:
         hint = "ascend-lock bundle STACK DIR makes one"

@@ -36,7 +36,7 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def served(self) -> Served:
-        """The lock as the manifest names it."""
+        """The lock's entry in the manifest."""
         target = self.lock.target
         python = ".".join(target.python.split(".")[:2])
         folder = f"locks/{self.lock.stack}/{target.name}"
@@ -44,12 +44,12 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def pins(self) -> tuple[LockedPin, ...]:
-        """What is installed, and what builds it."""
+        """The pins that are installed and those that build them."""
         return (*self.lock.pin, *self.lock.build_pin)
 
 
 def parts_of(stack: str, problems: Sequence[Problem], locks: Path, targets: Sequence[str]) -> Iterator[Part]:
-    """The stack's targets that are wanted, with their locks."""
+    """The wanted targets of the stack, with their locks."""
     for problem in problems:
         if targets and problem.target.name not in targets:
             continue
@@ -63,7 +63,7 @@ def parts_of(stack: str, problems: Sequence[Problem], locks: Path, targets: Sequ
 
 
 def refuse_unknown(targets: Sequence[str], problems: Iterable[Problem]) -> None:
-    """InputError where a target that is wanted is none of any stack's."""
+    """Raise InputError if no stack has a wanted target."""
     known = list(dict.fromkeys(problem.target.name for problem in problems))
     for name in targets:
         if name not in known:
@@ -72,7 +72,7 @@ def refuse_unknown(targets: Sequence[str], problems: Iterable[Problem]) -> None:
 
 
 def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
-    """The locks, and the file of each pin that pip takes; what comes from git has none."""
+    """The locks, with the file of each pin that pip uses; git sources have none."""
     rows = []
     for part in parts:
         for pin in part.pins:
@@ -88,7 +88,7 @@ def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
 
 
 def fetch_sources(parts: Sequence[Part], folder: Path, progress: Progress) -> list[Entry]:
-    """Save what comes from git below the folder; those that are there and whole stay."""
+    """Save git sources below the folder; complete ones that are there already are kept."""
     repositories = Repositories(default_folder(), warn=progress.warn)
     rows = []
     for part in parts:
@@ -104,7 +104,7 @@ def fetch_sources(parts: Sequence[Part], folder: Path, progress: Progress) -> li
 def fetch(
     parts: Sequence[Part], entries: Sequence[Entry], folder: Path, matrices: Path, progress: Progress
 ) -> list[str]:
-    """Download what is not there; the names of what was. Files of locks that were bundled before are there."""
+    """Download missing files. Returns the names of those that existed, which includes files of locks bundled before."""
     progress.label(words.COMPARING(progress.language, folder=folder))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         there = threads.map(lambda row: bundle.sha256_of(folder / row.path) == row.sha256, entries)
@@ -124,7 +124,7 @@ def fetch(
 
 
 def _offers(part: Part, names: set[str], catalogs: Catalogs) -> Iterator[File]:
-    """The files of these names that the lock needs, as the indexes name them now."""
+    """The lock's files with these names, as offered by the indexes now."""
     pins = {pin.file[0].name: pin for pin in part.pins if pin.file and pin.file[0].name in names}
     with closing(catalogs.live(part.problem)) as catalog:
         catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in pins.values())
@@ -147,7 +147,7 @@ def _offers(part: Part, names: set[str], catalogs: Catalogs) -> Iterator[File]:
 
 
 def kept_texts(folder: Path, old: Manifest | None, locks: set[str]) -> dict[str, str]:
-    """What was written before for the locks that stay as they are."""
+    """The texts written earlier for locks that are kept."""
     texts = {}
     for row in old.texts if old else ():
         lock = next((lock for lock in locks if row.path.startswith(f"{lock}/")), None)
@@ -169,7 +169,7 @@ def _damaged(path: Path, lock: str) -> InputError:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """One run at a time writes a bundle. The kernel lets go of the lock with the process."""
+    """One writer of a bundle at a time. The kernel releases the lock when the process ends."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-_SEVERAL = 3  # projects that are not all misspelt
+_SEVERAL = 3  # so many projects cannot all be misspelt
 _NAMED = 4
 
 
@@ -56,7 +56,7 @@ def require_an_index(universe: Universe) -> None:
     names -= universe.sources.keys()
     known = [universe.project(name) for name in sorted(names) if universe.known(name)]
     if len(names) < _SEVERAL or any(one.found or one.unreachable for one in known):
-        return  # the others need not be looked up, nor be in the cache
+        return  # the others need not be looked up or be in the cache
     if any(one.found or one.unreachable for one in map(universe.project, sorted(names))):
         return
     problem = universe.problem
@@ -124,7 +124,7 @@ class Catalogs:
             try:
                 return catalog.marks(projects)
             except IndexFailure:
-                return None  # met again by who solves, where it matters
+                return None  # solving will meet it again if it matters
 
     def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
         """The catalog of the problem's indexes."""

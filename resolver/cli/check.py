@@ -1,4 +1,4 @@
-"""`ascend-lock check [STACK…]`: whether locks are still what their inputs, and on demand their indexes, say."""
+"""`ascend-lock check [STACK…]`: whether locks still match their inputs and, on request, their indexes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from resolver.render import words
 if TYPE_CHECKING:
     from resolver.cli.upstream import Since
 
-# What --json calls the outcome, by the exit status.
+# The outcome in --json, by exit status.
 _STATUS = {
     0: "current",
     IndexFailure.exit_status: "out-of-reach",
@@ -80,7 +80,7 @@ def command(
     with ExitStack() as open_until_the_end:
         since = None
         if asked:
-            from resolver.cli.upstream import Since  # what only compares files does not pay for it
+            from resolver.cli.upstream import Since  # not loaded if only files are compared
 
             since = Since(matrices, facts_days, ignored, language, ask=upstream, quiet=as_json)
             open_until_the_end.enter_context(closing(since))
@@ -109,9 +109,9 @@ def command(
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """What was found of one target; of a whole stack, with no target, where its files could not be read.
+    """The result for one target; for a whole stack, without a target, if its files could not be read.
 
-    `again` is the stack as it was named, where its lock is stale.
+    `again` is the stack as given on the command line, if its lock is stale.
     """
 
     row: dict[str, Any]
@@ -122,15 +122,15 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 def _known(name: str, known: Told) -> Iterator[_Seen]:
-    """What is remembered of a stack."""
+    """The remembered result of a stack."""
     return (_Seen(_row(*row)) for row in known if row[0] == name)
 
 
 def _look(
     name: str, targets: frozenset[str], matrices: Path, locks: Path, since: Since | None, *, alone: bool
 ) -> Iterator[_Seen]:
-    """A stack's targets. What is wrong with a stack that is not `alone` is told, and raised where it is."""
-    from resolver.cli.state import states  # what was checked before does not pay for it
+    """The results of a stack's targets. An error is raised if the stack is `alone`, otherwise reported."""
+    from resolver.cli.state import states  # not loaded if the result is remembered
 
     try:
         for checked in states(name, targets, matrices, locks):
@@ -150,7 +150,7 @@ def _look(
 
 
 def _tell_others(matrices: Path, locks: Path) -> None:
-    """Where all were to be looked at: the stacks that have locks here and are not in `matrices`."""
+    """After a check of all: report stacks that have locks here but are not in `matrices`."""
     known = {path.stem for path in (matrices / "stacks").glob("*.toml")}
     for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
         hint = f"{locks / name} is of a stack that is not in {matrices}; name its file:"
@@ -158,7 +158,7 @@ def _tell_others(matrices: Path, locks: Path) -> None:
 
 
 def _memory(names: Sequence[str], targets: tuple[str, ...], matrices: Path, locks: Path) -> Unchanged | None:
-    """What may be known already; nothing is of a stack that is given by its path."""
+    """The memory of earlier checks; None for stacks given by path."""
     if any(name.endswith(".toml") or os.sep in name for name in names):
         return None
     return Unchanged(Cache(default_folder(), lambda _: None), names, targets, matrices, locks)
@@ -169,7 +169,7 @@ def _row(stack: str, target: str, state: str, stale: str = "") -> dict[str, Any]
 
 
 def _say(row: dict[str, Any], lines: Iterable[str], language: Language) -> None:
-    """A target, and what its indexes tell; or a stack that could not be read."""
+    """Print the result of a target and its indexes; or of a stack that could not be read."""
     stack, target, state = shown(row["stack"]), row["target"], _state(row["state"], language)
     if target:
         line = words.CHECKED(language, stack=stack, target=target, state=state)
@@ -179,7 +179,7 @@ def _say(row: dict[str, Any], lines: Iterable[str], language: Language) -> None:
 
 
 def _say_shortly(seen: Sequence[_Seen], language: Language) -> None:
-    """One line for a stack; one for each target where they differ."""
+    """Print one line for a stack, or one for each target if they differ."""
     states = {one.row["state"] for one in seen}
     if len(seen) == 1 or len(states) > 1:
         for one in seen:
@@ -191,12 +191,12 @@ def _say_shortly(seen: Sequence[_Seen], language: Language) -> None:
 
 
 def _state(state: str, language: Language) -> str:
-    """What was found, in the language; a message about a lock that cannot be read stays English."""
+    """The result in the language; a message about an unreadable lock stays English."""
     return next((known(language) for known in words.STATES if known.en == state), shown(state))
 
 
 def _tell_hints(found: Sequence[_Seen], language: Language) -> None:
-    """What locks the stale ones again; those with a lock that cannot be read have to be locked from the beginning."""
+    """Print the commands that lock stale stacks again; those with an unreadable lock have to be locked from scratch."""
     lost = {one.again for one in found if one.unreadable}
     stale = dict.fromkeys(one.again for one in found if one.again)
     for names, option in (([n for n in stale if n not in lost], ""), ([n for n in stale if n in lost], " --upgrade")):

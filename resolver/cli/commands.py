@@ -27,7 +27,7 @@ from resolver.profile import begin, counts
 
 
 class _Group(click.Group):
-    """Loads a command's module when it is called, so that none pays for another's imports."""
+    """Loads a command's module when it is called, so that no command pays for another's imports."""
 
     _commands = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks")
 
@@ -69,7 +69,7 @@ def main() -> None:
     """Run the command line of this process and exit."""
     if "--profile" in sys.argv[1:]:
         begin()  # before the command's own modules are loaded
-    gc.disable()  # a short run makes much that lives to its end, and next to no garbage
+    gc.disable()  # a short run creates many objects that live to its end, and hardly any garbage
     listen()
     _open_streams()
     try:
@@ -79,11 +79,11 @@ def main() -> None:
             sys.stderr.write(MESSAGE)
         code = STATUS
     code = max(code, _flushed())
-    os._exit(code)  # threads of a look-ahead need not be waited for
+    os._exit(code)  # without waiting for threads of a look-ahead
 
 
 def _open_streams() -> None:
-    """Let what is told go nowhere where a stream was closed, and show as escapes what its encoding does not have."""
+    """Replace closed output streams by the null device, and escape characters that the encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -93,7 +93,7 @@ def _open_streams() -> None:
 
 
 def _flushed() -> int:
-    """The status of writing what is still to be written: 0 where it went well."""
+    """Write what is still buffered. Returns the exit status of that: 0 if it succeeded."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -110,12 +110,12 @@ def _flushed() -> int:
 
 
 def status() -> int:
-    """Run the command of `sys.argv`, and its exit status; what goes wrong is told on stderr."""
+    """Run the command in `sys.argv`. Returns its exit status; errors are reported on stderr."""
     try:
         return _commands(standalone_mode=False) or 0
     except click.Abort:
         raise KeyboardInterrupt from None
-    except (BrokenPipeError, SystemExit):  # click ends the process where a pipe was closed
+    except (BrokenPipeError, SystemExit):  # click exits if a pipe was closed
         return STATUS
     except Exception as error:
         if _of_an_interrupt(error):
@@ -126,14 +126,14 @@ def status() -> int:
 
 
 def _of_an_interrupt(error: BaseException | None) -> bool:
-    """Whether something failed while an interrupt ended the run, as writing to a terminal that is gone does."""
+    """Whether something failed because an interrupt ended the run, such as writing to a terminal that is gone."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def _say(error: ResolverError) -> None:
-    with suppress(OSError):  # which may be the very failure that is told
+    with suppress(OSError):  # writing may be the very failure being reported
         sys.stderr.write(as_called(f"error: {error}\n"))
     if "--json" in sys.argv[1:]:
         with suppress(OSError):

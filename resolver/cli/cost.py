@@ -1,4 +1,4 @@
-"""What a run cost, for people and for programs: `lock --profile`."""
+"""The cost of a run, for people and programs: `lock --profile`."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def command(
     else:
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
-        # what a snapshot holds is enough to find ways out, and not to lock them
+        # a snapshot suffices to find ways out, but not to lock them
         next_step = words.WRITTEN_ONLINE if catalogs.used_snapshot else words.WRITTEN
         given = elsewhere if catalogs.used_snapshot else given
         for path in written:
@@ -170,7 +170,7 @@ def _explain(
 
 
 def _whole(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One shape, as of `lock --json`: `status` and `targets`; what is said of an only one on top, too."""
+    """One shape, as for `lock --json`: `status` and `targets`; the keys of an only target are also at the top."""
     statuses = [one["status"] for one in told]
     return {
         **(told[0] if len(told) == 1 else {}),

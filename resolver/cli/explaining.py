@@ -35,7 +35,7 @@ _Told = TypeVar("_Told")
 def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
 ) -> Explanation:
-    """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once.
+    """The explanation of a refuted problem, found within so many seconds; the contradictions are on the page at once.
 
     Its ways out have no letters yet, and hold for its own target only.
     """
@@ -70,13 +70,13 @@ class Explaining:
         self._basis = Basis()
 
     def explain(self, refutation: Refutation) -> Explanation:
-        """The explanation of a refuted problem, as its own target has it; what clashes is on the page at once."""
+        """The explanation of a refuted problem for its own target; the contradictions are on the page at once."""
         found = explanation_of(refutation, self._inputs, self._cutoff, self._seconds, self._progress, self._page)
         self._basis.add(found.problem.target.name, refutation.engine.clauses.universe.catalog)
         return found
 
     def finish(self, explanation: Explanation) -> Explanation:
-        """The same with ways out that lock for the stack's other targets, too, and with letters; on the page then."""
+        """The same with lettered ways out that lock for all targets of the stack; they are then on the page."""
         finished = lettered(self._for_every_target(explanation), self._cutoff)
         self._remembered.keep(finished, self._basis)
         self._page.ways(finished)
@@ -95,7 +95,7 @@ class Explaining:
                 return answer
 
             try:
-                # the snapshot and the indexes are those of the stack itself
+                # snapshot and indexes are those of the stack itself
                 return self._catalogs.ask(problems[at], told)
             except ResolverError:
                 self._basis.lose()

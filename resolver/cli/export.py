@@ -1,4 +1,4 @@
-"""`ascend-lock export STACK --format …`: a lock in a form that other tools read."""
+"""`ascend-lock export STACK --format …`: a lock in a format of other tools."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class _Chosen(NamedTuple):
 
 
 def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Chosen:
-    """The one target that is meant, with its lock."""
+    """The chosen target, with its lock."""
     problems = chosen(compile_problems(load(stack, matrices)), frozenset(() if target is None else (target,)))
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
@@ -159,7 +159,7 @@ def _sbom(lock: Lock) -> str:
 
 
 def _within(folder: Path) -> str:
-    """The lock's folder as seen from here, where a build begins; from elsewhere it is a build argument."""
+    """The lock's folder relative to the current one, where builds start; otherwise it is a build argument."""
     path = Path(os.path.relpath(folder))
     return path.as_posix() if ".." not in path.parts else f"locks/{folder.parent.name}/{folder.name}"
 
@@ -169,7 +169,7 @@ def _is_device(output: Path) -> bool:
 
 
 def _write(output: Path, text: str) -> None:
-    """Put a file in place, whole or not at all; a device or pipe gets the text, and stays what it is."""
+    """Write a file atomically; a device or pipe is written to and not replaced."""
     if _is_device(output):
         output.write_text(text, encoding="utf-8", newline="\n")
         return

@@ -1,4 +1,4 @@
-"""`ascend-lock facts check [NAME…]`: facts held against what the indexes say today."""
+"""`ascend-lock facts check [NAME…]`: facts compared with what the indexes say today."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def check(
     repositories = Repositories(default_folder(), warn=progress.warn)
     every: list[Judged] = []
     rows = []
-    quiet = 0  # facts that need no look, and were not told
+    quiet = 0  # facts that need no attention and were not printed
     failures: set[str] = set()
     every_line |= any(name not in _stacks(names, matrices) for name in names)
     with closing(Catalogs(matrices, progress, readings=False)) as catalogs:
@@ -150,7 +150,7 @@ def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
 
 
 def _with_facts(matrices: Path) -> list[str]:
-    """The projects that facts of any stack speak of, but for those of commits alone."""
+    """The projects that facts of any stack are about, except those only about commits."""
     every = (fact for _, facts in _wanted((), matrices) for fact in facts)
     return sorted({fact.package for fact in every if not isinstance(fact, Sources)})
 
@@ -174,20 +174,20 @@ def _status(judged: Judged) -> int:
 
 
 def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
-    """Whether an index says otherwise, or failed in a way that is not among the `failures`, which it then is."""
+    """Whether an index contradicts the fact, or failed in a way that is not yet in `failures`, to which it is added."""
     why = {remark.values["why"] for remark in judged.remarks if remark.saying is Saying.FAILED} - failures
     failures |= why
     return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
 
 
 def _stacks(names: Sequence[str], matrices: Path) -> list[str]:
-    """Those of the names that are stacks'."""
+    """The names that are those of stacks."""
     known = stack_names(matrices)
     return [name for name in names if name.endswith(".toml") or name in known]
 
 
 def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, list[Fact]]]:
-    """Facts, each once, with the problem that they are looked at for."""
+    """Facts, each once, with the problem for which they are compared."""
     known = stack_names(matrices)
     stacks = _stacks(names, matrices)
     others = [name for name in names if name not in stacks]
@@ -209,13 +209,13 @@ def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, lis
 
 
 def _facts(problem: Problem) -> list[Fact]:
-    """The facts of a stack, those that it sets aside as they are without that."""
+    """The facts of a stack; those that it sets aside are included unchanged."""
     relaxed = {row.fact.id: row.fact for row in problem.stack.relaxed}
     return [fact for fact in problem.facts if fact.id not in relaxed] + list(relaxed.values())
 
 
 def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact], stacks: Sequence[str]) -> None:
-    """InputError where a name is neither a project of a fact nor a fact's id."""
+    """Raise InputError if a name is neither a project with facts nor the id of a fact."""
     known = {name for fact in facts for name in (fact.id, fact.package)}
     for name in names:
         if name not in known and text.name(name) not in known:

@@ -13,32 +13,32 @@ _BUG = 70  # EX_SOFTWARE of sysexits.h
 
 
 def failure(error: Exception) -> tuple[ResolverError, int]:
-    """What to tell of an exception, and the status. Raises KeyboardInterrupt where it stands for one.
+    """The message and exit status for an exception. Raises KeyboardInterrupt if it stands for one.
 
-    With ASCEND_LOCK_DEBUG a mistake of ours is raised as it is.
+    With ASCEND_LOCK_DEBUG a bug is raised unchanged.
     """
     match error:
         case ResolverError():
             return error, error.exit_status
         case click.ClickException():
             command = _command(error.ctx) if isinstance(error, click.UsageError) else "ascend-lock"
-            message = " ".join(error.format_message().split())  # choices stand in lines of their own
+            message = " ".join(error.format_message().split())  # choices are on lines of their own
             return InputError(message, hint=f"see `{command} --help`"), InputError.exit_status
         case OSError():
             why, hint = str(error.strerror or error), advice(error.errno)
-            where = "" if hint else str(error.filename or "")  # any other file would have been refused as well
+            where = "" if hint else str(error.filename or "")  # with a hint, it is not about this file
             return InputError("the operating system refused", where=where, why=why, hint=hint), InputError.exit_status
         case MemoryError():
             return _short(
                 "there is no memory left", "`ulimit -v`, or a container's limit of memory"
             ), InputError.exit_status
-        case ImportError() if "failed to map segment" in str(error):  # as the loader tells it
+        case ImportError() if "failed to map segment" in str(error):  # the loader's message
             limits = "`ulimit -v`, a container's limit of memory, and whether programs may run from there (noexec)"
             return _short(str(error), limits), InputError.exit_status
-        case RuntimeError() if "can't start new thread" in str(error):  # as Python tells it, of no type of its own
+        case RuntimeError() if "can't start new thread" in str(error):  # Python's message, which has no type of its own
             limits = "`ulimit -u` and `ulimit -v`, or a container's limits of processes and memory"
             return _short("another thread could not be started", limits), InputError.exit_status
-    if "keyboard interrupt" in str(error).lower():  # PySAT's own way to tell
+    if "keyboard interrupt" in str(error).lower():  # PySAT's way of reporting it
         raise KeyboardInterrupt from None
     if os.environ.get("ASCEND_LOCK_DEBUG"):
         raise error
@@ -54,7 +54,7 @@ def _short(why: str, limits: str) -> ResolverError:
 
 
 def _command(context: click.Context | None) -> str:
-    """The command that was given, without its options."""
+    """The command given, without its options."""
     if context is None or context.parent is None:
         return "ascend-lock"
     return f"{_command(context.parent)} {context.info_name}"

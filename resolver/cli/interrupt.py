@@ -1,4 +1,4 @@
-"""What SIGINT, SIGTERM and SIGHUP do: they end a run, once."""
+"""Handling SIGINT, SIGTERM and SIGHUP: they end a run, once."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-STATUS: Final = 130  # 128 and the number of SIGINT, as shells have it
+STATUS: Final = 130  # 128 plus the number of SIGINT, as in shells
 MESSAGE: Final = "interrupted; no lock was left half-written\n"
 
-_DEAF: Final = 1.0  # seconds after an interrupt in which another one changes nothing: what ends the run takes a tenth
+_DEAF: Final = 1.0  # seconds after an interrupt in which another one is ignored; ending the run takes a tenth of it
 
 _last = -_DEAF
 
 
 def listen() -> None:
-    """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP; what was ignored stays so, as SIGHUP under nohup.
+    """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP; ignored signals stay ignored, like SIGHUP under nohup.
 
-    Where nothing can be raised, as in what Python calls when an object goes, the run ends there and then: the interrupt
-    would be lost, and with it a lock of the import system that is held in such a call.
+    Where nothing can be raised, as in finalizers, the run ends immediately: otherwise the interrupt would be lost, and
+    an import lock held in such a call would never be released.
     """
     sys.unraisablehook = _end
     signal.signal(signal.SIGTERM, _interrupt)
@@ -33,7 +33,7 @@ def listen() -> None:
 
 
 def _interrupt(_signal: int, _frame: object) -> None:
-    """Raise, unless that was just done: a second Ctrl-C would break off what the first one made end."""
+    """Raise, unless that was just done: a second Ctrl-C would interrupt the cleanup after the first."""
     global _last
     now = time.monotonic()
     if now - _last >= _DEAF:

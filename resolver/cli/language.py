@@ -1,4 +1,4 @@
-"""Which language a run speaks."""
+"""The language of a run's output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from resolver.model.language import Language
 
 
 def language_of(wanted: str | None) -> Language:
-    """The language of reports: as wanted, else Chinese where the locale is and stdout can show it, else English."""
+    """The language of reports: as wanted, otherwise Chinese if the locale is and stdout can show it, or English."""
     if wanted in ("en", "zh"):
         return "zh" if wanted == "zh" else "en"
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
@@ -19,7 +19,7 @@ def language_of(wanted: str | None) -> Language:
 
 
 def _shows_chinese() -> bool:
-    """Whether the encoding of stdout has the characters, which would all be escapes else."""
+    """Whether the encoding of stdout has the characters, which would otherwise all be escaped."""
     try:
         "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):

@@ -96,7 +96,7 @@ def command(
         seconds=explain_seconds,
         language=tongue,
     )
-    # of a single stack what clashes is told as it becomes known, of several there is a table
+    # for a single stack contradictions are printed as they become known; for several there is a table
     page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress, given)
     outcomes = _lock_all(names, order, progress, page, offline=offline)
     progress.clear()
@@ -118,7 +118,7 @@ def command(
 
 
 def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page, *, offline: bool) -> list[Outcome]:
-    """What comes of each target of each stack, in this order. One that fails keeps no other from being locked."""
+    """The outcome for each target of each stack, in order. A failure does not keep others from being locked."""
     prepared: list[tuple[str, list[Job] | Failure]] = []
     for name in names:
         try:
@@ -139,7 +139,7 @@ def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page
             except Exception as error:
                 outcomes.append(Outcome(stack=name, found=Failure(error, *failure(error))))
             if number < len(prepared):
-                gc.collect()  # a solved stack leaves cycles, and nobody collects them in a short run
+                gc.collect()  # a solved stack leaves reference cycles, and collection is disabled
     return outcomes
 
 
@@ -154,12 +154,12 @@ def _status(outcome: Outcome) -> int:
 
 
 def _is_known(outcome: Outcome) -> bool:
-    """Whether a target has no solution, as the report of its conflict said before."""
+    """Whether a target has no solution, and its conflict report said so before."""
     return not isinstance(outcome.found, (Lock, Failure)) and outcome.job is not None and outcome.job.known
 
 
 def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[str, Any]:
-    """One shape, which docs/lock.md describes: `status` and `targets`; what is said of an only one on top, too."""
+    """One shape, described in docs/lock.md: `status` and `targets`; the keys of an only target are also at the top."""
     told = [_one_json(outcome, language) for outcome in outcomes]
     only = told[0] if len(told) == 1 else {}
     return {**only, "status": _STATUSES.get(status, "error"), "targets": told}
@@ -179,7 +179,7 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
 
 
 def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
-    """All about one stack, each warning once; of several targets a table in the end."""
+    """Print everything about one stack, each warning once; for several targets, a table at the end."""
     told: set[str] = set()
     room = columns(sys.stdout, COLUMNS)
     for outcome in outcomes:
@@ -195,14 +195,14 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
                 )
                 told.update(lock.cautions)
             case _:
-                pass  # told already, or below
+                pass  # printed already, or below
     _tell_failures(outcomes, language)
     if len(outcomes) > 1:
         sys.stdout.write("\n" + table([_row(outcome, language) for outcome in outcomes], language))
 
 
 def _tell_many(outcomes: Sequence[Outcome], language: Language) -> None:
-    """One table for several stacks, and what went wrong."""
+    """Print one table for several stacks, and the failures."""
     _tell_failures(outcomes, language)
     rows = [_row(outcome, language) for outcome in outcomes]
     sys.stdout.write(table(rows, language) + closing_line(rows, language))
@@ -248,7 +248,7 @@ def _changes(outcome: Outcome, lock: Lock, language: Language) -> str:
 
 
 def _moved(outcome: Outcome, lock: Lock) -> bool:
-    """Whether anything was decided anew."""
+    """Whether any decision changed."""
     previous = _job(outcome).previous
     return previous is None or not diff.same(previous, lock)
 

@@ -37,14 +37,14 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.render import words
 
-if TYPE_CHECKING:  # what is remembered does not pay for what explains
+if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.explaining import Explaining
     from resolver.model.conflict import Conflict
     from resolver.model.explanation import Explanation
     from resolver.model.resolution import Resolution
     from resolver.solve.solver import Refutation
 
-_TIMES = 20  # that a stack is locked anew because another run was faster
+_TIMES = 20  # attempts to lock a stack, as another run may be faster
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

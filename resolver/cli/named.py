@@ -1,4 +1,4 @@
-"""Which stacks a run is about: those named, each once, and every one where `all` is among them."""
+"""Which stacks a run is about: those named, each once; with `all`, every one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ALL: Final = "all"
 
 
 def named(stacks: Sequence[str], matrices: Path) -> list[str]:
-    """The stacks, each once; with `all` those of `matrices` first, in the order of their names.
+    """The stacks, each once; with `all`, those of `matrices` come first, sorted by name.
 
-    Raises InputError where there are none, or one of them is called `all`.
+    Raises InputError if there are none, or one of them is called `all`.
     """
     if ALL not in stacks:
         return list(dict.fromkeys(stacks))

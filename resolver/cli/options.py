@@ -1,4 +1,4 @@
-"""Options that several commands share, and where things are by default."""
+"""Options shared by several commands, and default locations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def default_matrices() -> Path:
-    """`./matrices`, else the folder that stands beside the installed package."""
+    """`./matrices`, otherwise the folder beside the installed package."""
     if named := os.environ.get("ASCEND_LOCK_MATRICES"):
         return Path(named)
     here = Path("matrices")
@@ -32,12 +32,12 @@ def matrices(function: _Command) -> _Command:
 
 
 def elsewhere(matrices: Path | None) -> tuple[str, ...]:
-    """The option by which another command finds the folder of facts and stacks that this one was given."""
+    """The option for another command to use the folder of facts and stacks that this one was given."""
     return () if matrices is None else ("--matrices", str(matrices))
 
 
 def again(matrices: Path | None, *, offline: bool) -> tuple[str, ...]:
-    """The options by which the same command, or its like, finds what this one found."""
+    """The options for the same or a similar command to have the same result."""
     return (*(("--offline",) if offline else ()), *elsewhere(matrices))
 
 
@@ -101,7 +101,7 @@ def exclude_newer(function: _Command) -> _Command:
 
 
 def _read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
-    from resolver.matrix.compile import moment  # most runs name none
+    from resolver.matrix.compile import moment  # most runs have none
 
     if value is None:
         return None

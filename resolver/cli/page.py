@@ -34,7 +34,7 @@ class Page:
         self._told = 0  # contradictions of the last page
 
     def why(self, problem: Problem, contradictions: tuple[Contradiction, ...]) -> None:
-        """The first part: it is there long before the ways out are."""
+        """Write the first part, which is known long before the ways out."""
         from resolver.render.explanation.text import why_text  # loaded where there is a conflict
 
         self._told = len(contradictions)
@@ -43,7 +43,7 @@ class Page:
         self._not_followed(contradictions)
 
     def ways(self, explanation: Explanation) -> None:
-        """The second part, after the contradictions that were not known when the first one was there."""
+        """Write the second part, after contradictions that were found since the first."""
         from resolver.render.explanation.sentences import noted_once
         from resolver.render.explanation.text import further_text, ways_text
 
@@ -54,13 +54,13 @@ class Page:
         self.write(as_called(ways_text(told, self._language, self.width())))
 
     def width(self) -> int:
-        """The columns that there are for a page."""
+        """The width of the page."""
         from resolver.render.explanation.text import WIDTH
 
         return WIDTH if self._out is None else columns(self._out, WIDTH)
 
     def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:
-        """Where a project is on no index: that pip on this machine would have asked others as well."""
+        """If no index has a project: a note that pip on this machine would have asked others as well."""
         from resolver.catalog.pipconfig import read_pip_config
         from resolver.model.statement import Lack, Lacks
 
@@ -72,7 +72,7 @@ class Page:
             self._progress.warn(words.NOT_FOLLOWED(self._language, options=options, names=names))
 
     def write(self, text: str) -> None:
-        """Text between the pages, or of another answer."""
+        """Write text between the pages, or of another result."""
         if self._out is not None:
             self._progress.clear()
             self._out.write(text)

@@ -1,4 +1,4 @@
-"""Progress on stderr: one line that is drawn over, only on a terminal."""
+"""Progress on stderr: one line that is redrawn, only on a terminal."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from resolver.render.text import cut
 if TYPE_CHECKING:
     from resolver.catalog.transfer import Copied
 
-_EVERY = 0.1  # seconds between two drawings
-_PACE = 5.0  # seconds that the rate of a transfer is taken over
+_EVERY = 0.1  # seconds between redraws
+_PACE = 5.0  # seconds over which the rate of a transfer is measured
 
 
 class Progress:
-    """A line that tells what goes on. Silent where stderr is no terminal.
+    """A line that says what is going on. Silent if stderr is not a terminal.
 
     `rounds` of all searches and `traffic` are counted in any case.
     """
@@ -29,7 +29,7 @@ class Progress:
     def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
         self.language = language
         self.rounds = 0
-        self._round = 0  # of the search that was heard of last
+        self._round = 0  # of the current search
         self.traffic = Traffic()
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
         self._last = 0.0
@@ -42,16 +42,16 @@ class Progress:
         self._warned: set[str] = set()
 
     def place(self, text: str) -> None:
-        """Say which part of a larger whole is worked on, before every label from now on."""
+        """Set a prefix for all labels from now on: which part of a larger whole is being worked on."""
         self._place = text
 
     def label(self, text: str) -> None:
-        """Begin a new part of the work."""
+        """Start a new part of the work."""
         self._label = self._place + text
         self._draw(force=True)
 
     def solving(self, rounds: int, packages: int) -> None:
-        """Called by the solver, once a round and before each further release that is tried in it."""
+        """Called by the solver, once per round and before each further release tried in it."""
         self.rounds += rounds != self._round
         self._round = rounds
         self._counters = words.STEPS(self.language, packages=packages, rounds=rounds)
@@ -80,19 +80,19 @@ class Progress:
         self._draw()
 
     def warn(self, text: str) -> None:
-        """A warning, on a line of its own, on a terminal or not; the same one once. Chinese where there is any."""
+        """Print a warning on a line of its own, terminal or not, once each; in Chinese if there is any."""
         if text in self._warned:
             return
         self._warned.add(text)
         self.clear()
-        from resolver.render.quoted import heard  # most runs warn of nothing
+        from resolver.render.quoted import heard  # most runs have no warnings
 
         told = heard(text, self.language)
         sys.stderr.write(words.WARNING(self.language, message="\n".join(map(shown, told.split("\n")))) + "\n")
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The files of a lock, rendered once for each lock: templates are not even loaded where its files are known."""
+"""The files of a lock, rendered once for each lock: if its files are known, templates are not even loaded."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _read = reader(msgspec.msgpack.Decoder(dict[str, str]).decode)
 
 
 def prepare() -> None:
-    """Load what renders, where there is time for it: a lock will be made that is not known."""
+    """Load the renderer while there is time, as a new lock will be made."""
     import_module("resolver.render.files")
 
 
 def rendered(lock: Lock, store: Cache) -> dict[str, str]:
-    """What `render` gives for a lock."""
+    """The result of `render` for a lock."""
     digest = blake2b(program().encode("utf-8", "surrogatepass"), digest_size=20)
     digest.update(_encode(lock))
     key = digest.hexdigest()

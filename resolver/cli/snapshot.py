@@ -1,4 +1,4 @@
-"""`ascend-lock snapshot STACK…`: record what locking a stack asks of the indexes."""
+"""`ascend-lock snapshot STACK…`: record what locking a stack requests from the indexes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
 _KEEP = Wishes(upgrade=False, upgrade_packages=frozenset())
-_SECONDS = 600.0  # for the ways out of a conflict: all of them are to be recorded
+_SECONDS = 600.0  # for the ways out of a conflict, all of which are to be recorded
 
 
 @click.command("snapshot")
@@ -81,7 +81,7 @@ def _record(stack: str, matrices: Path, locks: Path) -> None:
 
 
 def _require_own_name(name: str, stack: str, matrices: Path) -> None:
-    """InputError where the snapshot would take the place of that of another stack."""
+    """Raise InputError if the snapshot would replace that of another stack."""
     theirs = matrices / "stacks" / f"{name}.toml"
     if theirs.is_file() and not theirs.samefile(find_stack(stack, matrices)):
         raise InputError(

@@ -1,4 +1,4 @@
-"""`ascend-lock stacks`: what there is to lock."""
+"""`ascend-lock stacks`: the stacks that can be locked."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from resolver.model.problem import Problem
 
 
 def chosen(problems: Sequence[Problem], targets: frozenset[str]) -> Sequence[Problem]:
-    """Those of the named targets, which the stack must have; all without a name. Raises InputError."""
+    """The named targets, which must exist; all without a name. Raises InputError."""
     known = [problem.target.name for problem in problems]
     for unknown in sorted(targets.difference(known)):
         raise InputError(

@@ -1,4 +1,4 @@
-"""How wide what is told may be."""
+"""The width of output."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from contextlib import suppress
 from typing import Final, TextIO
 
-_NARROWEST: Final = 40  # columns below which words would be all that is left of a line
+_NARROWEST: Final = 40  # columns; below that, lines would be single words
 
 
 def columns(stream: TextIO, widest: int) -> int:
-    """`widest`, and no more than a terminal shows; what is no terminal gets the same wherever it is read."""
+    """`widest`, limited by the terminal's width; without a terminal always `widest`."""
     with suppress(OSError, ValueError):
         room = os.get_terminal_size(stream.fileno()).columns
-        return max(min(room or widest, widest), _NARROWEST)  # a serial console says 0
+        return max(min(room or widest, widest), _NARROWEST)  # a serial console reports 0
     return widest

@@ -1,6 +1,6 @@
-"""Locks that `check` found current, remembered by the bytes of all that it looked at.
+"""Locks that `check` found current, remembered by the bytes of everything it looked at.
 
-It imports next to nothing: where nothing changed, reading those bytes is all that `check` does.
+This module imports very little: if nothing changed, all that `check` does is read those bytes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from resolver.catalog.cache import Cache
 from resolver.program import program
 
 _KIND: Final = "current"
-_LARGEST: Final = 8 << 20  # bytes of a file; what is larger is none of ours
+_LARGEST: Final = 8 << 20  # bytes; larger files are not ours
 
 Told = list[tuple[str, str, str]]  # stack, target, state
 
 
 class Unchanged:
-    """What is remembered of these stacks, given by name, and targets (none: all)."""
+    """The memory of these stacks, given by name, and targets (none: all)."""
 
     def __init__(
         self, store: Cache, stacks: Sequence[str], targets: Iterable[str], matrices: Path, locks: Path
@@ -36,7 +36,7 @@ class Unchanged:
         self._key = self._digest()
 
     def recall(self) -> Told | None:
-        """What was told of the same bytes; None where they were not all current, or never looked at."""
+        """The result for the same bytes; None if not everything was current, or it was never checked."""
         content = self._store.get(_KIND, self._key) if self._key else None
         try:
             return None if content is None else [(str(a), str(b), str(c)) for a, b, c in json.loads(content)]
@@ -44,12 +44,12 @@ class Unchanged:
             return None
 
     def keep(self, told: Told) -> None:
-        """Remember that all was current, unless a file changed since this was made."""
+        """Remember that everything was current, unless a file changed since this object was created."""
         if self._key and {stack for stack, _, _ in told} <= {*self._stacks} and self._digest() == self._key:
             self._store.put(_KIND, self._key, json.dumps(told).encode())
 
     def _digest(self) -> str:
-        """Over names and bytes; "" where something cannot be read."""
+        """A digest of names and bytes; "" if something cannot be read."""
         digest = blake2b(self._asked.encode("utf-8", "surrogatepass"), digest_size=20)
         try:
             for path in self._files():

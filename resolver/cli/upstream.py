@@ -1,4 +1,4 @@
-"""What became of a lock since it was made: asking the indexes, the age of its facts, and how it is told."""
+"""What has happened to a lock since: asking the indexes, the age of its facts, and the output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from resolver.upstream.compare import Compared, as_locked, compare, pins_of, rel
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What is told of one lock, and the exit status that it stands for."""
+    """The output about one lock, and its exit status."""
 
     lines: list[str]
     json: dict[str, Any]
@@ -36,7 +36,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Since:
-    """What is told of locks beside their inputs: the age of their facts and, where it is to `ask`, the indexes."""
+    """Findings about locks beyond their inputs: the age of their facts and, with `ask`, the indexes."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Since:
         self._upstream = Upstream(matrices, progress, ignored) if ask else None
 
     def seen(self, problem: Problem, lock: Lock) -> Seen:
-        """All that is told of a lock."""
+        """The findings about a lock."""
         old = older(((fact.id, _day(fact.checked)) for fact in lock.fact), self._today, self._days)
         told: dict[str, Any] = {"old_facts": [{"id": one.id, "checked": one.checked.isoformat()} for one in old]}
         if self._upstream is None:
@@ -75,7 +75,7 @@ class Since:
 
 
 def _day(text: str) -> dt.date:
-    """The day that a lock has of a fact; what is none, in a lock that was edited, counts as long ago."""
+    """The day of a fact in a lock; an invalid one, in an edited lock, counts as long ago."""
     try:
         return dt.date.fromisoformat(text)
     except ValueError:
@@ -83,9 +83,9 @@ def _day(text: str) -> dt.date:
 
 
 class Upstream:
-    """What the indexes say today. Each page, and each release's vulnerabilities, are asked for once in a run.
+    """What the indexes say today. Each page, and each release's vulnerabilities, are requested once in a run.
 
-    `ignored` are vulnerabilities, by any of their names, that somebody has judged.
+    `ignored` are vulnerabilities, by any of their names, that somebody has assessed.
     """
 
     def __init__(self, matrices: Path, progress: Progress, ignored: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ class Upstream:
         self._silent: dict[str, Silent] = {}
 
     def of(self, problem: Problem, lock: Lock) -> Compared:
-        """A lock held against its indexes."""
+        """A lock compared with its indexes."""
         told = words.ASKING_INDEXES(self._progress.language, stack=lock.stack, target=lock.target.name)
         self._progress.label(told)
         problem = replace(problem, indexes=as_locked(lock, problem.indexes))
@@ -122,7 +122,7 @@ class Upstream:
         self._catalogs.close()
 
     def _ask(self, problem: Problem, name: str, releases: Sequence[ReleaseName]) -> None:
-        """Learn what an index tells of these releases, as far as it was not asked before."""
+        """Get an index's vulnerabilities of these releases, as far as not requested before."""
         known = self._told.setdefault(name, {})
         new = [release for release in releases if release not in known]
         if not new or name in self._silent:
@@ -132,7 +132,7 @@ class Upstream:
         answer = vulnerabilities(new, read_root((index.url if index else "") or pool.pip.index_url, name), pool)
         if not isinstance(answer, Silent):
             known |= answer
-        elif known:  # it told others
+        elif known:  # it listed some for others
             known |= dict.fromkeys(new)
         else:
             self._silent[name] = answer

@@ -65,7 +65,7 @@ def command(
 
 
 def _require_python(interpreter: str) -> None:
-    """InputError unless it runs Python: another program might end without a word, and as if all were well."""
+    """Raise InputError unless it runs Python: another program might exit silently with status 0."""
     try:
         told = subprocess.run(  # noqa: S603
             [interpreter, "-I", "-c", f"print({_WORD!r})"], check=False, stdin=subprocess.DEVNULL, capture_output=True
@@ -83,7 +83,7 @@ def _require_python(interpreter: str) -> None:
 
 
 def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Path:
-    """verify.py of the one target, of the named one, or of the only one for this machine's processor."""
+    """The verify.py of the only target, of the named one, or of the only one for this machine's processor."""
     folder = locks / stack
     found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
     names = ", ".join(found)
@@ -98,12 +98,12 @@ def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Pat
         raise InputError(
             f"{stack} is locked for several targets", where="--target", hint=f"say which this machine is: {names}"
         )
-    lock_file.read_own(folder / fitting[0])  # whose program it is
+    lock_file.read_own(folder / fitting[0])  # the program must belong to it
     return found[fitting[0]]
 
 
 def _instead(stack: str, matrices: Path, locks: Path) -> str:
-    """What to do about a stack that has no lock: lock it, or name it as those that are known are named."""
+    """A hint for a stack without a lock: lock it, or the known name that was probably meant."""
     locked = {path.parts[-3] for path in locks.glob(f"*/*/{FILE}")}
     known = sorted(locked.union(stack_names(matrices)))
     if stack in known:
@@ -121,7 +121,7 @@ def _fits(folder: Path) -> bool:
 
 
 def _active() -> str:
-    """As install.sh chooses: the active environment's Python, else the one on PATH."""
+    """The same choice as in install.sh: the active environment's Python, otherwise the one on PATH."""
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if prefix := os.environ.get(variable):
             return f"{prefix}/bin/python"

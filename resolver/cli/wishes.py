@@ -14,12 +14,12 @@ from resolver.errors import InputError
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.passed import PassedOver
 
-if TYPE_CHECKING:  # what is remembered does not pay for what solves
+if TYPE_CHECKING:  # a remembered lock needs no solver
     from resolver.solve.builds import Kept
 
 
 class Wishes(msgspec.Struct, frozen=True):
-    """All pins may move, or those of these projects."""
+    """Whether all pins may move, or those of these projects."""
 
     upgrade: bool
     upgrade_packages: frozenset[NormalizedName]
@@ -46,7 +46,7 @@ class Wishes(msgspec.Struct, frozen=True):
         return self._versions(previous.pin), builds
 
     def passed_over(self, previous: Lock | None) -> tuple[PassedOver, ...]:
-        """What the lock before tells of releases that were passed over for the pins to prefer."""
+        """The releases passed over for the preferred pins, according to the previous lock."""
         if previous is None or self.upgrade:
             return ()
         return tuple(
