@@ -1,4 +1,4 @@
-"""Real wheels and source archives, made in memory. The same arguments give the same bytes."""
+"""Real wheels and source archives, built in memory. The same arguments give the same bytes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 Extras = Mapping[str, Iterable[str]]
 
-# Locking never runs code of a package: a test that does run it should not pass.
+# Locking never runs code of a package: a test in which it runs must fail.
 _SETUP = 'raise SystemExit("setup.py was run")\n'
 
 
 @dataclass(frozen=True)
 class Built:
-    """A file as an index serves it. `metadata` is its METADATA or PKG-INFO."""
+    """A file as served by an index. `metadata` is its METADATA or PKG-INFO."""
 
     filename: str
     content: bytes
@@ -65,7 +65,7 @@ def build_wheel(
     stated_version: str = "",
     files: Mapping[str, str] | None = None,
 ) -> Built:
-    """A wheel with one module. `stated_version` is what METADATA says where that differs from the file's name."""
+    """A wheel with one module. `stated_version` is the version in METADATA if it differs from the file's name."""
     distribution = re.sub(r"[-_.]+", "_", name)
     filename = "-".join(part for part in (distribution, version, build, tags) if part) + ".whl"
     metadata = core_metadata(
@@ -96,7 +96,7 @@ def build_archive(
 ) -> Built:
     """A source archive. Without `static` its PKG-INFO calls the requirements dynamic (PEP 643).
 
-    `build_requires` of None leaves pyproject.toml out; `members` add or replace files below the top folder.
+    With `build_requires` of None there is no pyproject.toml; `members` add or replace files below the top folder.
     """
     distribution = re.sub(r"[-_.]+", "_", name)
     metadata = core_metadata(

@@ -1,4 +1,4 @@
-"""What lies in a cache's volumes, for tests that damage it."""
+"""The contents of a cache's volumes, for tests that damage them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from resolver.catalog.volume import DATA, ROWS, Place, Row, Volume
 
 
 def entries(folder: Path, kind: str = "") -> Iterator[tuple[Path, Row]]:
-    """Each content of a kind, or of any: the file that it is in, and where."""
+    """The contents of a kind, or of all: the file of each, and its place there."""
     for path in sorted(folder.glob(f"v*/*{ROWS}")):
         volume = Volume.open(str(path).removesuffix(ROWS))
         for row in volume.rows():
@@ -19,7 +19,7 @@ def entries(folder: Path, kind: str = "") -> Iterator[tuple[Path, Row]]:
 
 
 def damage(folder: Path, change: Callable[[bytes], bytes], kind: str = "") -> int:
-    """Change each content of a kind, or of any, in its place; how many there are. What is cut off becomes zeros."""
+    """Change each content of a kind, or of all, in place. Returns their number. Short ones are padded with zeros."""
     found = list(entries(folder, kind))
     for path, row in found:
         with path.open("r+b") as file:
@@ -31,7 +31,7 @@ def damage(folder: Path, change: Callable[[bytes], bytes], kind: str = "") -> in
 
 
 def require_sound_cache(folder: Path, where: str = "") -> None:
-    """Every row leads to what was written, and nothing but volumes is there."""
+    """Assert that every row leads to what was written, and that there are only volumes."""
     assert {path.name for path in folder.glob("*")} <= {"v2", "git"}, where
     for path in folder.glob("v2/*"):
         assert path.suffix in (DATA, ROWS), (where, path)

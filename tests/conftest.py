@@ -1,7 +1,7 @@
-"""What holds for every test, whatever the shell that began the run.
+"""Settings for every test, independent of the shell that started the run.
 
-Hypothesis: the same examples in every run, or as many fresh ones as ASCEND_LOCK_EXAMPLES says. Signals: a run that was
-begun by nohup, or in the background of a script, goes on ignoring them, and what the tests start does not.
+Hypothesis: the same examples in every run, or as many fresh ones as ASCEND_LOCK_EXAMPLES says. Signals: a run started
+by nohup, or in the background of a script, continues to ignore them, but processes started by tests do not.
 """
 
 from __future__ import annotations
@@ -25,4 +25,4 @@ settings.load_profile("ascend-lock")
 
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
-        signal.signal(_number, lambda *_: None)  # unlike SIG_IGN, it does not outlast an exec
+        signal.signal(_number, lambda *_: None)  # unlike SIG_IGN, it does not survive an exec

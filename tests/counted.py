@@ -1,4 +1,4 @@
-"""How much work a function does, told without a clock: the bytecode instructions that the interpreter goes through."""
+"""How much work a function does, measured without a clock: in bytecode instructions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def instructions(function: Callable[[], object]) -> int:
-    """The instructions of a call, in this thread. What C does inside of one does not count."""
+    """The instructions of a call in this thread. C code inside an instruction does not count."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:

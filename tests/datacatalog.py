@@ -3,9 +3,8 @@
     catalog = DataCatalog({"a": {"2": ["b<2"], "1": []}, "b": {"2": [], "1": []}})
     catalog.add_wheel("c", "1", ["b"], tags="cp311-cp311-manylinux_2_28_aarch64")
 
-Every release that is given to the constructor is one pure-Python wheel; `add_wheel`
-and `add_archive` take everything that a page can say of a file. `tests/problems.py`
-has the problems that go with it.
+Every release passed to the constructor is one pure-Python wheel; `add_wheel` and `add_archive` accept everything that
+a page can say about a file. `tests/problems.py` has matching problems.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class DataCatalog:
         uploaded: str = "",
         extras: Iterable[str] = (),
     ) -> File:
-        """Add a wheel. `tags` may begin with a build tag; METADATA says `metadata_python`, else what the page says."""
+        """Add a wheel. `tags` may begin with a build tag; METADATA has `metadata_python`, otherwise the page's."""
         distribution = canonicalize_name(name).replace("-", "_")
         file = self._add(
             name, version, f"{distribution}-{version}-{tags}.whl", index, requires_python, yanked, uploaded
@@ -90,17 +89,17 @@ class DataCatalog:
         return file
 
     def add_project(self, name: str, *, index: str = PYPI, set_aside: Iterable[SetAside] = ()) -> None:
-        """Make a project known, if only by files that were set aside while its page was read."""
+        """Make a project known, even if only by files that were set aside while its page was read."""
         key = (canonicalize_name(name), index)
         self._pages.setdefault(key, {})
         self._set_aside.setdefault(key, []).extend(set_aside)
 
     def bind(self, name: str, *indexes: str) -> None:
-        """Look a project up on these indexes, all of them together."""
+        """Bind a project to all of these indexes."""
         self._bindings[canonicalize_name(name)] = indexes
 
     def indexes(self) -> Indexes:
-        """The indexes and bindings that this catalog answers for. They are the stack's own: facts may match nothing."""
+        """The indexes and bindings that this catalog answers for. As the stack's own, so facts may match nothing."""
         names = {PYPI, *(index for bound in self._bindings.values() for index in bound)}
         bindings = [
             Binding(packages=(name,), indexes=bound, take="all") for name, bound in sorted(self._bindings.items())
@@ -156,10 +155,10 @@ class DataCatalog:
         return file
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """Asks nothing: a test sees what the solver itself asks for."""
+        """Do nothing, so that a test sees what the solver itself requests."""
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        """Asks nothing, either."""
+        """Do nothing, either."""
 
     def close(self) -> None:
         pass

@@ -1,8 +1,8 @@
-"""HTTP/2 (RFC 9113) as a server speaks it that keeps to its rules only as far as a test wants.
+"""An HTTP/2 server (RFC 9113) that follows the rules only as far as a test wants.
 
-Frames are written here by hand, as a library that knows the rules would not send what breaks them; hpack packs and
-unpacks their header fields. One thread serves a connection, answers one request after the other, and reads what the
-client sends meanwhile where it needs room to send on.
+Frames are written by hand, as a library that knows the rules would not send frames that break them; hpack encodes and
+decodes header fields. One thread serves a connection, answers one request after the other, and reads what the client
+sends when it needs room to continue.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ _INITIAL_WINDOW_SIZE: Final = 0x4
 
 
 class GoneError(Exception):
-    """The client went away, or the server is to end."""
+    """The client is gone, or the server is ending."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request; the names of `headers` are in lower case, those of the protocol's own with their colon."""
+    """A request. `headers` are by lower-case name, pseudo-header fields with their colon."""
 
     stream: int
     headers: Mapping[str, str]
 
 
 class Session:
-    """A connection. `settings` are told at its beginning."""
+    """A connection. `settings` are sent at its start."""
 
     def __init__(
         self, connection: socket.socket, closing: threading.Event, settings: Mapping[int, int] | None = None
@@ -77,7 +77,7 @@ class Session:
         self._settings = settings or {}
 
     def serve(self, answer: Callable[[Stream], None]) -> None:
-        """Answer requests until the client goes, or an answer says that this is the end."""
+        """Answer requests until the client leaves, or an answer says that this is the end."""
         with contextlib.suppress(GoneError, OSError):
             if self._exactly(len(_PREFACE)) != _PREFACE:
                 return
@@ -90,19 +90,19 @@ class Session:
                     answer(Stream(self, asked))
 
     def frame(self, kind: int, flags: int, stream: int, payload: bytes = b"") -> None:
-        """Send a frame as it is, whatever the rules say of it."""
+        """Send a frame unchanged, whatever the rules say."""
         self.raw(struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload)
 
     def raw(self, content: bytes) -> None:
-        """Send what may be no frame at all."""
+        """Send bytes that need not be a frame."""
         self._connection.sendall(content)
 
     def fields(self, fields: Iterable[tuple[str, str]]) -> bytes:
-        """Header fields, packed."""
+        """Encoded header fields."""
         return self._encoder.encode(list(fields))
 
     def go_away(self, last: int, code: int = NO_ERROR, told: bytes = b"") -> None:
-        """Say which stream is the last that is answered."""
+        """Send GOAWAY with the last stream that is answered."""
         self.frame(GOAWAY, 0, 0, struct.pack(">II", last, code) + told)
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class Session:
         raise GoneError
 
     def room(self, stream: int, wanted: int) -> int:
-        """How many bytes of a body may be sent, at most what is wanted; waits until there are some."""
+        """How many of the wanted bytes of a body may be sent now; waits until some may."""
         while (free := min(wanted, self._windows[0], self._windows.get(stream, self._window), _FRAME)) <= 0:
             if stream in self._reset:
                 raise _ResetError
@@ -120,7 +120,7 @@ class Session:
         return free
 
     def take(self) -> None:
-        """Take in a frame of the client's."""
+        """Process a frame of the client."""
         head = self._exactly(9)
         length, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
         stream = int.from_bytes(head[5:], "big") & 0x7FFF_FFFF
@@ -162,17 +162,17 @@ class Session:
         return got
 
     def wait(self, seconds: float) -> None:
-        """Do nothing for so long."""
+        """Do nothing for so many seconds."""
         if self._closing.wait(seconds):
             raise GoneError
 
 
 class _ResetError(Exception):
-    """The client wants no more of a stream."""
+    """The client has reset a stream."""
 
 
 class Stream:
-    """A request, and what is sent for it. Each of these is sent as it is asked for, in any order."""
+    """A request, and the frames sent for it. Each method sends immediately, in any order."""
 
     def __init__(self, session: Session, asked: Asked) -> None:
         self.session = session
@@ -185,7 +185,7 @@ class Stream:
         self.headers(self.session.fields(named), end=end)
 
     def headers(self, packed: bytes, *, end: bool = False) -> None:
-        """Packed header fields, in as many frames as they need."""
+        """Send encoded header fields, in as many frames as needed."""
         first, *more = [packed[at : at + _FRAME] for at in range(0, len(packed), _FRAME)] or [b""]
         flags = (END_STREAM if end else 0) | (0 if more else END_HEADERS)
         self.session.frame(HEADERS, flags, self.number, first)
@@ -193,7 +193,7 @@ class Stream:
             self.session.frame(CONTINUATION, END_HEADERS if at == len(more) else 0, self.number, piece)
 
     def data(self, body: bytes, *, end: bool = True) -> None:
-        """A body, as fast as the client takes it."""
+        """Send a body, as fast as the client accepts it."""
         at = 0
         while at < len(body):
             size = self.session.room(self.number, len(body) - at)
@@ -203,5 +203,5 @@ class Stream:
             self.session.frame(DATA, END_STREAM, self.number)
 
     def reset(self, code: int) -> None:
-        """Break the answer off."""
+        """Reset the stream."""
         self.session.frame(RST_STREAM, 0, self.number, struct.pack(">I", code))

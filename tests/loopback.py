@@ -1,8 +1,8 @@
-"""A package index on 127.0.0.1: real HTTP, from a snapshot or made by hand, and as wrong as a test wants it.
+"""A package index on 127.0.0.1: real HTTP, from a snapshot or made by hand, with any faults a test wants.
 
     /simple/<index>/<project>/     a page, JSON (PEP 691, 700) or HTML (PEP 503)
     /files/<index>/<file>          a file, and with `.metadata` its core metadata (PEP 658)
-    /<index>/simple/<project>/     the same page, where an index has a legacy JSON beside it:
+    /<index>/simple/<project>/     the same page, of an index with a legacy JSON beside it:
     /<index>/pypi/<project>/<version>/json
 
 A fault changes the answers to the paths that its pattern matches:
@@ -47,7 +47,7 @@ HTML = "application/vnd.pypi.simple.v1+html"
 
 @dataclass(frozen=True)
 class Request:
-    """One line of the log. `sent` is what the client asked with, names in lower case; `host` whom it meant to ask."""
+    """One line of the log. `sent` are the request headers by lower-case name; `host` is the host it was meant for."""
 
     method: str
     path: str
@@ -60,7 +60,7 @@ class Request:
 class Response:
     """An answer before it is sent.
 
-    `declared` is a Content-Length that is not the body's. After `reset_after`
+    `declared` is a Content-Length other than the body's. After `reset_after`
     bytes of the body the connection is reset. `delay` is in seconds, and so is
     `hold`, for which the connection stays open after the body, and `pause`,
     which passes between any two bytes of it. `script` sends it over HTTP/2 in
@@ -82,13 +82,13 @@ Fault = Callable[[Response], Response]
 
 
 def status(code: int, *, retry_after: int | str | None = None, headers: Mapping[str, str] | None = None) -> Fault:
-    """Answer with another status and no content of its own."""
+    """Answer with another status and without content."""
     extra = {**(headers or {}), **({} if retry_after is None else {"Retry-After": str(retry_after)})}
     return lambda _: Response(code, b"", {"Content-Type": "text/plain", **extra})
 
 
 def empty() -> Fault:
-    """200, and nothing in it."""
+    """Answer 200 without content."""
     return lambda response: replace(response, body=b"")
 
 
@@ -100,7 +100,7 @@ def truncated(share: float = 0.5) -> Fault:
 
 
 def cut(share: float = 0.5) -> Fault:
-    """Send a share of the body as if it were the whole one: what a broken mirror has on its disk."""
+    """Send part of the body as if it were the whole, like a mirror with a truncated file."""
     return altered(lambda body: body[: int(len(body) * share)])
 
 
@@ -115,7 +115,7 @@ def delayed(seconds: float) -> Fault:
 
 
 def altered(change: Callable[[bytes], bytes]) -> Fault:
-    """Send a changed body with a length that is right."""
+    """Send a changed body with the right length."""
     return lambda response: replace(response, body=change(response.body))
 
 
@@ -131,7 +131,7 @@ def other_version(version: str) -> Fault:
 
 @dataclass
 class _Row:
-    """A file on a page. `content` is None where only the metadata is known."""
+    """A file on a page. `content` is None if only the metadata is known."""
 
     file: File
     content: bytes | None
@@ -142,18 +142,16 @@ class _Row:
 class _Rule:
     pattern: str
     fault: Fault
-    left: int | None  # requests that it still applies to; None for all
+    left: int | None  # how many more requests it applies to; None: all
 
 
 class LoopbackIndex:
-    """A server for as long as the `with` block runs; may be changed meanwhile.
+    """A server that runs during the `with` block, and may be changed meanwhile.
 
-    `pages` is the form of pages, "negotiate" going by the request's Accept.
-    Without `ranges` a Range is ignored: 200 and the whole file. With `etags`
-    answers carry one, and an If-None-Match that holds gives 304. `compress`
-    sends pages with gzip to whoever accepts it. With `tls` it is also a proxy
-    that speaks for every host, over TLS: an index anywhere, without a network;
-    with HTTP/2, where `tls` offers that, and with such settings.
+    `pages` is the format of pages; "negotiate" follows the request's Accept. Without `ranges`, a Range is ignored: 200
+    and the whole file. With `etags`, answers have one, and a matching If-None-Match gives 304. `compress` sends pages
+    with gzip to whoever accepts it. With `tls` it is also a proxy that answers for every host over TLS, so an index can
+    be anywhere without a network; it speaks HTTP/2, with these settings, if `tls` offers that.
     """
 
     def __init__(
@@ -201,12 +199,12 @@ class LoopbackIndex:
 
     @property
     def proxy(self) -> str:
-        """What HTTPS_PROXY would be given."""
+        """The value for HTTPS_PROXY."""
         return self._server.origin
 
     @property
     def url(self) -> str:
-        """What pip would be given as --index-url."""
+        """The value for pip's --index-url."""
         return self.url_of(PYPI)
 
     def url_of(self, index: str) -> str:
@@ -214,23 +212,23 @@ class LoopbackIndex:
         return f"{self._server.origin}/simple/{index}/"
 
     def beside_legacy(self, index: str = PYPI) -> str:
-        """The address of an index that has the legacy JSON beside its pages."""
+        """The address of an index with the legacy JSON beside its pages."""
         return f"{self._server.origin}/{index}/simple/"
 
     def legacy(self, name: str, version: str, content: Mapping[str, Any], *, index: str = PYPI) -> None:
-        """What the legacy JSON says of a release, beside its name and version."""
+        """Set what the legacy JSON says about a release, besides its name and version."""
         told = {"info": {"name": name, "version": version}, "urls": [], **content}
         with self._lock:
             self._legacy[index, canonicalize_name(name), version] = json.dumps(told).encode()
 
     def stands(self, name: str, status: str, reason: str = "", *, index: str = PYPI) -> None:
-        """What a project's page says of its status (PEP 792)."""
+        """Set the status of a project on its page (PEP 792)."""
         with self._lock:
             said = {"status": status, **({"reason": reason} if reason else {})}
             self._standings[index, canonicalize_name(name)] = said
 
     def remove(self, name: str, filename: str = "", *, index: str = PYPI) -> None:
-        """Take a file from its page, or the whole project from the index."""
+        """Remove a file from its page, or a project from the index."""
         with self._lock:
             if filename:
                 del self._projects[index, canonicalize_name(name)][filename]
@@ -316,15 +314,15 @@ class LoopbackIndex:
             self._rules.append(_Rule(pattern, fault, times))
 
     def page_of(self, project: str, *, index: str = PYPI) -> Fault:
-        """The page of another project in place of the one that was asked for."""
+        """Answer with the page of another project."""
         return lambda response: self._page(index, project, response.headers.get("Content-Type", JSON)) or response
 
     def clear(self) -> None:
-        """Forget the requests so far."""
+        """Clear the log of requests."""
         with self._lock:
             self.requests.clear()
 
-    # What the handler asks
+    # Called by the handler
 
     def answer(self, path: str, headers: Mapping[str, str]) -> Response:
         """The answer to a GET of `path`, faults included."""
@@ -334,7 +332,7 @@ class LoopbackIndex:
         return response
 
     def log(self, request: Request) -> None:
-        """Put a request into the log."""
+        """Add a request to the log."""
         with self._lock:
             self.requests.append(request)
 
@@ -416,9 +414,9 @@ class LoopbackIndex:
         self._add(index, canonicalize_name(name), _Row(file, built.content, metadata))
 
     def _add_snapshot(self, snapshot: Snapshot) -> None:
-        """List all that was recorded; hashes that had to be found out are on the pages.
+        """List everything recorded; pages include hashes that had to be computed.
 
-        A wheel's metadata is written anew from what was recorded; files themselves are not there.
+        A wheel's metadata is regenerated from the recording; there are no files.
         """
         for project, lookups in snapshot.lookups.items():
             for lookup in lookups.values():
@@ -496,7 +494,7 @@ def _html_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> 
 
 
 def _ranged(response: Response, wanted: str) -> Response:
-    """The part that a Range header asks for (RFC 9110, 14.2); one range, as no client here asks for more."""
+    """The part requested by a Range header (RFC 9110, 14.2); a single range, as no client here requests more."""
     total = len(response.body)
     headers = {**response.headers, "Accept-Ranges": "bytes"}
     match = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted.replace(" ", ""))
@@ -525,7 +523,7 @@ class _Secured(ssl.SSLSocket):
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128
-    daemon_threads = False  # so that server_close waits for them, and no test sees another's threads
+    daemon_threads = False  # so that server_close waits for them, and no test sees threads of another
 
     def __init__(self, index: LoopbackIndex) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -543,7 +541,7 @@ class _Server(ThreadingHTTPServer):
         self._open.discard(request)
 
     def secure(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
-        """The same connection with TLS. OSError where the client has gone: `ssl` does not close what it made then."""
+        """The connection with TLS. Raises OSError if the client is gone, as `ssl` then does not close its socket."""
         context.sslsocket_class = _Secured
         try:
             secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
@@ -555,18 +553,18 @@ class _Server(ThreadingHTTPServer):
         return secured
 
     def let_go(self, connection: socket.socket) -> None:
-        """Close one that was secured."""
+        """Close a secured connection."""
         self._open.discard(connection)
         connection.close()
 
     def drop_connections(self) -> None:
-        """End connections that a client keeps alive, so that their threads come to an end."""
+        """Close connections that clients keep alive, so that their threads end."""
         for connection in tuple(self._open):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no error of the server's."""
+        """Ignore clients that went away."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -669,13 +667,13 @@ class _Handler(BaseHTTPRequestHandler):
                 break
 
     def _reset(self) -> None:
-        # With a linger of zero seconds, closing sends RST; the server's own way of closing would send FIN first.
+        # With a linger of zero seconds, closing sends RST; the server's own closing would send FIN first.
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         os.close(self.connection.detach())
         self.close_connection = True
 
     def log_message(self, *args: Any) -> None:
-        """Nothing goes to stderr: the log is `index.requests`."""
+        """Print nothing to stderr: the log is `index.requests`."""
 
 
 def _length(response: Response) -> int:

@@ -1,4 +1,4 @@
-"""Problems, facts and targets in one line each, and answers that a test insists on.
+"""Problems, facts and targets in one line each, and helpers that insist on a result.
 
 resolution = solved(problem("a", "cann >= 8.5.0"), catalog)
 conflict = refused(problem("a", facts=[requires("a", "==1", "b<2")]), catalog)
@@ -60,7 +60,7 @@ def problem(
 
 
 def solved(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None) -> Resolution:
-    """The resolution of a problem that has one; it has passed the independent check."""
+    """The resolution of a solvable problem, which has passed the independent check."""
     wanted = {canonicalize_name(name): Version(version) for name, version in (preferred or {}).items()}
     answer = solve(problem, catalog, preferred=wanted)
     assert isinstance(answer, Resolution), [explanation_sentence(one, "en") for one in answer.statements]
@@ -69,7 +69,7 @@ def solved(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | No
 
 
 def pins(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What a problem that can be solved is solved with."""
+    """The pins of a solvable problem."""
     return {pin.name: str(pin.version) for pin in solved(problem, catalog, preferred).pins}
 
 
@@ -163,7 +163,7 @@ def _common(package: str, versions: str, kind: str) -> dict[str, Any]:
     }
 
 
-# --- what comes from no index
+# --- what is not from an index
 
 COMMIT = "c0ffee" * 6 + "cafe"
 
@@ -173,7 +173,7 @@ def absent(package: str, versions: str, other: str) -> facts.Absent:
 
 
 def taken(project: str, version: str, *lines: str, known: bool = True, **recipe: Any) -> tuple[str, Source]:
-    """The line of a stack that takes a project from a commit, and what that stands for."""
+    """A stack's line that takes a project from a commit, and the source that it means."""
     name = canonicalize_name(project)
     url = f"https://git.test/{name}"
     made = Recipe(version=Version(version), requires=lines, **{"build_requires": (), **recipe})
@@ -191,14 +191,14 @@ def taken(project: str, version: str, *lines: str, known: bool = True, **recipe:
 
 
 def with_sources(problem: Problem, *sources: Source) -> Problem:
-    """A problem whose direct references stand for these."""
+    """A problem whose direct references mean these sources."""
     stated = tuple(one.fact for one in sources if one.fact is not None)
     known = {f"git+{one.url}@{one.commit}": one for one in sources}
     return replace(problem, facts=(*problem.facts, *stated), sources=known)
 
 
 def without(problem: Problem, *names: str) -> Problem:
-    """A problem whose stack keeps these out."""
+    """A problem whose stack excludes these."""
     rows = tuple(
         Absence(package=canonicalize_name(name), reason="it does harm", where=f"stack.toml:{at}")
         for at, name in enumerate(names, 20)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def is_running(pid: int) -> bool:
-    """Whether it has not ended yet, be it ours or not."""
+    """Whether it has not ended yet, whether or not it is our child."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = Path(f"/proc/{pid}/stat")  # where nobody reaps orphans, what has ended is still there
+    state = Path(f"/proc/{pid}/stat")  # if nobody reaps orphans, ended processes still exist
     return not (state.exists() and state.read_text("ascii").rpartition(")")[2].split()[0] == "Z")

@@ -1,4 +1,4 @@
-"""Real git repositories on this machine, made on the fly and fetched by file://."""
+"""Real git repositories on this machine, created on the fly and fetched through file://."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-# Nothing of the machine's own settings, and the same commits at any time.
+# Independent of the machine's settings, and the same commits at any time.
 _ENVIRONMENT = {
     "PATH": os.environ["PATH"],
     "HOME": os.devnull,
@@ -23,7 +23,7 @@ _ENVIRONMENT = {
 
 
 class Repository:
-    """The repository in `folder`, which is made unless it is not `new`. Each `commit` replaces the whole tree."""
+    """The repository in `folder`, created if `new`. Each `commit` replaces the whole tree."""
 
     def __init__(self, folder: Path, *, new: bool = True) -> None:
         self.folder = folder
@@ -33,17 +33,17 @@ class Repository:
 
     @property
     def url(self) -> str:
-        """The address that a stack names."""
+        """Its address in a stack."""
         return f"file://{self.folder}"
 
     def git(self, *arguments: str) -> str:
-        """What git answers."""
+        """The output of git."""
         command = ["git", "-C", str(self.folder), *arguments]
         done = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     def commit(self, files: Mapping[str, str], *, tag: str = "") -> str:
-        """A commit with these files, and no others; its name in full."""
+        """Commit these files and no others. Returns the full commit id."""
         for path in [path for path in self.folder.iterdir() if path.name != ".git"]:
             self.git("rm", "-rqf", "--", path.name)
         for name, text in files.items():

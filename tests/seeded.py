@@ -10,10 +10,9 @@ from resolver.model.release import File
 
 
 def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
-    """Put what is known of the content of files into a live catalog's cache.
+    """Put what is known about the contents of files into a live catalog's cache.
 
-    An index made of a snapshot can serve pages and the metadata of wheels, but
-    no file itself; with this, it needs to serve none.
+    An index made from a snapshot can serve pages and the metadata of wheels, but no files; with this, it need not.
     """
     stored = Stored(cache, Meter())
 

@@ -27,7 +27,7 @@ def workspace(tmp_path: Path, index: LoopbackIndex) -> Workspace:
 
 @pytest.fixture(scope="session")
 def locks_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Setup], Path]:
-    """The folder of locks that a setup leads to, made once: a lock says nothing of where its index was."""
+    """The folder of locks made by a setup, once: a lock does not depend on where its index was."""
     made: dict[Setup, Path] = {}
 
     def locks(setup: Setup) -> Path:
@@ -46,7 +46,7 @@ def locks_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Setup], Path
 def begin_with(
     workspace: Workspace, index: LoopbackIndex, locks_of: Callable[[Setup], Path]
 ) -> Callable[[Setup], None]:
-    """Begin a test with what a setup made and its lock, for tests about what comes after."""
+    """Start a test with the result of a setup and its lock, for tests about what follows."""
 
     def begin(setup: Setup) -> None:
         setup(workspace, index)

@@ -14,7 +14,7 @@ from tests.functional.workspace import PYTHON_LINE, Run, Workspace
 _OURS = Path(sysconfig.get_path("purelib"))
 _PIP = [str(path) for path in (_OURS / "pip", *_OURS.glob("pip-*.dist-info"))]
 
-# The environments that an environment makes get their pip by links, too.
+# Environments made by an environment get pip through links, too.
 _SITECUSTOMIZE = f"""
 import sys
 
@@ -31,17 +31,17 @@ if sys.orig_argv[1:3] == ["-m", "venv"]:
 
 
 def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
-    """The Python of a virtual environment that holds pip and nothing else.
+    """The Python of a virtual environment with pip and nothing else.
 
-    pip is a link to that of the tests, as in each environment that this Python makes: ensurepip would take several
-    seconds for the same. With `ensurepip` it makes environments as any other Python.
+    pip is a link to that of the tests, as in each environment made by this Python, since ensurepip would take several
+    seconds. With `ensurepip` it makes environments like any other Python.
     """
     venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
     theirs = site_packages(python)
     for path in map(Path, _PIP):
         (theirs / path.name).symlink_to(path)
-    # Where a folder holds no file beside those of a distribution, pip removes the folder with it, links and all.
+    # If a folder has no files except those of a distribution, pip removes the folder, including links, with it.
     (theirs / "stays.txt").touch()
     if not ensurepip:
         (theirs / "sitecustomize.py").write_text(_SITECUSTOMIZE)
@@ -49,7 +49,7 @@ def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
 
 
 def environment(workspace: Workspace, **changes: str) -> dict[str, str]:
-    """What a script is told of this machine: no settings of pip but the index, and no CANN."""
+    """The environment of a script: no pip settings except the index, and no CANN."""
     told = workspace.environment(**changes)
     for name in ("PYTHONWARNINGS", "ASCEND_LOCK_CACHE"):
         told.pop(name)
@@ -57,7 +57,7 @@ def environment(workspace: Workspace, **changes: str) -> dict[str, str]:
 
 
 def install(workspace: Workspace, python: Path | str, *arguments: str, stack: str = "demo", **changes: str) -> Run:
-    """Run a lock's install.sh, from another folder than its own."""
+    """Run a lock's install.sh from another folder."""
     script = workspace.folder(stack) / "install.sh"
     return execute(workspace, [str(script), "--python", str(python), *arguments], **changes)
 
@@ -77,12 +77,12 @@ def execute(workspace: Workspace, command: list[str], **changes: str) -> Run:
 
 
 def site_packages(python: Path) -> Path:
-    """Where an environment has its distributions."""
+    """The folder of an environment's distributions."""
     return python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
 
 
 def installed(python: Path) -> Mapping[str, str]:
-    """Every distribution of an environment but pip, with its version."""
+    """Every distribution of an environment except pip, with its version."""
     found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}
     assert found.pop("pip"), "an environment has pip"
     return found

@@ -1,4 +1,4 @@
-"""Source archives that can really be built, by a backend of forty lines that the loopback index serves."""
+"""Source archives that can really be built, with a backend of forty lines served by the loopback index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tests.builders import Built
 from tests.loopback import PYPI, LoopbackIndex
 
-# A PEP 517 backend. It notes what it was built with, so that a test can see which tools and variables there were.
+# A PEP 517 backend that records the tools and variables of the build for tests.
 _BACKEND = '''
 """Packs the modules of a source tree into a wheel."""
 import base64, hashlib, json, os, pathlib, subprocess, sys, zipfile
@@ -63,7 +63,7 @@ def add_backend(index: LoopbackIndex, version: str = "1.0") -> Built:
 
 
 def tree(name: str, version: str, files: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A source tree with the backend in it, for a repository; its modules are the `.py` files that are added."""
+    """A source tree including the backend, for a repository; its modules are the added `.py` files."""
     pyproject = '[build-system]\nrequires = []\nbuild-backend = "tinybuild"\nbackend-path = ["backend"]\n'
     head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n"
     return {
@@ -85,9 +85,9 @@ def add_source(
     fetches: str = "",
     served_by: str = PYPI,
 ) -> Built:
-    """An archive that needs the backend, and perhaps one tool more; `requirements/run.txt` in it asks for nothing.
+    """An archive that needs the backend, and perhaps one more tool; its `requirements/run.txt` is empty.
 
-    `asks` is what its build asks for by the hook of PEP 517 alone, `fetches` what its build downloads with pip.
+    `asks` is what its build requests only through the hook of PEP 517, `fetches` what its build downloads with pip.
     """
     members = {
         "pyproject.toml": _PYPROJECT.replace('["tinybuild"]', json.dumps([tool, more] if more else [tool])),

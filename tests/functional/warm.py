@@ -1,8 +1,8 @@
-"""The command without the start of an interpreter: a process that has imported all of it, and forks for each run.
+"""The command without starting an interpreter: a process that has imported everything forks for each run.
 
-Of a small lock's third of a second, two parts in three are imports. A run is still a process of its own that runs the
-installed script, with its own folder, variables, streams and status. What an interpreter reads as it starts cannot be
-changed in a fork (see `takes`). tests/functional/test_processes.py holds these runs against those of the script alone.
+Two thirds of the third of a second of a small lock are imports. A run is still a separate process that runs the
+installed script, with its own folder, variables, streams and status. What an interpreter reads at its start cannot be
+changed in a fork (see `takes`). tests/functional/test_processes.py compares these runs with those of the script alone.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class WarmCommand:
-    """Runs of a script, one at a time; started with what the runs' environments have in common.
+    """Runs a script, one run at a time; started with the variables common to all runs.
 
     `imports` are modules that the script needs besides the command's.
     """
@@ -93,7 +93,7 @@ class WarmCommand:
         self.close()
 
     def takes(self, environment: Mapping[str, str]) -> bool:
-        """Whether a run with these variables is what the script alone would be."""
+        """Whether a run with these variables is the same as that of the script alone."""
         return _read_at_start(environment) == self._start
 
     def run(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:

@@ -1,4 +1,4 @@
-"""A folder in which the real command runs as a user would run it, cut off from this machine's own settings."""
+"""A folder in which the real command runs as for a user, isolated from this machine's settings."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHON_LINE = f"{sys.version_info.major}.{sys.version_info.minor}"
 PLATFORM = f"linux-{platform.machine()}"
 
-# A target that needs no particular machine, and one that is this machine.
+# A target without a particular machine, and one that is this machine.
 ANYWHERE = '[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\n'
 HERE = f'[target]\nname = "here"\npython = "{PYTHON_LINE}"\nplatform = "{PLATFORM}"\nglibc = "2.17"\n'
 
-# What every run's interpreter is told as it starts.
+# Variables for every run's interpreter.
 INTERPRETER = {"LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
 
 Tree = Mapping[str, bytes | None]
@@ -40,7 +40,7 @@ Tree = Mapping[str, bytes | None]
 
 @dataclass(frozen=True)
 class Run:
-    """What a command answered, with what differs from run to run replaced."""
+    """The result of a command, with what differs between runs replaced."""
 
     status: int
     stdout: str
@@ -53,7 +53,7 @@ class Run:
 
 
 class Workspace:
-    """`./matrices`, `./locks`, a cache and a folder for temporary files, all of them below `root`."""
+    """`./matrices`, `./locks`, a cache and a folder for temporary files, all below `root`."""
 
     def __init__(self, root: Path, index_url: str) -> None:
         self.root = root
@@ -68,7 +68,7 @@ class Workspace:
     # --- what a user writes
 
     def stack(self, *requires: str, name: str = "demo", target: str = ANYWHERE, more: str = "") -> Path:
-        """Write a stack that asks for `requires`."""
+        """Write a stack with these `requires`."""
         path = self.matrices / "stacks" / f"{name}.toml"
         rows = ", ".join(json.dumps(line) for line in requires)
         path.write_text(
@@ -78,7 +78,7 @@ class Workspace:
         return path
 
     def facts(self, project: str, rows: str) -> None:
-        """Write the facts about a project; each row is given what all must have."""
+        """Write the facts about a project; mandatory keys are added to each row."""
         head = '[defaults]\nstrength = "vendor"\nsource = "a test"\nchecked = 2026-11-20\n\n'
         (self.matrices / "facts" / f"{project}.toml").write_text(head + textwrap.dedent(rows))
 
@@ -89,7 +89,7 @@ class Workspace:
     # --- running
 
     def environment(self, **changes: str) -> dict[str, str]:
-        """Everything that the command is told of this machine."""
+        """The command's environment variables."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.root / "home"),
@@ -102,7 +102,7 @@ class Workspace:
         }
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """The command, begun and not waited for."""
+        """Start the command without waiting."""
         return subprocess.Popen(
             [str(COMMAND), *arguments],
             cwd=self.root,
@@ -125,7 +125,7 @@ class Workspace:
         return Run(process.returncode, self.plain(stdout), self.plain(stderr))
 
     def run(self, *arguments: str, **environment: str) -> Run:
-        """The command's answer, of a fork where that is the same (tests/functional/warm.py)."""
+        """The command's result, from a fork if that is equivalent (tests/functional/warm.py)."""
         variables = self.environment(**environment)
         if not _warm().takes(variables):
             return self.run_alone(*arguments, **environment)
@@ -133,11 +133,11 @@ class Workspace:
         return Run(status, self.plain(stdout), self.plain(stderr))
 
     def run_alone(self, *arguments: str, **environment: str) -> Run:
-        """The command's answer, as a user starts it."""
+        """The command's result, started as by a user."""
         return self.finish(self.start(*arguments, **environment))
 
     def lock(self, *arguments: str, stack: str = "demo", **environment: str) -> Run:
-        """`ascend-lock lock`, whatever comes of it."""
+        """`ascend-lock lock`, with any result."""
         return self.run("lock", stack, *arguments, **environment)
 
     def locked(self, *arguments: str, stack: str = "demo", **environment: str) -> Run:
@@ -147,11 +147,11 @@ class Workspace:
         return run
 
     def plain(self, text: str) -> str:
-        """The text without what differs from run to run."""
-        text = text.replace(str(COMMAND), COMMAND.name)  # hints name the command as it was called
+        """The text with what differs between runs replaced."""
+        text = text.replace(str(COMMAND), COMMAND.name)  # hints have the command as called
         return re.sub(r"http://127\.0\.0\.1:\d+", "<server>", text.replace(str(self.root), "<root>"))
 
-    # --- what came of it
+    # --- results
 
     def folder(self, stack: str = "demo") -> Path:
         """The folder of a stack's one lock."""
@@ -159,7 +159,7 @@ class Workspace:
         return folder
 
     def read(self, name: str = "lock.toml", stack: str = "demo") -> str:
-        """The text of a file of the lock."""
+        """The text of a file in the lock's folder."""
         return (self.folder(stack) / name).read_text(encoding="utf-8")
 
     def content(self, stack: str = "demo") -> dict[str, Any]:
@@ -167,7 +167,7 @@ class Workspace:
         return tomli.loads(self.read(stack=stack))
 
     def pins(self, stack: str = "demo") -> dict[str, str]:
-        """What the lock of a stack pins."""
+        """The pins of a stack's lock."""
         return {pin["name"]: pin["version"] for pin in self.content(stack)["pin"]}
 
     def forget(self) -> None:
@@ -183,7 +183,7 @@ def _warm() -> WarmCommand:
 
 
 def tree(folder: Path) -> Tree:
-    """Every path below a folder with its bytes (None for a folder), hidden ones included."""
+    """Every path below a folder, hidden ones included, with its bytes (None for a folder)."""
     return {
         str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes()
         for path in sorted(folder.rglob("*"))

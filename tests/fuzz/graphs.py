@@ -20,7 +20,7 @@ from tests.property.worlds import policy_world, random_world
 
 _PROCESSES = 2
 _CHUNK = 250
-_EVERY = 10.0  # seconds between two lines of progress where nobody watches
+_EVERY = 10.0  # seconds between lines of progress if stderr is not a terminal
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Score:
 
 
 def judge(seeds: Iterable[int]) -> Score:
-    """Solve the graphs of these seeds and hold the answers against brute force."""
+    """Solve the graphs of these seeds and compare the results with brute force."""
     score = Score()
     for seed in seeds:
         world = random_world(seed) if seed % 3 else policy_world(seed)
@@ -66,7 +66,7 @@ def judge(seeds: Iterable[int]) -> Score:
 
 
 def judge_many(count: int, first: int = 0) -> int:
-    """Judge graphs in several processes and tell how far it is; 1 where an answer is wrong."""
+    """Judge graphs in several processes and report progress. Returns 1 if a result is wrong."""
     seeds = range(first, first + count)
     chunks = [seeds[at : at + _CHUNK] for at in range(0, len(seeds), _CHUNK)]
     print(f"{len(seeds)} graphs, seeds {first} to {seeds.stop - 1}, {_PROCESSES} processes", flush=True)

@@ -1,4 +1,4 @@
-"""Gives a target mutated inputs and keeps what breaks it."""
+"""Feeds a target mutated inputs and keeps those that break it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESOLVER = str(Path(__file__).resolve().parents[2] / "resolver")
 
 
 class TooSlowError(BaseException):
-    """An input takes longer than any of its size may."""
+    """An input takes longer than any of its size should."""
 
 
 @dataclass
@@ -36,12 +36,12 @@ class Score:
 
 
 def corpus(target: Target) -> list[bytes]:
-    """The committed inputs of a target, those that were found to break it once among them."""
+    """The committed inputs of a target, including those that once broke it."""
     return [path.read_bytes() for path in sorted((CORPUS / target.name).iterdir())]
 
 
 def verdict(target: Target, content: bytes, seconds: float = SECONDS) -> tuple[bool, str]:
-    """Whether the input was refused, and what is wrong with how it was answered: empty where nothing is."""
+    """Whether the input was refused, and what is wrong with the outcome; empty if nothing is."""
     try:
         with _limited(seconds):
             target.judge(content)
@@ -80,7 +80,7 @@ def hunt(target: Target, *, seed: int, number: int | None = None, seconds: float
 
 
 def _unclear(refusal: Exception) -> str:
-    """What is wrong with the message of a refusal."""
+    """Faults of a refusal's message."""
     told = str(refusal)
     if not told.strip():
         return f"{type(refusal).__name__} without a message"
@@ -90,7 +90,7 @@ def _unclear(refusal: Exception) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Which exception and where, as that is what two inputs have in common."""
+    """The exception and its place, by which inputs that fail in the same way are recognized."""
     trace = error.__traceback__
     where = ""
     while trace is not None:
@@ -121,14 +121,14 @@ def _nothing() -> Iterator[None]:
 
 
 class _Lines:
-    """Which lines of the program ran so far."""
+    """The lines of the program executed so far."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, int]] = set()
         self._before = 0
 
     def grew(self) -> bool:
-        """Whether lines came in since this was last asked."""
+        """Whether new lines were executed since the last call."""
         before, self._before = self._before, len(self._seen)
         return self._before > before
 

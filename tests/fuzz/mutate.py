@@ -1,4 +1,4 @@
-"""Bytes that are nearly what a reader expects: a corpus changed, cut, repeated and joined. One seed, one sequence."""
+"""Bytes close to what a reader expects: inputs of a corpus changed, cut, repeated and joined. The seed decides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = re.compile(rb"[A-Za-z_][\w.-]*")
 
 
 class Mutator:
-    """Makes new inputs of a corpus. `tokens` are what the format itself gives a meaning."""
+    """Makes new inputs from a corpus. `tokens` are strings with a meaning in the format."""
 
     def __init__(self, corpus: Sequence[bytes], tokens: Sequence[bytes], seed: int) -> None:
         self.corpus = list(corpus)
@@ -73,7 +73,7 @@ class Mutator:
         return content[: one.start()] + new + content[one.end() :]
 
     def _lines(self, content: bytes) -> bytes:
-        """Take a line out, double it, or exchange two."""
+        """Remove a line, duplicate it, or swap two."""
         lines = content.splitlines(keepends=True)
         if len(lines) < 2:
             return content
@@ -89,7 +89,7 @@ class Mutator:
 
 
 def smaller(content: bytes, fails: object, tries: int = 400) -> bytes:
-    """The content with as much left out as still fails in the same way: `fails(bytes) -> bool`."""
+    """The content with as much as possible removed so that it still fails: `fails(bytes) -> bool`."""
     assert callable(fails)
     size = max(1, len(content) // 2)
     while size and tries > 0:

@@ -1,7 +1,7 @@
-"""What reads bytes of others, and what must hold whatever the bytes are.
+"""Readers of foreign bytes, and what must hold for any bytes.
 
-A judge reads an input as the program does. It returns where that is well, raises one of the target's `refusals`
-where the input is refused, and anything else is a defect: a traceback, or (as AssertionError) a wrong result.
+A judge reads an input as the program does. It returns if all is well and raises one of the target's `refusals` if the
+input is refused; anything else is a defect: a traceback, or (as AssertionError) a wrong result.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _CUTOFF = datetime(2026, 11, 20, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Target:
-    """A reader. `tokens` are what its format gives a meaning; the corpus is the folder of this name."""
+    """A reader. `tokens` are strings with a meaning in its format; the corpus is the folder of this name."""
 
     name: str
     judge: Callable[[bytes], None]
@@ -88,7 +88,7 @@ class Target:
     tokens: tuple[bytes, ...] = ()
 
 
-# --- what indexes send
+# --- from indexes
 
 
 def page(content: bytes) -> None:
@@ -290,7 +290,7 @@ def addresses(content: bytes) -> None:
             assert not direct.revision.startswith("-")
 
 
-# --- what is in files of this machine
+# --- from files on this machine
 
 
 _SHAPES: dict[str, type[Any]] = {
@@ -406,7 +406,7 @@ def pip_config(content: bytes) -> None:
     assert isinstance(found.index_url, str)
 
 
-# --- what the program wrote itself, or another version of it
+# --- written by the program itself, or another version of it
 
 
 def cache_entry(content: bytes) -> None:

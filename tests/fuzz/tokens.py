@@ -1,4 +1,4 @@
-"""What mutations put into an input: what every reader may trip over, and what the formats give a meaning."""
+"""Strings that mutations insert: ones that any reader may trip over, and ones with a meaning in the formats."""
 
 # ruff: noqa: E501 -- tables
 

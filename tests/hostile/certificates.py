@@ -1,4 +1,4 @@
-"""A certificate authority of the tests, and a certificate of it for the hosts that tests speak of."""
+"""A certificate authority for tests, and a certificate from it for the hosts in tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days
 
 
 def make_authority(folder: Path) -> Path:
-    """Make `ca.pem`, which is returned, and `server.pem` and `server.key` beside it."""
+    """Create `ca.pem`, which is returned, and `server.pem` and `server.key` beside it."""
 
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
@@ -26,7 +26,7 @@ def make_authority(folder: Path) -> Path:
 
 
 def server_context(authority: Path, *protocols: str) -> ssl.SSLContext:
-    """How a server presents itself, and which protocols it offers by name (RFC 7301)."""
+    """The TLS context of a server that offers these protocols (ALPN, RFC 7301)."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.with_name("server.pem"), authority.with_name("server.key"))
     if protocols:

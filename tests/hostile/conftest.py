@@ -1,4 +1,4 @@
-"""A hostile index on loopback, and a lock of better days."""
+"""A hostile index on loopback, and a lock made before it turned hostile."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.loopback import LoopbackIndex
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The certificate of the tests' own authority."""
+    """The certificate of the tests' authority."""
     return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="session")
 def better_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The locks of a stack that asks for demo, of which there is 1.0."""
+    """The locks of a stack that requires demo, which has only 1.0."""
     with LoopbackIndex() as index:
         workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index.url)
         index.add_wheel("demo", "1.0")
@@ -33,7 +33,7 @@ def better_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def scene(tmp_path: Path, authority: Path, better_days: Path) -> Iterator[Scene]:
-    """There is a lock of demo 1.0; since then there is demo 2.0, which the stack asks for, and 1.0 still."""
+    """There is a lock with demo 1.0. Now there is demo 2.0 as well, which the stack requires."""
     with LoopbackIndex(tls=server_context(authority)) as index:
         scene = Scene(tmp_path, index, authority)
         index.add_wheel("demo", "1.0")

@@ -1,4 +1,4 @@
-"""An index that means harm, a folder to work in with a lock of better days, and the command in this process."""
+"""A malicious index, a folder with a lock made before, and the command in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUICK = http.Patience(pause=0.01)
 
 
 class Scene:
-    """`index` answers for https://index.example and every other host, as far as the command asks through its proxy."""
+    """`index` answers for https://index.example and every other host, if the command uses it as a proxy."""
 
     def __init__(self, root: Path, index: LoopbackIndex, authority: Path) -> None:
         self.index = index
@@ -34,7 +34,7 @@ class Scene:
         self.patience = QUICK
 
     def run(self, *arguments: str, **environment: str) -> Run:
-        """The command's answer. It runs in this process, as a new interpreter each time would take half a second."""
+        """Run the command in this process, as a new interpreter each time would take half a second."""
         stdout, stderr = io.StringIO(), io.StringIO()
         variables = {**self.workspace.environment(**self.variables), **environment}
         before = Path.cwd()
@@ -54,11 +54,11 @@ class Scene:
         return Run(code, self.plain(stdout.getvalue()), self.plain(stderr.getvalue()))
 
     def lock(self, *arguments: str, **environment: str) -> Run:
-        """`ascend-lock lock demo`, whatever comes of it."""
+        """`ascend-lock lock demo`, with any result."""
         return self.run("lock", "demo", *arguments, **environment)
 
     def plain(self, text: str) -> str:
-        """The text without what differs from run to run."""
+        """The text with what differs between runs replaced."""
         return self.workspace.plain(text).replace(self.index.proxy, "<server>")
 
 
@@ -67,9 +67,9 @@ Arrange = Callable[[Scene], None]
 
 @dataclass(frozen=True)
 class Attack:
-    """What an index does, and what the user sees of it.
+    """What an index does, and what the user sees.
 
-    `told` is all of stderr (of what a conflict tells: a line of it); `pins` what is locked after all.
+    `told` is all of stderr (for a conflict, one line of its report); `pins` is what is locked nevertheless.
     """
 
     name: str
@@ -81,13 +81,13 @@ class Attack:
 
 
 def is_harmless(text: str) -> bool:
-    """Whether it holds no control, no mark that turns the writing, and no line that fills a terminal."""
+    """Whether a text has no control characters, no bidirectional marks, and no line that fills a terminal."""
     marks = [char for char in text if unicodedata.category(char)[0] == "C" and char != "\n"]
     return not marks and all(len(line) < 3000 for line in text.splitlines())
 
 
 def hold(scene: Scene, attack: Attack) -> None:
-    """Let the attack come. The old lock stays where nothing new is locked, and nothing is left behind."""
+    """Run the attack. The old lock must be kept if nothing new is locked, and nothing may be left behind."""
     attack.arrange(scene)
     workspace = scene.workspace
     before = tree(workspace.locks)
@@ -129,7 +129,7 @@ def page(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Arrange:
 
 
 def rows(*changes: Mapping[str, Any]) -> Arrange:
-    """Alter the page of demo: the newest file comes once for each of these changes to it, besides the others."""
+    """Alter the page of demo: list the newest file once with each of these changes, besides the others."""
 
     def change(content: dict[str, Any]) -> dict[str, Any]:
         *older, newest = content["files"]
@@ -139,7 +139,7 @@ def rows(*changes: Mapping[str, Any]) -> Arrange:
 
 
 def answer(pattern: str, response: Response, *, times: int | None = None) -> Arrange:
-    """Answer something else altogether."""
+    """Answer something else."""
     return lambda scene: scene.index.fault(pattern, lambda _: response, times=times)
 
 

@@ -1,4 +1,4 @@
-"""docs/attacks.md: what was tried, and what came of it. `python -m tests.hostile.table` writes it."""
+"""docs/attacks.md: what was tried, with the results. `python -m tests.hostile.table` writes it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What is true of a world, found by trying everything.
+"""What is true in a world, found by trying everything.
 
-Written with `packaging` alone, and as plainly as possible: this is what the
-solver, its engines and its check are held against. Nothing here comes from
-`resolver.solve`.
+Written with `packaging` alone and as simply as possible: the solver, its engines and its check are compared with
+this. Nothing here is from `resolver.solve`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Pins = Mapping[str, str]
 
 @dataclass
 class Walk:
-    """What the stack reaches with some pins: what is wrong, what is not pinned yet, who asked for what."""
+    """What the stack reaches with some pins: faults, unpinned projects, and the requirements on each."""
 
     faults: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -54,7 +53,7 @@ class BruteForce:
         self._python = world.system["python"]
 
     def solutions(self, pins: Pins | None = None) -> Iterator[dict[str, str]]:
-        """Every assignment that holds and has nothing superfluous in it."""
+        """Every valid assignment without anything superfluous."""
         pins = dict(pins or {})
         walk = self._walk(pins)
         if walk.faults:
@@ -68,11 +67,11 @@ class BruteForce:
             yield from self.solutions({**pins, name: version})
 
     def satisfiable(self) -> bool:
-        """Whether anything holds."""
+        """Whether there is a valid assignment."""
         return next(self.solutions(), None) is not None
 
     def faults(self, pins: Pins, extras: Mapping[str, set[str]] | None = None) -> list[str]:
-        """Everything wrong with an assignment, and with the extras that it claims to have in use."""
+        """Every fault of an assignment, and of the extras that it claims are in use."""
         walk = self._walk(pins)
         found = [*walk.faults, *(f"{name} is not pinned" for name in walk.missing)]
         for name, version in pins.items():
@@ -127,7 +126,7 @@ class BruteForce:
         todo += [(name, ""), *((name, canonicalize_name(extra)) for extra in needed.extras)]
 
     def _requires(self, name: str, version: str, extra: str) -> Iterator[str]:
-        """The lines of a release's metadata that count, without those that a fact drops."""
+        """The applicable lines of a release's metadata, without those dropped by a fact."""
         dropped = {
             gone for fact in self._about(name, version) if isinstance(fact, facts.Replaces) for gone in fact.drop
         }
@@ -137,7 +136,7 @@ class BruteForce:
                 yield line
 
     def _stated(self, name: str, version: str) -> Iterator[str]:
-        """What facts add."""
+        """The requirements that facts add."""
         for fact in self._about(name, version):
             needs = fact.needs if isinstance(fact, facts.Requires) else ()
             needs = fact.add if isinstance(fact, facts.Replaces) else needs
@@ -153,7 +152,7 @@ class BruteForce:
         return [f"{name} {version} {reason}" for reason in reasons]
 
     def _fits(self, name: str, version: str) -> bool:
-        """Whether page and facts leave a release to the target."""
+        """Whether page and facts allow the target to use a release."""
         release = self._world.projects[name][version]
         excluded = any(isinstance(fact, facts.Excludes) for fact in self._about(name, version))
         return (
@@ -220,7 +219,7 @@ def _requirement(line: str) -> Requirement | None:
 
 @lru_cache(maxsize=1 << 16)
 def line_holds(line: str, extra: str, python: str) -> bool:
-    """Whether a line counts for the target with this Python, or for an extra there."""
+    """Whether a line applies on the target with this Python, or for an extra there."""
     marker = Requirement(line).marker
     versions = {"python_version": python, "python_full_version": f"{python}.0", "implementation_version": f"{python}.0"}
     return marker is None or marker.evaluate({**_ENVIRONMENT, **versions, "extra": extra})

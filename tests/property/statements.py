@@ -1,7 +1,7 @@
-"""What statements claim and whether it is so: judged by trying everything, with `packaging` alone.
+"""What statements claim and whether it is true, judged by trying everything, with `packaging` alone.
 
-`Told` is a world of which nothing holds but what some statements say: releases need nothing else,
-every release on the indexes can be used, a release or project that is not there may be one day.
+`Told` is a world in which only what some statements say is known: releases have no other requirements, every release on
+the indexes is usable, and missing releases or projects may exist one day.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Pins = Mapping[str, str]
 
 @dataclass
 class _Walk:
-    """What some pins lead to: projects not pinned yet, and whether something is wrong."""
+    """What some pins lead to: projects not pinned yet, and whether there is a fault."""
 
     wrong: bool = False
     missing: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Told:
         self._gone = {(name, version) for one in self._statements for name, version in taken_away(world, one)}
 
     def satisfiable(self, pins: Pins | None = None) -> bool:
-        """Whether the statements can hold together, with some releases chosen in any case."""
+        """Whether the statements can all hold, with some releases chosen in any case."""
         pins = dict(pins or {})
         walk = self._walk(pins)
         if walk.wrong:
@@ -87,7 +87,7 @@ class Told:
         return walk
 
     def _need(self, pins: Pins, line: str, walk: _Walk, todo: list[tuple[str, str]], *, ask: bool = False) -> None:
-        """What a line comes to. A line of the stack asks for a project, and besides for a version of it."""
+        """The meaning of a line. A line of the stack requires a project, and separately a version of it."""
         if line in COMPONENT_NEEDS:
             walk.components.add(line)
             return
@@ -110,7 +110,7 @@ class Told:
         return not any(specifier.contains(one, prereleases=True) for one in self._world.projects.get(name, ()))
 
     def _apart(self, name: str, one: SpecifierSet, other: SpecifierSet) -> bool:
-        """Whether two pins, of which no release is there for one, can be met by no release at all."""
+        """Whether no release could meet both pins, one of which no existing release meets."""
         pins = [
             [row.version for row in each if row.operator in ("==", "===") and "*" not in row.version]
             for each in (one, other)
@@ -123,7 +123,7 @@ class Told:
         )
 
     def _components(self, needs: Iterable[str]) -> bool:
-        """Whether there are values with which these needs hold: the target's where it is told, else any that exist."""
+        """Whether some values meet these needs: the target's if stated, otherwise any that exist."""
         stated = {one.component: one.value for one in self._statements if isinstance(one, Has)}
         asked: dict[str, list[str]] = {}
         for line in needs:
@@ -132,7 +132,7 @@ class Told:
             known = [stated[component]] if component in stated else list(self._values.get(component, ()))
             rows = [{value for value in known if COMPONENT_NEEDS[line][1](value)} for line in lines]
             if component not in stated:
-                rows = [row for row in rows if row]  # a value that nobody knows of may be right
+                rows = [row for row in rows if row]  # an unknown value may meet it
             if rows and not set.intersection(*rows):
                 return False
         return True
@@ -148,7 +148,7 @@ def within(world: World, name: str, versions: Sequence[Span]) -> list[str]:
 
 
 def taken_away(world: World, statement: Statement) -> Iterator[tuple[str, str]]:
-    """The releases that a statement takes out."""
+    """The releases that a statement rules out."""
     match statement:
         case Forbids(subject=name, versions=versions, fact=fact):
             for version in within(world, name, versions):
@@ -160,7 +160,7 @@ def taken_away(world: World, statement: Statement) -> Iterator[tuple[str, str]]:
 
 
 def left(world: World, subject: str, statements: Iterable[Statement], values: Sequence[str]) -> list[str]:
-    """What statements that speak of a project or component leave to choose for it."""
+    """The choices that statements about a project or component leave."""
     if any(component == subject for component, _ in COMPONENT_NEEDS.values()):
         kept = list(values)
         for one in statements:
@@ -181,11 +181,11 @@ def left(world: World, subject: str, statements: Iterable[Statement], values: Se
     return kept
 
 
-# --- whether it is true
+# --- whether statements are true
 
 
 def falsehoods(world: World, statement: Statement) -> Iterator[str]:
-    """Everything that a statement says and that is not so."""
+    """Everything false in a statement."""
     match statement:
         case Asks():
             if statement.text not in world.asks:
@@ -336,7 +336,7 @@ def _name(line: str) -> str:
 
 
 def _same(line: str, told: str) -> bool:
-    """Whether a line of metadata is what is told of it, apart from its marker."""
+    """Whether a line of metadata is as stated, apart from its marker."""
     if _bad(line):
         return False
     one, other = Requirement(line), Requirement(told)

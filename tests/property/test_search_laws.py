@@ -44,7 +44,7 @@ Found = tuple[int, Any]
 
 
 class Fresh(Sequence[Candidate]):
-    """Matches as a sequence: resolvelib would keep what a function gave the first time."""
+    """Matches as a sequence, as resolvelib would keep a function's first result."""
 
     def __init__(self, matches: Matches) -> None:
         self.matches = matches
@@ -60,7 +60,7 @@ class Fresh(Sequence[Candidate]):
 
 
 class Asked(AbstractProvider[Edge, Candidate, Package]):
-    """The project's provider, as resolvelib wants to ask it."""
+    """The project's provider with resolvelib's interface."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
@@ -126,13 +126,13 @@ class Watched(BaseReporter[Edge, Candidate, Package]):
 
 
 class Told(Resolution[Edge, Candidate, Package]):
-    """resolvelib's algorithm, with the provider told what is going on, and the rules that the search has more.
+    """resolvelib's algorithm, with the provider informed of what happens, plus the search's additional rules.
 
-    A decision is not taken back by what it led to. What one that is taken back asked for is forgotten with all that was
-    decided by it, and keeps no candidate out that is preferred to the one which takes it back. A candidate by which a
-    clash that was learned is met is not taken, and what was decided since it was met is left before the way back
-    begins. Where nothing is left of an extra, what is asked of its project has a part in it. What optimistic jumps are
-    taken back to is begun with a state of its own.
+    A decision is not taken back by its own consequences. When a decision is taken back, its requirements are forgotten
+    along with what was decided because of them, and they exclude no candidate preferred to the one that takes it back.
+    A candidate that would meet a learned clash is skipped, and decisions made since the clash was met are undone before
+    backtracking. If nothing is left of an extra, the requirements on its project are among the causes. The point to
+    which optimistic jumps return has a state of its own.
     """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
@@ -140,7 +140,7 @@ class Told(Resolution[Edge, Candidate, Package]):
         self._p: Asked
         self._tried = 0
         self._in_vain: list[Candidate] = []
-        self._seen: set[Candidate] = set()  # whose metadata was read
+        self._seen: set[Candidate] = set()  # candidates whose metadata was read
         self._back: set[Package] = set()
         self._undone: dict[int, set[Package]] = {}
         provider.provider.asked = self.asked
@@ -178,7 +178,7 @@ class Told(Resolution[Edge, Candidate, Package]):
         if not causes:
             self._take_sooner(name, known, pinned)
             self.undone.discard(name)
-        if causes or self._tried > LONG_RUN:  # learned of what was known before
+        if causes or self._tried > LONG_RUN:  # learned from what was known before
             after = self.state.criteria.copy()
             self.state.criteria.clear()
             self.state.criteria.update(known)
@@ -196,7 +196,7 @@ class Told(Resolution[Edge, Candidate, Package]):
         known: Mapping[Package, Criterion[Edge, Candidate]],
         pinned: Mapping[Package, Candidate],
     ) -> None:
-        """In place of what was pinned: the first candidate that only those kept out which go back with that, too."""
+        """Replace the pin by the first candidate that was only excluded by decisions that it takes back as well."""
         *in_vain, taken = self._in_vain
         after = self.state.criteria.copy()
 
@@ -232,7 +232,7 @@ class Told(Resolution[Edge, Candidate, Package]):
 
     @property
     def undone(self) -> set[Package]:
-        """The packages of this state of which the pin does not count any more."""
+        """The packages of this state whose pins no longer count."""
         return self._undone.setdefault(id(self.state.mapping), set())
 
     def _push_new_state(self) -> None:
@@ -271,7 +271,7 @@ class Told(Resolution[Edge, Candidate, Package]):
             waiting += [name for name in sorted(fewer) if name not in (by, *self.undone) and not self._is_first(name)]
 
     def _is_first(self, name: Package) -> bool:
-        """Whether a package would be decided as it is, if it is."""
+        """Whether a package, if decided, would be decided the same way."""
         pin = self.state.mapping.get(name)
         criterion = self.state.criteria[name]
         return pin is None or (bool(criterion.information) and next(iter(criterion.candidates), None) == pin)
@@ -391,7 +391,7 @@ def test_it_does_so_where_it_has_to_go_back_often() -> None:
 
 
 class Noting(Provider):
-    """Remembers all that was learned."""
+    """Remembers everything learned."""
 
     def __init__(self, universe: Universe) -> None:
         super().__init__(universe, Lookahead(universe))
@@ -403,7 +403,7 @@ class Noting(Provider):
 
 
 def true(world: World) -> None:
-    """No resolution has a release out of each set of a clash, whatever the stack asks for besides."""
+    """Whether no resolution has a release in each set of a clash, whatever else the stack requires."""
     universe = Universe(world.problem(), world.catalog())
     provider = Noting(universe)
     with suppress(DeadEnd):

@@ -1,6 +1,6 @@
-"""Random small worlds: a few projects that need each other, a stack that asks for some, facts about them.
+"""Small random worlds: a few projects that require each other, a stack that requires some, facts about them.
 
-A world is plain data. `catalog` and `problem` hand it to the solver, `bruteforce.py` judges it.
+A world is plain data. `catalog` and `problem` pass it to the solver, `bruteforce.py` judges it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from resolver.model.problem import Prereleases, Problem
 from tests import problems
 from tests.datacatalog import DataCatalog
 
-# Components of the target, and what a need of them comes to there. `hdk` is not stated: nothing is held against it.
+# Components of the target, and the outcome of needs of them. `hdk` is not stated, so nothing can contradict it.
 SYSTEM: Final = {"python": "3.11", "glibc": "2.28", "cann": "8.5.0", "soc": "A2"}
 COMPONENT_NEEDS: Final[Mapping[str, tuple[str, Callable[[str], bool]]]] = {
     "cann in 8.5.0 | 8.5.1": ("cann", lambda value: value in ("8.5.0", "8.5.1")),
@@ -76,7 +76,7 @@ def fits(tags: str, system: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Version:
-    """One release: a wheel, what its page and its METADATA say."""
+    """One release: a wheel with the contents of its page and METADATA."""
 
     requires: tuple[str, ...] = ()
     tags: str = "py3-none-any"
@@ -88,7 +88,7 @@ class Version:
 
 @dataclass(frozen=True)
 class World:
-    """Everything that an answer depends on."""
+    """Everything that a result depends on."""
 
     projects: Mapping[str, Mapping[str, Version]]
     asks: tuple[str, ...]
@@ -117,16 +117,16 @@ class World:
         return catalog
 
     def problem(self) -> Problem:
-        """The problem that this world poses."""
+        """The problem in this world."""
         target = problems.target(**self.system)
         return problems.problem(*self.asks, facts=self.facts, target=target, prereleases=self.prereleases)
 
     def asking(self, *asks: str) -> World:
-        """The same world with another stack."""
+        """The world with another stack."""
         return replace(self, asks=asks)
 
     def inputs(self) -> Inputs:
-        """The stack file that poses this world's problem, all facts in it; of every three facts one is enforced."""
+        """The stack file of this world's problem, including all facts, every third of which is enforced."""
         rows = {
             component: {"summary": "-", "known": list(known), "source": "-"} for component, known in self.known.items()
         }
@@ -134,7 +134,7 @@ class World:
         return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
 
     def of(self, problem: Problem) -> World:
-        """The same projects under a problem that was compiled from a stack file."""
+        """The same projects with a problem compiled from a stack file."""
         return replace(
             self,
             asks=tuple(ask.origin.text for ask in problem.stack.asks),
@@ -166,7 +166,7 @@ _STRENGTHS: Final = ("vendor", "enforced", "observed")
 
 
 def stack_inputs(text: str) -> Inputs:
-    """What a stack's text alone is compiled from."""
+    """The inputs for compiling just a stack's text."""
     return Inputs(stack=read_text(text, schema.StackFile, "world.toml"), facts=(), indexes=None, systems=None)
 
 
@@ -196,16 +196,16 @@ def worlds(
 ) -> World:
     """A world of two to six projects.
 
-    `acyclic` lets projects need later ones only; `plain` leaves facts and unusable files out;
-    `prereleases` brings in pre-releases, yanked releases and the policies for them; `easy` asks
-    for little, so that most worlds have a solution.
+    `acyclic` lets projects require only later ones; `plain` leaves facts and unusable files out; `prereleases` adds
+    pre-releases, yanked releases and the policies for them; `easy` requires little, so that most worlds have a
+    solution.
     """
     maker = _Maker(_drawn(draw), acyclic=acyclic, prereleases=prereleases, plain=plain, easy=easy)
     return maker.world()
 
 
 def random_world(seed: int) -> World:
-    """The world of a seed: every second one plain, of projects that need each other in circles."""
+    """The world of a seed: every second one plain, with cyclic requirements."""
     kind = seed % 4
     return _Maker(Random(seed).randint, plain=kind in (0, 2), prereleases=kind == 3).world()
 
@@ -215,7 +215,7 @@ _POLICY_BOUNDS = ("", "", ">=1", "<2", "==1", "<1.1", ">=1.1", ">=2a1")
 
 
 def policy_world(seed: int) -> World:
-    """The world of a seed where the policy decides: pre-releases, yanked releases, components that releases need."""
+    """The world of a seed in which the policy matters: pre-releases, yanked releases, needs of components."""
     random = Random(seed)
     names = ("p", "q", "r", "s", "t", "u", "w")[: random.choice((5, 7))]
 
@@ -249,7 +249,7 @@ _MACHINE_PYTHONS = ("", "", "", "", ">=3.12", "<3.12")
 
 
 def machine_world(seed: int) -> World:
-    """The world of a seed where much depends on the machine, and most lines pin."""
+    """The world of a seed in which much depends on the machine, and most lines pin."""
     random = Random(seed)
     names = _NAMES[: random.randint(2, 4)]
     versions = {name: random.sample(("1", "1.1", "2", "3"), random.randint(1, 3)) for name in names}
@@ -281,12 +281,12 @@ def machine_world(seed: int) -> World:
 
 @st.composite
 def specifiers(draw: st.DrawFn, versions: Sequence[str] = _VERSIONS) -> str:
-    """Specifier sets over these versions: comparisons, wildcards, compatible releases, two of them at times."""
+    """Specifier sets over these versions: comparisons, wildcards, compatible releases, sometimes two of them."""
     return _Maker(_drawn(draw)).specifier(versions)
 
 
 class _Maker:
-    """Draws a world. Every choice is one small number, with the simplest first: it is quick, and it shrinks."""
+    """Draws a world. Every choice is one small number with the simplest first, which is fast and shrinks well."""
 
     def __init__(
         self,
@@ -334,14 +334,14 @@ class _Maker:
         versions = self._pool if self._once_in(4) else self._versions[name]
         specifier = self.specifier(versions)
         if self._prereleases and name == own:
-            specifier = ""  # whether a project can give itself leave for a pre-release is nobody's question
+            specifier = ""  # whether a project can permit its own pre-release does not matter
         return name + (f"[{extras}]" if extras else "") + specifier + (f" ; {marker}" if marker else "")
 
     def _release(self, name: str) -> Version:
         names = self._needable(name)
         requires = [self._line(names, own=name) for _ in range(self._one((0, 1, 1, 2, 3)))] if names else []
         if self._once_in(8):
-            requires.append(f"{name}[x] ; extra == 'y'")  # an extra that stands for another
+            requires.append(f"{name}[x] ; extra == 'y'")  # an extra that includes another
         if self._plain or not self._once_in(4):
             return Version(tuple(requires), yanked=self._prereleases and self._once_in(6))
         if self._once_in(6):
@@ -383,11 +383,11 @@ class _Maker:
         return self._number(0, times - 1) == times - 1
 
 
-# As many bytes as a large world has choices; what goes beyond is the simplest.
+# As many bytes as a large world has choices; further choices are the simplest.
 _CHOICES = st.binary(min_size=512, max_size=512)
 
 
 def _drawn(draw: st.DrawFn) -> Number:
-    """One draw for all numbers, as a draw costs twenty times what a choice does: a byte each, 0 the lowest."""
+    """A single draw for all numbers, since a draw costs as much as twenty choices: one byte each, 0 the lowest."""
     numbers = iter(draw(_CHOICES))
     return lambda low, high: low + next(numbers, 0) * (high - low + 1) // 256
