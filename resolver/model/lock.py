@@ -129,6 +129,19 @@ class LockedFact(_Row, kw_only=True, frozen=True):
     checked: str
 
 
+class LockedDriver(_Row, kw_only=True, frozen=True):
+    """What something in the lock asks of the driver (HDK), of which the target says nothing: any of `needs`.
+
+    `by` says what asks, `fact` names the fact that says so. Where it is `binding`, the fact requires it and rests on
+    more than that somebody saw it; else a machine that does not meet it is warned.
+    """
+
+    by: str
+    needs: tuple[str, ...]
+    fact: str
+    binding: bool = False
+
+
 class Override(_Row, kw_only=True, frozen=True):
     """A requirement of upstream metadata that was taken out. pip check complains of it.
 
@@ -212,6 +225,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     pin: tuple[LockedPin, ...]
     build_pin: tuple[LockedPin, ...] = ()
     fact: tuple[LockedFact, ...] = ()
+    driver: tuple[LockedDriver, ...] = ()
     override: tuple[Override, ...] = ()
     passed_over: tuple[LockedPassedOver, ...] = ()
     export: tuple[LockedExport, ...] = ()

@@ -25,6 +25,15 @@ index = "pypi"
 [[pin]]
 """
 
+DRIVER = """\
+[[driver]]
+by = "CANN 8.3.RC1"
+needs = ["{need}"]
+fact = "{fact}"
+
+[[pin]]
+"""
+
 
 @pytest.mark.parametrize(
     ("old", "new", "why"),
@@ -51,6 +60,12 @@ index = "pypi"
         ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
         ('name = "numpy-', 'name = "numpy-1', " is not a file of numpy "),
         ("[[pin]]\n", PASSED_OVER, "`1 x` is not the version of `numpy`"),
+        ("[[pin]]\n", DRIVER.format(need="hdk >= 25", fact="numpy-abi"), "`numpy-abi`, which is no fact of the lock"),
+        (
+            "[[pin]]\n",
+            DRIVER.format(need="cann in 8.5.0", fact="antlr4-runtime-archives"),
+            "`cann in 8.5.0` asks nothing of the driver",
+        ),
     ],
 )
 def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:

@@ -180,6 +180,14 @@ else
     fi
 fi
 
+# As verify.py tells it at the end: a line for each thing that is wrong with the driver (HDK)
+while IFS=$'\t' read -r state what mend; do
+    case $state in
+        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
+        warning) tell warning 警告 "$what" "$mend" "$what" "$mend" ;;
+    esac
+done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
+
 # As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
