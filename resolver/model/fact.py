@@ -7,6 +7,7 @@ Where a text in Chinese (`…_zh`) is empty, the English one is shown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from enum import Enum
 from typing import TypeVar
@@ -16,7 +17,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.component import ComponentRequirement
+from resolver.model.component import ComponentRequirement, Value
 from resolver.model.recipe import Recipe
 from resolver.model.requirement import Requirement
 
@@ -116,7 +117,8 @@ class Warns(_Common, frozen=True, kw_only=True):
     """Something to know when `package` is in the lock, and all of `beside`, and none of `unless` holds.
 
     With `extra`, only when that extra is in use; with `wheels`, only where it is a wheel of an index that is in the
-    lock. A `grave` one says that what the project is wanted for fails.
+    lock. A `grave` one says that what the project is wanted for fails. With `last`, releases that differ in their post
+    number alone are taken after those that nothing puts last, or with a lower number.
     """
 
     text: str
@@ -126,11 +128,17 @@ class Warns(_Common, frozen=True, kw_only=True):
     extra: str
     beside: tuple[Requirement, ...] = ()
     unless: tuple[Need, ...]
+    last: int = 0
 
     @property
     def components(self) -> frozenset[str]:
         """The components of a target that it depends on: with others it would be needless."""
         return frozenset(need.component for need in self.unless if isinstance(need, ComponentRequirement))
+
+    def is_needless_on(self, system: Mapping[str, Value]) -> bool:
+        """Whether the components of a target meet one of `unless`."""
+        needs = (need for need in self.unless if isinstance(need, ComponentRequirement))
+        return any(need.component in system and need.allows(system[need.component]) for need in needs)
 
 
 class Names(_Common, frozen=True, kw_only=True):

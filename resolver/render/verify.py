@@ -16,7 +16,9 @@ from importlib.resources import files
 from typing import Any
 
 from resolver.model.component import Clause, ComponentRequirement
-from resolver.model.lock import Lock, LockedDriver, LockedPin
+from resolver.model.language import Language
+from resolver.model.lock import Lock, LockedDriver, LockedFact, LockedPin
+from resolver.render.report_words import STRENGTHS
 from resolver.render.text import one_line
 
 FILE = "verify.py"
@@ -182,8 +184,16 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
         "binding": row.binding,
         "strength": fact.strength,
         "source": fact.source,
-        "reason": [fact.reason, fact.reason_zh or fact.reason],
+        "reason": [_evidence(fact, "en"), _evidence(fact, "zh")],
     }
+
+
+def _evidence(fact: LockedFact, language: Language) -> str:
+    """Why a fact is so, and who says so."""
+    strength = STRENGTHS[fact.strength](language) if fact.strength in STRENGTHS else fact.strength
+    if language == "zh":
+        return f"{fact.reason_zh or fact.reason}（{strength}：{fact.source}）"
+    return f"{fact.reason} ({strength}: {fact.source})"
 
 
 def _value(clause: Clause) -> str:

@@ -31,7 +31,6 @@ _DRIVER = (
     "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
     "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
 )
-_SAYS = ("{reason} ({strength}: {source})", "{reason}（{strength}：{source}）")
 
 CASES: dict[str, Case] = {
     # --- the machine
@@ -196,7 +195,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
     ),
     "hdk-unmet": Case(
@@ -204,7 +203,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
         warning=True,
     ),

@@ -802,9 +802,12 @@ def asking_for_a_driver(workspace: Workspace, index: LoopbackIndex, kind: str, k
     workspace.locked()
 
 
-@pytest.mark.parametrize(("kind", "key", "strength"), [(*WARNS, "vendor"), ("requires", "needs", "observed")])
+@pytest.mark.parametrize(
+    ("kind", "key", "strength", "chinese"),
+    [(*WARNS, "vendor", "厂商"), ("requires", "needs", "observed", "实测")],
+)
 def test_a_driver_older_than_a_table_or_somebody_says_is_a_warning(
-    workspace: Workspace, index: LoopbackIndex, kind: str, key: str, strength: str
+    workspace: Workspace, index: LoopbackIndex, kind: str, key: str, strength: str, chinese: str
 ) -> None:
     asking_for_a_driver(workspace, index, kind, key, strength)
     run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.0.rc1"))
@@ -820,7 +823,7 @@ def test_a_driver_older_than_a_table_or_somebody_says_is_a_warning(
     run = install(workspace, sys.executable, "--dry-run", "--lang", "zh", PATH=with_driver(workspace, "25.0.rc1"))
     assert run.stderr == (
         "警告：驱动（HDK）是 25.0.rc1，而 base 1.0 要求 hdk >= 25.2.0（npu-smi）："
-        f"版本说明如此（{strength}：notes of 8.5.0）\n"
+        f"版本说明如此（{chinese}：notes of 8.5.0）\n"
         "提示：在机器上安装满足 hdk >= 25.2.0 的驱动和固件（容器使用宿主机的驱动）并重启\n"
     )
 

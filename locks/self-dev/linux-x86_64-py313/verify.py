@@ -223,7 +223,6 @@ _DRIVER = (
     "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
     "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
 )
-_SAYS = ("{reason} ({strength}: {source})", "{reason}（{strength}：{source}）")
 
 CASES: dict[str, Case] = {
     # --- the machine
@@ -388,7 +387,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
     ),
     "hdk-unmet": Case(
@@ -396,7 +395,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
         warning=True,
     ),
@@ -740,7 +739,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` in both languages. One that is not `binding` is a warning.
+    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    does not meet it is a warning.
     """
 
     by: str

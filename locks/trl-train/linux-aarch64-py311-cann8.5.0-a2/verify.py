@@ -223,7 +223,6 @@ _DRIVER = (
     "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
     "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
 )
-_SAYS = ("{reason} ({strength}: {source})", "{reason}（{strength}：{source}）")
 
 CASES: dict[str, Case] = {
     # --- the machine
@@ -388,7 +387,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
     ),
     "hdk-unmet": Case(
@@ -396,7 +395,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
         warning=True,
     ),
@@ -740,7 +739,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` in both languages. One that is not `binding` is a warning.
+    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    does not meet it is a warning.
     """
 
     by: str
@@ -2318,7 +2318,7 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {},
-"driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "strength": "vendor", "source": "hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json", "reason": ["The release notes of 8.5.0 name these four lines, those of 9.1.0 add 26.0.RC1, 25.7.RC1 and 26.1.0 for 8.5.2; ascend-deployer installs 25.5.0 with 8.5.0. That 8.5.0 and 8.5.1 run on the newer drivers, too, is an inference.", "8.5.0 \u7684\u7248\u672c\u8bf4\u660e\u5217\u51fa\u8fd9\u56db\u4e2a\u7cfb\u5217\uff1b9.1.0 \u7684\u7248\u672c\u8bf4\u660e\u4e3a 8.5.2 \u589e\u52a0 26.0.RC1\u300125.7.RC1 \u548c 26.1.0\uff1bascend-deployer \u4e3a 8.5.0 \u5b89\u88c5 25.5.0\u30028.5.0 \u548c 8.5.1 \u4e5f\u80fd\u5728\u66f4\u65b0\u7684\u9a71\u52a8\u4e0a\u8fd0\u884c\uff0c\u8fd9\u4e00\u70b9\u5c5e\u4e8e\u63a8\u65ad\u3002"]}],
+"driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "strength": "vendor", "source": "hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json", "reason": ["The release notes of 8.5.0 name these four lines, those of 9.1.0 add 26.0.RC1, 25.7.RC1 and 26.1.0 for 8.5.2; ascend-deployer installs 25.5.0 with 8.5.0. That 8.5.0 and 8.5.1 run on the newer drivers, too, is an inference. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "8.5.0 \u7684\u7248\u672c\u8bf4\u660e\u5217\u51fa\u8fd9\u56db\u4e2a\u7cfb\u5217\uff1b9.1.0 \u7684\u7248\u672c\u8bf4\u660e\u4e3a 8.5.2 \u589e\u52a0 26.0.RC1\u300125.7.RC1 \u548c 26.1.0\uff1bascend-deployer \u4e3a 8.5.0 \u5b89\u88c5 25.5.0\u30028.5.0 \u548c 8.5.1 \u4e5f\u80fd\u5728\u66f4\u65b0\u7684\u9a71\u52a8\u4e0a\u8fd0\u884c\uff0c\u8fd9\u4e00\u70b9\u5c5e\u4e8e\u63a8\u65ad\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"]}],
 "pins": [
 {"name": "accelerate", "version": "1.15.0", "stage": 3, "sha256": ["97eacca0b73e45cb867dbf8c5d5d4dc32219544300e0c8992c7334dc2ef33cec"]},
 {"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 3, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},

@@ -223,7 +223,6 @@ _DRIVER = (
     "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
     "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
 )
-_SAYS = ("{reason} ({strength}: {source})", "{reason}（{strength}：{source}）")
 
 CASES: dict[str, Case] = {
     # --- the machine
@@ -388,7 +387,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
     ),
     "hdk-unmet": Case(
@@ -396,7 +395,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
         warning=True,
     ),
@@ -740,7 +739,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` in both languages. One that is not `binding` is a warning.
+    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    does not meet it is a warning.
     """
 
     by: str
@@ -2318,7 +2318,7 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {"triton": "Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand."},
-"driver": [{"by": "CANN 8.3.RC1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "vendor", "source": "mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend", "reason": ["MindSpore Transformers and ascend-deployer give 25.3.RC1 for 8.3.RC1; sglang's Ascend guide uses 25.2.1 with 8.3.RC2.", "MindSpore Transformers \u548c ascend-deployer \u4e3a 8.3.RC1 \u7ed9\u51fa 25.3.RC1\uff1bsglang \u7684\u6607\u817e\u6307\u5357\u5728 8.3.RC2 \u4e0a\u4f7f\u7528 25.2.1\u3002"]}],
+"driver": [{"by": "CANN 8.3.RC1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "vendor", "source": "mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend", "reason": ["MindSpore Transformers and ascend-deployer give 25.3.RC1 for 8.3.RC1; sglang's Ascend guide uses 25.2.1 with 8.3.RC2. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend)", "MindSpore Transformers \u548c ascend-deployer \u4e3a 8.3.RC1 \u7ed9\u51fa 25.3.RC1\uff1bsglang \u7684\u6607\u817e\u6307\u5357\u5728 8.3.RC2 \u4e0a\u4f7f\u7528 25.2.1\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend\uff09"]}],
 "pins": [
 {"name": "absl-py", "version": "2.3.1", "stage": 4, "sha256": ["eeecf07f0c2a93ace0772c92e596ace6d3d3996c042b2128459aaae2a76de11d"]},
 {"name": "accelerate", "version": "1.12.0", "stage": 4, "sha256": ["3e2091cd341423207e2f084a6654b1efcd250dc326f2a37d6dde446e07cabb11"]},

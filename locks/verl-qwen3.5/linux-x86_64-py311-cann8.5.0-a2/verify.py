@@ -223,7 +223,6 @@ _DRIVER = (
     "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
     "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
 )
-_SAYS = ("{reason} ({strength}: {source})", "{reason}（{strength}：{source}）")
 
 CASES: dict[str, Case] = {
     # --- the machine
@@ -388,7 +387,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
     ),
     "hdk-unmet": Case(
@@ -396,7 +395,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
             "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
         ),
-        _SAYS,
+        _both("{reason}"),
         _DRIVER,
         warning=True,
     ),
@@ -740,7 +739,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` in both languages. One that is not `binding` is a warning.
+    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    does not meet it is a warning.
     """
 
     by: str
@@ -2318,7 +2318,7 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {"triton": "Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand."},
-"driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "strength": "vendor", "source": "hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json", "reason": ["The release notes of 8.5.0 name these four lines, those of 9.1.0 add 26.0.RC1, 25.7.RC1 and 26.1.0 for 8.5.2; ascend-deployer installs 25.5.0 with 8.5.0. That 8.5.0 and 8.5.1 run on the newer drivers, too, is an inference.", "8.5.0 \u7684\u7248\u672c\u8bf4\u660e\u5217\u51fa\u8fd9\u56db\u4e2a\u7cfb\u5217\uff1b9.1.0 \u7684\u7248\u672c\u8bf4\u660e\u4e3a 8.5.2 \u589e\u52a0 26.0.RC1\u300125.7.RC1 \u548c 26.1.0\uff1bascend-deployer \u4e3a 8.5.0 \u5b89\u88c5 25.5.0\u30028.5.0 \u548c 8.5.1 \u4e5f\u80fd\u5728\u66f4\u65b0\u7684\u9a71\u52a8\u4e0a\u8fd0\u884c\uff0c\u8fd9\u4e00\u70b9\u5c5e\u4e8e\u63a8\u65ad\u3002"]}, {"by": "verl 0.7.1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "observed", "source": "verl/utils/device.py in the wheels 0.7.1 to 0.9.1", "reason": ["verl/utils/device.py compares the driver's Software Version before it takes the IPC path.", "verl/utils/device.py \u5728\u8d70 IPC \u8def\u5f84\u4e4b\u524d\u4f1a\u6bd4\u8f83\u9a71\u52a8\u7684 Software Version\u3002"]}, {"by": "vllm-ascend 0.13.0", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "strength": "documented", "source": "vllm-ascend docs v0.13.0", "reason": ["A recommendation of the release's documentation; no table that could be read says which HDK is the minimum.", "\u8fd9\u662f\u8be5\u7248\u672c\u6587\u6863\u7684\u5efa\u8bae\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e HDK \u7684\u6700\u4f4e\u7248\u672c\u3002"]}],
+"driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "strength": "vendor", "source": "hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json", "reason": ["The release notes of 8.5.0 name these four lines, those of 9.1.0 add 26.0.RC1, 25.7.RC1 and 26.1.0 for 8.5.2; ascend-deployer installs 25.5.0 with 8.5.0. That 8.5.0 and 8.5.1 run on the newer drivers, too, is an inference. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "8.5.0 \u7684\u7248\u672c\u8bf4\u660e\u5217\u51fa\u8fd9\u56db\u4e2a\u7cfb\u5217\uff1b9.1.0 \u7684\u7248\u672c\u8bf4\u660e\u4e3a 8.5.2 \u589e\u52a0 26.0.RC1\u300125.7.RC1 \u548c 26.1.0\uff1bascend-deployer \u4e3a 8.5.0 \u5b89\u88c5 25.5.0\u30028.5.0 \u548c 8.5.1 \u4e5f\u80fd\u5728\u66f4\u65b0\u7684\u9a71\u52a8\u4e0a\u8fd0\u884c\uff0c\u8fd9\u4e00\u70b9\u5c5e\u4e8e\u63a8\u65ad\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"]}, {"by": "verl 0.7.1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "observed", "source": "verl/utils/device.py in the wheels 0.7.1 to 0.9.1", "reason": ["verl/utils/device.py compares the driver's Software Version before it takes the IPC path. (observed: verl/utils/device.py in the wheels 0.7.1 to 0.9.1)", "verl/utils/device.py \u5728\u8d70 IPC \u8def\u5f84\u4e4b\u524d\u4f1a\u6bd4\u8f83\u9a71\u52a8\u7684 Software Version\u3002\uff08\u5b9e\u6d4b\uff1averl/utils/device.py in the wheels 0.7.1 to 0.9.1\uff09"]}, {"by": "vllm-ascend 0.13.0", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "strength": "documented", "source": "vllm-ascend docs v0.13.0", "reason": ["A recommendation of the release's documentation; no table that could be read says which HDK is the minimum. (documented: vllm-ascend docs v0.13.0)", "\u8fd9\u662f\u8be5\u7248\u672c\u6587\u6863\u7684\u5efa\u8bae\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e HDK \u7684\u6700\u4f4e\u7248\u672c\u3002\uff08\u6587\u6863\uff1avllm-ascend docs v0.13.0\uff09"]}],
 "pins": [
 {"name": "absl-py", "version": "2.5.1", "stage": 4, "sha256": ["721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8"]},
 {"name": "accelerate", "version": "1.2.0", "stage": 4, "sha256": ["815708367eb83cd682e120da634b2cf318729bff95f30e2f046c086aae20201e"]},

@@ -361,7 +361,7 @@ NEED = DriverNeed(
     binding=False,
     strength="vendor",
     source="notes of 8.5.0",
-    reason=("the notes say so", "版本说明如此"),
+    reason=("the notes say so (vendor: notes of 8.5.0)", "版本说明如此（厂商：notes of 8.5.0）"),
 )
 ASKED = "CANN 8.5.0: hdk >= 25.2.0"
 UNMET = (
@@ -401,7 +401,7 @@ def test_what_the_cann_asks_for_in_chinese(asking: Installation) -> None:
     assert asking.hdk(language="zh") == (
         "  驱动 (HDK)     警告     hdk-unmet\n\n"
         "警告：驱动（HDK）是 24.1.0，而 CANN 8.5.0 要求 hdk >= 25.2.0（<root>/driver/version.info）  [hdk-unmet]\n"
-        "  原因：版本说明如此（vendor：notes of 8.5.0）\n"
+        "  原因：版本说明如此（厂商：notes of 8.5.0）\n"
         "  修复：在机器上安装满足 hdk >= 25.2.0 的驱动和固件（容器使用宿主机的驱动）并重启\n\n"
         "与锁文件一致（错误：0，警告：1）\n"
     )
