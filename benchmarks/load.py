@@ -22,10 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from resolver.catalog import snapshot_file
 from resolver.catalog.cache import Cache
-from resolver.catalog.snapshot import Snapshot, seed_cache
+from resolver.catalog.snapshot import Snapshot
 from tests.functional.test_flagship import COMMITTED, STACK, lock, without_history
 from tests.functional.workspace import REPOSITORY, Workspace
 from tests.loopback import Fault, LoopbackIndex, Response, delayed, reset, status
+from tests.seeded import seed_cache
 
 SECONDS = 0.3
 SHARE = 0.02

@@ -1,10 +1,10 @@
 """The cache on disk: checked entries that any number of processes share.
 
-An entry is a content under the digest of its kind and key, with a seal over
-both, so what was truncated, altered or misplaced counts as absent. A process
-reads the volumes that are there when it first asks, the latest last, and
-writes to one of its own. A cache that cannot be written is no error: one
-warning, and the run goes on without.
+An entry is stored under the digest of its kind and key, with a seal (a checksum) over
+key and content, so an entry that was truncated, altered or misplaced counts as absent. A process
+reads the volumes that exist when it first asks, the latest last, and
+writes to a volume of its own. A cache that cannot be written is not an error: there is one
+warning, and the run continues without it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Lent(msgspec.Struct, array_like=True, frozen=True):
 class Cache:
     """Bytes by kind and key. Safe for several threads and processes; never raises OSError.
 
-    `warn` is told once if nothing can be written. A `folder` of None caches nothing.
+    `warn` is called once if nothing can be written. With a `folder` of None nothing is cached.
     """
 
     def __init__(self, folder: Path | None, warn: Callable[[str], None]) -> None:
@@ -77,7 +77,7 @@ class Cache:
         return content
 
     def has(self, kind: str, key: str) -> bool:
-        """Whether something was put, be it whole or not."""
+        """Whether there is an entry, intact or not."""
         return _name(kind, key) in self._places()
 
     def part(self, kind: str, key: str, seal: bytes) -> Callable[[int, int], bytes | None]:
@@ -98,7 +98,7 @@ class Cache:
         return read
 
     def put(self, kind: str, key: str, content: bytes) -> bytes:
-        """Store content, replacing what was there; its seal."""
+        """Store content, replacing any before it. Returns its seal."""
         name = _name(kind, key)
         seal = seal_of(name, content)
         if not self._writes:
@@ -163,5 +163,5 @@ def _name(kind: str, key: str) -> bytes:
 
 
 def kind_of(kind: str) -> bytes:
-    """What the names of a kind begin with."""
+    """The prefix of all names of a kind."""
     return blake2b(kind.encode(), digest_size=4).digest()

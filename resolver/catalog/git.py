@@ -40,7 +40,7 @@ _SETTINGS = {
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
 
 
-class Unreachable(Exception):
+class UnreadRepository(Exception):
     """A repository cannot be read now; the text says why, without an address."""
 
 
@@ -65,7 +65,7 @@ class Repositories:
         self._met: set[str] = set()  # those that answered
 
     def named(self, url: str, name: str) -> Named | None:
-        """The commit that a tag or branch names; None where there is neither. Raises Unreachable."""
+        """The commit that a tag or branch names; None where there is neither. Raises UnreadRepository."""
         refs = (f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}")
         with self._asking(url):
             answer = _git("ls-remote", "--", url, *refs, seconds=_ASK_SECONDS)
@@ -76,7 +76,7 @@ class Repositories:
         return Named(found[refs[2]], "branch") if refs[2] in found else None
 
     def read(self, url: str, commit: str, path: str) -> bytes | None:
-        """A file at a commit; None where it has none. Raises Unreachable, InputError where there is no such commit."""
+        """A file at a commit; None if there is none. Raises UnreadRepository; InputError if there is no such commit."""
         listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
         match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", listed)
         if match is None:  # nothing, a folder, a link or a submodule
@@ -86,7 +86,7 @@ class Repositories:
         return self._of(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
     def save(self, url: str, commit: str, path: Path) -> None:
-        """Write the commit with its tree as a bundle that install.sh takes. Raises Unreachable."""
+        """Write the commit with its tree as a bundle that install.sh takes. Raises UnreadRepository."""
         partial = path.with_name(f".{path.name}.partial")
         partial.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -114,7 +114,7 @@ class Repositories:
         repository = self._fetched(url, commit)
         try:
             return _here(repository, *arguments)
-        except Unreachable:
+        except UnreadRepository:
             if self._offline:
                 raise
             shutil.rmtree(repository, ignore_errors=True)
@@ -147,9 +147,9 @@ class Repositories:
                     with suppress(OSError):  # another run was faster, or what comes next tells
                         fresh.rename(repository)
         except OSError as error:
-            raise Unreachable(error.strerror or str(error)) from None
+            raise UnreadRepository(error.strerror or str(error)) from None
         if not _has(repository, commit):
-            raise Unreachable("what was fetched is not the commit that was asked for")
+            raise UnreadRepository("what was fetched is not the commit that was asked for")
         return repository
 
     @contextmanager
@@ -157,9 +157,9 @@ class Repositories:
         """Around what needs the network."""
         host = _host(url)
         if self._offline:
-            raise Unreachable("no network is asked")
+            raise UnreadRepository("no network is asked")
         if host in self._lost:
-            raise Unreachable(self._lost[host])
+            raise UnreadRepository(self._lost[host])
         try:
             yield
             self._met.add(host)
@@ -168,7 +168,7 @@ class Repositories:
                 raise InputError("the repository has no such commit", where=url, why=error.why) from None
             self._lost[host] = error.why
             self._warn(f"{url} could not be read: {error.why}")
-            raise Unreachable(error.why) from None
+            raise UnreadRepository(error.why) from None
 
 
 def _host(url: str) -> str:
@@ -194,7 +194,7 @@ def _here(repository: Path, *arguments: str) -> bytes:
     try:
         return _git(f"--git-dir={repository}", *arguments)
     except _GitError as error:
-        raise Unreachable(f"{error.why} (in {repository})") from None
+        raise UnreadRepository(f"{error.why} (in {repository})") from None
 
 
 class _GitError(Exception):

@@ -1,7 +1,7 @@
-"""The catalog of real indexes: cache first, network behind it, both asked at most once for each thing.
+"""The catalog of real indexes: cache first, then network, each asked at most once for the same thing.
 
-What is on disk is answered in the caller's thread. Everything else happens on
-one background thread, begun when first needed: an offline or fully cached run
+Whatever is on disk is answered in the caller's thread. Everything else happens on
+one background thread, started when first needed, so an offline or fully cached run
 imports no HTTP client.
 """
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 class LiveCatalog:
     """Implements `protocol.Catalog` and `protocol.Marked`.
 
-    `platform` is the target's, for bindings that hold for one only. With
-    `offline` no network is asked: what the cache does not have is an
-    IndexFailure. `warn` is told what a user should know, `progress` of each
+    `platform` is the target's, for bindings to a single platform. With
+    `offline` the network is not used, and anything missing from the cache is an
+    IndexFailure. `warn` is called with what a user should know, `progress` for each
     request and answer; both may be called from another thread. `pip` defaults
-    to what pip on this machine is configured with. What a run with the same
-    `purpose` needed the last time is asked for at once.
+    to the configuration of pip on this machine. What a run with the same
+    `purpose` needed last time is requested at once.
 
-    With a `pool` its cache and settings hold, and it is for who made it to close it.
+    With a `pool`, its cache and settings apply, and whoever made it closes it.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class LiveCatalog:
 
     @property
     def traffic(self) -> Traffic:
-        """What was asked so far."""
+        """The requests made so far."""
         return self._pool.meter.traffic
 
     def lookup(self, project: NormalizedName) -> Lookup:

@@ -1,7 +1,7 @@
 """The one interface through which everything else sees the indexes.
 
-Three catalogs implement it: `live` (network and cache), `snapshot` (a recorded
-file) and, in tests, one made of plain data.
+`live` (network and cache) and `snapshot_catalog` (a recorded file) implement it. `recorded`, `recording` and
+`explain.noting` wrap another catalog. The tests have one made of plain data.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from packaging.utils import NormalizedName
 from resolver.model.release import Archive, File, Metadata, Page
 
 _LONGEST: Final = 1000  # characters of what a reason says, as of one part of a message (`errors`)
-NOBODY: Final = "-"  # the mark of a look-up that no index could be reached for
+NOBODY: Final = "-"  # the mark of a look-up for which no index could be reached
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """What the indexes bound to a project answered.
 
-    `pages` in the order of the binding: one for "first", any number for "all",
-    none where no index has the project. `unreachable` names the indexes that
-    were passed over because they could not be reached. Two answers of one catalog
-    with the same `mark` are equal; an empty one tells nothing.
+    `pages` are in the order of the binding: one for "first", any number for "all",
+    none if no index has the project. `unreachable` names the indexes that
+    were skipped because they could not be reached. Two answers of one catalog
+    with the same `mark` are equal; an empty mark says nothing.
     """
 
     pages: tuple[Page, ...]
@@ -35,9 +35,9 @@ class Lookup:
 
 
 class UnusableFile(Exception):
-    """A file's metadata cannot be used; the release is set aside with this text and the lock goes on.
+    """A file's metadata cannot be used; the release is set aside with this text and locking continues.
 
-    The text may quote the file, which may be made to fill a report: it is cut off where no honest one ends.
+    The text may quote the file, which may be designed to flood a report, so it is truncated beyond any honest length.
     """
 
     def __init__(self, why: str) -> None:
@@ -45,33 +45,33 @@ class UnusableFile(Exception):
 
 
 class Follow(Protocol):
-    """How a look-ahead goes on by itself, given by the solver. The calls are fast, and come from the catalog's thread.
+    """How a look-ahead continues by itself, provided by the solver. Calls are fast, and come from the catalog's thread.
 
-    They may tell the catalog of more to look ahead for, and ask it nothing.
+    They may tell the catalog of more to expect, but must not ask it anything.
     """
 
     @property
     def target(self) -> Hashable:
-        """Whom it picks for: what was looked ahead for one is not what another needs."""
+        """Whom it picks for: a look-ahead for one target is of no use to another."""
         ...
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
-        """The file whose metadata will most likely be asked for, or None."""
+        """The file whose metadata will most likely be needed, or None."""
         ...
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
-        """What that metadata will make the solver ask for next."""
+        """What the solver will need next because of that metadata."""
         ...
 
     def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
-        """What the archive that was picked is built with."""
+        """Told what the picked archive is built with."""
         ...
 
 
 class Catalog(Protocol):
     """Blocking look-ups, answered from memory, cache, snapshot or network.
 
-    Raise IndexFailure where an index does not answer or answers wrongly.
+    They raise IndexFailure if an index does not answer or gives an invalid answer.
     """
 
     def lookup(self, project: NormalizedName) -> Lookup:
@@ -79,35 +79,35 @@ class Catalog(Protocol):
         ...
 
     def metadata(self, file: File) -> Metadata:
-        """The core metadata of a wheel, checked to be of the release that its name says.
+        """The core metadata of a wheel, checked to be that of the release in its file name.
 
-        Raises UnusableFile where it cannot be read.
+        Raises UnusableFile if it cannot be read.
         """
         ...
 
     def archive(self, file: File) -> Archive:
-        """What is static in a source archive, read after its sha256 was checked.
+        """The static contents of a source archive, read after checking its sha256.
 
-        Raises UnusableFile where the archive cannot be read.
+        Raises UnusableFile if the archive cannot be read.
         """
         ...
 
     def member(self, file: File, path: str) -> str:
         """The text of one file inside a source archive, `path` relative to its top folder.
 
-        Raises UnusableFile where there is none.
+        Raises UnusableFile if there is none.
         """
         ...
 
     def sha256(self, file: File) -> File:
-        """The file with sha256 and size filled in: downloaded and hashed where the page has no hash."""
+        """The file with sha256 and size filled in; it is downloaded and hashed if the page has no hash."""
         ...
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """A hint that these projects will be asked for soon: waits for no answer, and tells of no failure.
+        """A hint that these projects will be needed soon. Does not wait, and reports no failure of an index.
 
-        What is wrong with the settings for the network is told here where it is begun by this (InputError).
-        With `follow`, goes on in the background: page, likely file, its metadata, and so on.
+        Raises InputError if this starts the network and its settings are wrong.
+        With `follow`, continues in the background: page, likely file, its metadata, and so on.
         """
         ...
 
@@ -116,25 +116,25 @@ class Catalog(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections and threads; nothing may be asked afterwards."""
+        """Release connections and threads; nothing may be asked afterwards."""
         ...
 
 
 @runtime_checkable
 class Marked(Protocol):
-    """A catalog that can tell whether it would answer as it did before."""
+    """A catalog that can tell whether it would still give the same answers."""
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
-        """The marks of all that was looked up; None where something was asked for that no mark covers."""
+        """The marks of everything looked up; None if something was asked that no mark covers."""
         ...
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
-        """The marks of what `lookup` would answer, asked for at once; NOBODY where that would raise Unreachable.
+        """The marks of what `lookup` would answer, requested all at once; NOBODY if it would raise Unreachable.
 
-        Raises IndexFailure otherwise as `lookup` does.
+        Otherwise raises IndexFailure as `lookup` does.
         """
         ...
 
 
 class MarkedCatalog(Catalog, Marked, Protocol):
-    """Both."""
+    """A catalog that can also tell whether its answers have changed."""

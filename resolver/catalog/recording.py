@@ -19,7 +19,8 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog.filename import wheel_parts
 from resolver.catalog.protocol import Catalog, Follow, Lookup, UnusableFile
-from resolver.catalog.snapshot import Snapshot, Unusable, key_of, moment, sorted_page
+from resolver.catalog.snapshot import Snapshot, Unusable, key_of, sorted_page
+from resolver.catalog.uploaded import in_whole_seconds
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 from resolver.model.target import PLATFORMS, Target
 
@@ -171,7 +172,7 @@ def _bare(file: File) -> File:
         size=file.size,
         requires_python=file.requires_python,
         yanked=None if file.yanked is None else without_addresses(file.yanked),
-        uploaded=moment(file.uploaded),
+        uploaded=in_whole_seconds(file.uploaded),
     )
 
 

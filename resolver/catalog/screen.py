@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections import Counter
 from functools import lru_cache
 from itertools import product
@@ -13,13 +12,11 @@ import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from resolver.catalog.filename import WheelParts, is_distribution, wheel_parts
+from resolver.catalog.uploaded import moment
 from resolver.model import text
 from resolver.model.release import File, Reason, SetAside
 from resolver.model.target import Target
 
-_RFC3339 = re.compile(
-    r"(?P<moment>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d+))?(?P<zone>[Zz]|[+-]\d\d:\d\d)?", re.ASCII
-)
 _MOST_TAGS = 1000  # that a file's name may stand for; pip would build every one of them
 
 
@@ -133,18 +130,3 @@ def _is_valid(filename: str) -> bool:
     except InvalidWheelFilename:
         return False
     return True
-
-
-@lru_cache(1 << 16)
-def moment(uploaded: str) -> dt.datetime | None:
-    """An upload time of a page (RFC 3339, PEP 700) in UTC; None where it is not one, or UTC has no such year."""
-    match = _RFC3339.fullmatch(uploaded)
-    if match is None:
-        return None
-    # Python 3.10 reads microseconds and nothing longer
-    fraction = f".{match['fraction'][:6]:0<6}" if match["fraction"] else ""
-    zone = match["zone"] if match["zone"] not in (None, "", "Z", "z") else "+00:00"
-    try:
-        return dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}").astimezone(dt.timezone.utc)
-    except (ValueError, OverflowError):
-        return None

@@ -1,8 +1,8 @@
 """Pages of the simple repository API, bytes to `Page`. Pure.
 
 JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
-What is odd about a single file leaves a `SetAside`; what makes the page as a
-whole unusable is an IndexFailure.
+A defect of a single file results in a `SetAside`; one that makes the whole page
+unusable is an IndexFailure.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Project(msgspec.Struct, rename="kebab"):
 
 
 class _Row(msgspec.Struct, rename="kebab", gc=False):
-    """A file whose values may be of any type."""
+    """A file whose optional values may be of any type."""
 
     filename: str
     url: str
@@ -85,7 +85,7 @@ class _Row(msgspec.Struct, rename="kebab", gc=False):
 
 
 class _Rows(msgspec.Struct, rename="kebab"):
-    """The same with files of any shape."""
+    """A page whose files are such rows."""
 
     meta: _Meta
     name: str
@@ -109,7 +109,7 @@ _decode_rows = msgspec.json.Decoder(_Rows).decode
 
 @counts("parsing")
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
-    """Read the page of `project` that `index` sent from `url` (the last one of any redirects)."""
+    """Read the page of `project` that `index` sent from `url`, the last one after redirects. Raises IndexFailure."""
     media, _, parameters = content_type.partition(";")
     media = media.strip().lower()
     body = body.removeprefix(b"\xef\xbb\xbf")
@@ -142,9 +142,9 @@ def group(files: list[File], *, project: NormalizedName, index: str, url: str, p
     """Sort files by release and set aside what cannot be used.
 
     Two spellings of one version share the key that sorts first, so that the
-    order of a page's links does not matter. A name that is there with several
-    sha256 stays so: who chooses a file sees that nobody can tell the right one.
-    Names and addresses that are `plain` are known to be printable.
+    order of a page's links does not matter. A name listed with several
+    sha256 is kept as it is: `screen` refuses it, as nobody can tell which one is right.
+    With `plain`, names and addresses are known to be printable.
     """
     spelled: dict[str, list[File]] = {}
     aside: list[SetAside] = []
@@ -185,7 +185,7 @@ def _runs(files: list[File], project: NormalizedName, *, plain: bool) -> Iterabl
 
 
 def _version_of(file: File, project: NormalizedName) -> str | SetAside:
-    """The version in a file's name, or why the file is of no use."""
+    """The version in a file's name, or why the file cannot be used."""
     filename = file.filename
     if not (is_readable(filename) and file.url.isprintable()):
         reason = Reason.ADDRESS if file.url == NOWHERE else Reason.NAME
@@ -204,7 +204,7 @@ def _version_of(file: File, project: NormalizedName) -> str | SetAside:
 
 
 def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]], list[SetAside]]:
-    """Join the spellings of one version; set aside what is no version."""
+    """Merge the spellings of one version; set aside files whose version is not valid."""
     versions = [text.version(spelling) for spelling in spelled]
     if None not in versions and len(set(versions)) == len(versions):
         return {spelling: tuple(files) for spelling, files in spelled.items()}, []
@@ -223,7 +223,7 @@ def _merge(spelled: dict[str, list[File]]) -> tuple[dict[str, tuple[File, ...]],
 
 
 def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tuple[list[File], Standing, bool]:
-    """The files and the standing of a page, and whether names and addresses are known to be printable."""
+    """The files and status of a page, and whether its names and addresses are known to be printable."""
     # What is not asked for of a page, however much of it there is, leaves none.
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
@@ -264,7 +264,7 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
 
 
 def _decoded(body: bytes) -> _Project:
-    """A page of JSON; raises msgspec.DecodeError, for half of a surrogate pair, too."""
+    """A page of JSON. Raises msgspec.DecodeError, also for half a surrogate pair."""
     try:
         return _decode_project(body)
     except msgspec.ValidationError:
@@ -307,7 +307,7 @@ def _plainly(page: _Rows) -> _Project:
 
 
 def _value(raw: msgspec.Raw, *, too_long: object = None) -> object:
-    """A value; None for none, and `too_long` for one of which no more than that is read."""
+    """A decoded value; None if there is none, and `too_long`, undecoded, for one beyond the limit."""
     if len(raw) > _LONGEST:
         return too_long
     found: object = msgspec.json.decode(raw) if raw else None
@@ -342,7 +342,7 @@ def _standing(given: msgspec.Raw) -> Standing:
 
 
 def _metadata_sha256s(files: list[_File]) -> list[str | None]:
-    """For each file None where no `.metadata` file is offered, else its sha256 or an empty text."""
+    """For each file None if no `.metadata` file is offered, else its sha256, or an empty text without one."""
     if not any(one.core_metadata or one.dist_info_metadata for one in files):
         return [None] * len(files)
     # PEP 714: core-metadata wins over its older name where both are there.

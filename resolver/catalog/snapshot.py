@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.catalog.cache import Cache
-from resolver.catalog.meter import Meter
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.stored import NoMember, Stored, Told
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata, Page, SetAside
 
@@ -68,38 +64,6 @@ def key_of(file: File) -> str:
     return file.sha256 or file.filename
 
 
-def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
-    """Put what is known of the content of files into a live catalog's cache.
-
-    An index made of a snapshot can serve pages and the metadata of wheels, but
-    no file itself; with this, it needs to serve none.
-    """
-    stored = Stored(cache, Meter())
-
-    def sha256(key: str) -> str:
-        return snapshot.hashed.get(key, (key, None))[0]
-
-    for key, metadata in snapshot.metadata.items():
-        if isinstance(metadata, Unusable):
-            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata.why)
-    for key, archive in snapshot.archives.items():
-        stored.put("archive", sha256(key), archive.why if isinstance(archive, Unusable) else archive)
-    for (key, path), member in snapshot.members.items():
-        value = NoMember(member.why) if isinstance(member, Unusable) else member
-        stored.keep_member(File("", sha256=sha256(key)), path, value)
-
-
-def moment(uploaded: str) -> str:
-    """An upload time in UTC and whole seconds, `2025-11-20T09:59:00Z`; empty where it is not one (RFC 3339)."""
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:[Zz]|([+-]\d\d:\d\d))?", uploaded)
-    if match is None:
-        return ""
-    try:
-        return moment_text(int(dt.datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or '+00:00'}").timestamp()))
-    except ValueError:
-        return ""
-
-
 def sorted_page(
     project: NormalizedName,
     index: str,
@@ -138,8 +102,3 @@ def _merged_page(ours: Page, theirs: Page) -> Page:
         releases.setdefault(key, {}).update((file.filename, file) for file in files)
     rows = {version: files.values() for version, files in releases.items()}
     return sorted_page(ours.project, ours.index, rows, (*ours.set_aside, *theirs.set_aside))
-
-
-def moment_text(seconds: int) -> str:
-    """The text of a moment that is given in seconds since 1970."""
-    return dt.datetime.fromtimestamp(seconds, dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

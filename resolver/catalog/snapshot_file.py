@@ -29,7 +29,8 @@ from packaging.utils import NormalizedName
 from resolver import disk
 from resolver.catalog.packed import ODD
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.snapshot import Snapshot, Unusable, moment_text
+from resolver.catalog.snapshot import Snapshot, Unusable
+from resolver.catalog.uploaded import moment_text
 from resolver.errors import InputError
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 

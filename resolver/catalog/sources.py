@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.catalog import pyproject
-from resolver.catalog.git import Repositories, Unreachable
+from resolver.catalog.git import Repositories, UnreadRepository
 from resolver.catalog.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.trust import trust_in
@@ -108,7 +108,7 @@ def _commit(
         )
     try:
         named = repositories.named(direct.url, direct.revision)
-    except Unreachable as error:
+    except UnreadRepository as error:
         if commits:
             return commits[0]
         raise InputError(
@@ -159,7 +159,7 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
     try:
         content = repositories.read(direct.url, commit, path)
         found = pyproject.read(content, Release(name, need.name, "")) if content is not None else None
-    except Unreachable as error:
+    except UnreadRepository as error:
         raise _unknown(ask, need, direct, commit, f"the repository could not be read: {error}") from None
     except UnusableFile as error:
         raise _unknown(ask, need, direct, commit, str(error)) from None

@@ -10,7 +10,7 @@ from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog import pyproject
-from resolver.catalog.git import Repositories, Unreachable
+from resolver.catalog.git import Repositories, UnreadRepository
 from resolver.catalog.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import InputError
@@ -38,7 +38,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
                 silent = True
             else:
                 stated[path] = lines
-    except Unreachable:
+    except UnreadRepository:
         return _NOT_READ.format(id=fact.id)
     if not stated:
         return _NOT_SAID.format(id=fact.id)

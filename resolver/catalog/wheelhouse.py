@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from resolver.catalog.git import Repositories, Unreachable
+from resolver.catalog.git import Repositories, UnreadRepository
 from resolver.errors import IndexFailure
 from resolver.model.lock import Lock, bundle_name
 
@@ -24,7 +24,7 @@ def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> tuple[
             continue
         try:
             repositories.save(pin.git.url, pin.git.commit, path)
-        except Unreachable as error:
+        except UnreadRepository as error:
             raise IndexFailure(
                 f"{pin.name} could not be fetched", where=f"{pin.git.url}@{pin.git.commit}", why=str(error)
             ) from None

@@ -30,13 +30,17 @@ from resolver.render.files import render
 
 @click.command("bundle")
 @click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True)
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
-@click.option("--check", "only_check", is_flag=True, help="Compare DIR with its manifest; ask no network.")
-@click.option("--prune", is_flag=True, help="Remove what no STACK named now needs, such as files of an earlier lock.")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
+@click.option("--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="Remove what no STACK of this run needs, such as files of an earlier lock.",
+)
 @options.language
 @options.matrices
 @options.locks
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@options.as_json
 def command(
     names: tuple[str, ...],
     targets: tuple[str, ...],
@@ -47,9 +51,10 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Fetch what the locks of each STACK name into DIR, each file checked by its hash.
+    """Download every file that the locks of each STACK need into DIR.
 
-    Files that are there stay, and what was broken off is gone on with. DIR/install.sh then installs with no network.
+    Each file is checked by its hash. Files already there are kept, and interrupted downloads are resumed.
+    DIR/install.sh then installs without network access.
     """
     *stacks, last = names
     folder = Path(last)

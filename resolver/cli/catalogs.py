@@ -1,4 +1,4 @@
-"""Which catalogs a run asks: the live one, or without network the cache and then the snapshot."""
+"""Which catalogs a run asks: the live one; or offline, the cache and then the snapshot."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _NAMED = 4
 
 
 def snapshot_path(stack: str, matrices: Path) -> Path:
-    """Where the snapshot of a stack is, or would be: beside `matrices`."""
+    """The path of a stack's snapshot, beside `matrices`, whether it exists or not."""
     return matrices.parent / "snapshots" / f"{stack}.snapshot"
 
 
 def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progress) -> tuple[Problem, ...]:
-    """The problems with what their direct references stand for. Asks git only where a stack has such lines."""
+    """The problems with their direct references resolved. Asks git only if a stack has such lines."""
     if not any(isinstance(ask.need, Requirement) and ask.need.url for one in problems for ask in one.stack.asks):
         return tuple(problems)
     from resolver.catalog.sources import settled
@@ -51,7 +51,7 @@ def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progre
 
 
 def require_an_index(universe: Universe) -> None:
-    """Raise IndexFailure where none of several projects that a stack asks for is anywhere: no name is the mistake."""
+    """Raise IndexFailure if no index has any of the stack's several projects: the mistake is then not in a name."""
     names = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
     names -= universe.sources.keys()
     known = [universe.project(name) for name in sorted(names) if universe.known(name)]
@@ -72,9 +72,9 @@ def require_an_index(universe: Universe) -> None:
 
 
 class Catalogs:
-    """Makes the catalogs of a run. They share `pool`: cache, connection and what was read; `close` lets go of it.
+    """Makes the catalogs of a run. They share `pool` (cache, connection, pages and files read); `close` releases it.
 
-    Without `readings` every archive is read itself.
+    Without `readings` every archive is read itself, never an earlier reading of it.
     """
 
     def __init__(self, matrices: Path, progress: Progress, *, offline: bool = False, readings: bool = True) -> None:
@@ -92,9 +92,9 @@ class Catalogs:
         )
 
     def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
-        """`ask` a catalog; offline the cache first, and the whole again from the snapshot where it lacks something.
+        """Call `ask` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot.
 
-        Where a page in the cache turns out to be damaged, it is thrown away, and all is asked once more.
+        If a page in the cache turns out to be damaged, it is discarded and `ask` is called once more.
         """
         try:
             return self._ask(problem, ask)
@@ -119,7 +119,7 @@ class Catalogs:
         raise missing
 
     def marks(self, problem: Problem, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str] | None:
-        """The marks of what the problem's indexes have of these projects; None where that cannot be told."""
+        """The marks of these projects on the problem's indexes; None if they cannot be determined."""
         with closing(self.asking(problem)) as catalog:
             try:
                 return catalog.marks(projects)
@@ -133,15 +133,15 @@ class Catalogs:
 
     @property
     def used_snapshot(self) -> bool:
-        """Whether a snapshot was read for what the cache lacks."""
+        """Whether a snapshot was read because the cache lacked something."""
         return self._last is not None
 
     def close(self) -> None:
-        """Let go of connections and threads."""
+        """Release connections and threads."""
         self.pool.close()
 
     def asking(self, problem: Problem, *, purpose: str = "") -> MarkedCatalog:
-        """The live catalog, and what the stack itself tells of indexes that are found out of reach."""
+        """The live catalog, supplemented by what the stack itself records about indexes that are out of reach."""
         live = self.live(problem, purpose=purpose)
         if self._offline or not problem.stack.recorded:
             return live
@@ -158,7 +158,7 @@ class Catalogs:
             yield SnapshotCatalog(self._snapshot(path), problem.target.platform)
 
     def _snapshot(self, path: Path) -> Snapshot:
-        """The snapshot of a stack, read once for all its targets; the user is told."""
+        """The snapshot of a stack, read once for all its targets. Tells the user that it is used."""
         if self._last is None or self._last[0] != path:
             from resolver.catalog import snapshot_file
 

@@ -40,16 +40,16 @@ _STATUS = {
 
 @click.command("check")
 @click.argument("stacks", metavar="[STACK...]", nargs=-1)
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @options.matrices
 @options.locks
-@click.option("--upstream", is_flag=True, help="Ask the indexes what became of each file since it was locked.")
+@click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
 @options.facts_days
 @click.option(
-    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="One that was judged; may be given again."
+    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="Do not report this one; may be repeated."
 )
 @options.language
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@options.as_json
 def command(
     stacks: tuple[str, ...],
     targets: tuple[str, ...],
@@ -61,10 +61,11 @@ def command(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Compare the locks of each STACK, or of all, with what they were made from; with --upstream, with their indexes.
+    """Check whether the locks of each STACK, or of all, still match their inputs.
 
-    Changes nothing. Only --upstream asks the network. Where one stack cannot be read, the others are looked at all the
-    same; the exit status is the highest of them.
+    Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
+    network. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
+    of all.
     """
     matrices = matrices or options.default_matrices()
     if targets and not stacks:

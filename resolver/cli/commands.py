@@ -1,8 +1,8 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
-0 done; 1 no solution; 2 input is wrong; 3 an index failed; 4 a lock is stale, a bundle not whole;
-5 the indexes say otherwise than a lock or a fact; 70 a mistake of ours; 130 interrupted.
-Of several stacks in one run the highest counts (`lock`, `check`).
+0 done; 1 no solution; 2 wrong input; 3 an index failed; 4 a lock is stale or a bundle incomplete;
+5 the indexes disagree with a lock or a fact; 70 a bug; 130 interrupted.
+With several stacks in one run, the highest counts (`lock`, `check`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="ascend-lock")
 @click.pass_context
 def _commands(context: click.Context) -> int:
-    """Lock software stacks for Ascend NPUs: every file by hash, in the order that works."""
+    """Lock software stacks for Ascend NPUs: every file by hash, in an order that works."""
     if context.invoked_subcommand is not None:
         return 0
     sys.stderr.write(f"{context.get_help()}\n")

@@ -23,6 +23,7 @@ from resolver.cli.explaining import Explaining, write_reports
 from resolver.cli.language import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.targets import chosen
 from resolver.errors import InputError
 from resolver.explain.remembered import Remembered
 from resolver.explain.trial import Clock
@@ -52,17 +53,17 @@ _CONFLICT = 1
 
 @click.command("explain")
 @click.argument("stack")
-@click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is locked as it is, or what V would break.")
-@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the old one.")
-@click.option("--target", metavar="NAME", help="Only this one of the stack's targets.")
-@click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
-@click.option("--anew", is_flag=True, help="Look for all of it, even where the answer for the same pages is known.")
-@click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
+@click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break.")
+@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the original.")
+@click.option("--target", metavar="NAME", help="Only this target.")
+@options.offline
+@click.option("--anew", is_flag=True, help="Search even if the explanation for the same pages is remembered.")
+@options.exclude_newer
 @options.explain_seconds
 @options.language
 @options.matrices
 @options.locks
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@options.as_json
 def command(
     stack: str,
     package: str | None,
@@ -77,7 +78,10 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Say why STACK has no solution and which changes give it one; or, with --package, why a pin is what it is."""
+    """Explain why STACK has no solution, and what to change.
+
+    With --package, explain why a pin is what it is.
+    """
     given = options.again(matrices, offline=offline)
     elsewhere = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
@@ -88,9 +92,9 @@ def command(
     wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
     catalogs = Catalogs(matrices, progress, offline=offline)
-    problems = compile_problems(inputs, exclude_newer=exclude_newer)
-    problems = with_sources(problems, offline=offline, progress=progress)
-    for problem in _targets(problems, target):
+    targets = frozenset(() if target is None else (target,))
+    problems = chosen(compile_problems(inputs, exclude_newer=exclude_newer), targets)
+    for problem in with_sources(problems, offline=offline, progress=progress):
         folder = locks / problem.stack.name / problem.target.name
         lock_folder.tidy(folder)
         previous = lock_file.read_own(folder)
@@ -132,16 +136,6 @@ def command(
             lock = path.stem if path.parent == matrices / "stacks" else str(path)
             sys.stdout.write(as_called(next_step(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
     return _CONFLICT if conflicts and fix is None else 0
-
-
-def _targets(problems: Sequence[Problem], wanted: str | None) -> list[Problem]:
-    """All of a stack's targets, or the one that is wanted."""
-    if wanted is None:
-        return list(problems)
-    names = [problem.target.name for problem in problems]
-    if wanted not in names:
-        raise InputError(f"the stack has no target `{wanted}`", where="--target", hint=f"it has {', '.join(names)}")
-    return [problem for problem in problems if problem.target.name == wanted]
 
 
 def _wanted(package: str) -> Requirement:

@@ -1,4 +1,4 @@
-"""Explaining a conflict and leaving its report beside the old lock: what `lock` and `explain` share."""
+"""Explaining a conflict and writing its report beside the old lock, for `lock` and `explain`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def explanation_of(
 ) -> Explanation:
     """The explanation of a refuted problem, found within so many seconds; what clashes is on the page at once.
 
-    Its ways out have no letters yet, and are those of its own target.
+    Its ways out have no letters yet, and hold for its own target only.
     """
     problem = refutation.engine.clauses.universe.problem
     progress.label(words.WAYS_OUT(progress.language, stack=problem.stack.name, target=problem.target.name))
@@ -47,7 +47,7 @@ def explanation_of(
 class Explaining:
     """Explains why one target of a stack has no lock, and remembers what was found.
 
-    `cutoff` takes the place of that of the stack, where there is one; each half of the work has so many `seconds`.
+    `cutoff` replaces that of the stack, if given; `explain` and `finish` may take `seconds` each.
     """
 
     def __init__(
@@ -105,6 +105,6 @@ class Explaining:
 
 
 def write_reports(found: Iterable[tuple[Path, Explanation]]) -> None:
-    """Write the report of each conflict into its lock's folder, in both languages; an old lock there stays."""
+    """Write the report of each conflict into its lock's folder, in both languages; an old lock there is kept."""
     for folder, explanation in found:
         lock_folder.add(folder, report_files(explanation))

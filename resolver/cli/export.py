@@ -18,6 +18,7 @@ from resolver.catalog.offered import offered
 from resolver.cli import options
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
+from resolver.cli.targets import chosen
 from resolver.errors import InputError, StaleLock
 from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
@@ -34,16 +35,16 @@ _FORMATS = ("pylock", "sbom", "containerfile")
 
 @click.command("export")
 @click.argument("stack")
-@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
-@click.option("--target", metavar="NAME", help="Which of the stack's targets, where it has several.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="Format to write.")
+@click.option("--target", metavar="NAME", help="Which target, if the stack has several.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Where to write (default: stdout).",
+    help="File to write (default: stdout).",
 )
-@click.option("--offline", is_flag=True, help="pylock: take addresses from the cache, use no network.")
-@click.option("--base-image", metavar="NAME", help="containerfile: another base image than the one for the target.")
+@click.option("--offline", is_flag=True, help="pylock: take addresses from the cache; no network.")
+@click.option("--base-image", metavar="NAME", help="containerfile: base image, instead of the one for the target.")
 @click.option("--wheelhouse", metavar="DIR", help="containerfile: install from this folder of the build context.")
 @options.language
 @options.matrices
@@ -60,7 +61,10 @@ def command(
     matrices: Path | None,
     locks: Path,
 ) -> int:
-    """Write STACK's lock as pylock.toml (PEP 751), as a CycloneDX SBOM, or as a Containerfile that installs it."""
+    """Write STACK's lock in a format for other tools.
+
+    That is pylock.toml (PEP 751), a CycloneDX SBOM, or a Containerfile that installs the lock.
+    """
     matrices = matrices or options.default_matrices()
     if output is not None and output.resolve().is_relative_to(locks.resolve()):
         raise InputError(
@@ -105,13 +109,11 @@ class _Chosen(NamedTuple):
 
 def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Chosen:
     """The one target that is meant, with its lock."""
-    problems = compile_problems(load(stack, matrices))
-    names = [problem.target.name for problem in problems]
-    if target is None and len(problems) > 1:
-        raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {', '.join(names)}")
-    if target is not None and target not in names:
-        raise InputError(f"{stack} has no target `{target}`", hint=f"its targets are {', '.join(names)}")
-    problem = problems[names.index(target) if target is not None else 0]
+    problems = chosen(compile_problems(load(stack, matrices)), frozenset(() if target is None else (target,)))
+    if len(problems) > 1:
+        names = ", ".join(problem.target.name for problem in problems)
+        raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")
+    (problem,) = problems
     folder = locks / problem.stack.name / problem.target.name
     lock = lock_file.read_own(folder)
     if lock is None:

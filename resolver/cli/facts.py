@@ -44,7 +44,7 @@ _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.
 @click.group("facts", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
-    """What is known of projects that their metadata does not say."""
+    """Check facts against the indexes, or read archives for them."""
     if context.invoked_subcommand is not None:
         return 0
     sys.stderr.write(f"{context.get_help()}\n")
@@ -53,11 +53,11 @@ def command(context: click.Context) -> int:
 
 @command.command("check")
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option("--all", "every_line", is_flag=True, help="A line for each fact, also where it needs no look.")
+@click.option("--all", "every_line", is_flag=True, help="Print a line for every fact.")
 @options.matrices
 @options.facts_days
 @options.language
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@options.as_json
 def check(
     names: tuple[str, ...],
     every_line: bool,
@@ -66,10 +66,12 @@ def check(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Hold facts against what the indexes say today: of a stack, a project, one by its id, or `all`.
+    """Compare facts with what the indexes say today.
 
-    A line for each that somebody should look at, and how many there are; where projects or facts are named, a line
-    for each. Changes nothing. A fact is looked at for the first target of the first stack that uses it.
+    NAME is a stack (for its facts), a project (for the facts about it) or the id of a fact; without one, or with `all`,
+    all facts are compared. Prints a line for each fact that somebody should look at, or for each one if NAME is a
+    project or a fact, and how many hold. Each fact is compared for the first target of the first stack that
+    uses it. Changes nothing.
     """
     given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
@@ -119,12 +121,12 @@ def check(
 @command.command("read")
 @click.argument("projects", metavar="[PROJECT...]", nargs=-1)
 @options.matrices
-@click.option("--anew", is_flag=True, help="Read every archive again, also those that were read before.")
+@click.option("--anew", is_flag=True, help="Also read archives that are already recorded.")
 def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
-    """Read the source archives that facts speak of, so that nobody who locks need download them.
+    """Read the source archives that facts are about.
 
-    Writes MATRICES/archives/PROJECT.json for the projects named, or for all: of each archive, by its sha256, what
-    locking reads in it.
+    Records what locking needs from each archive, by its sha256, in MATRICES/archives/PROJECT.json, for each PROJECT or
+    for all, so that nobody has to download the archives in order to lock.
     """
     matrices = matrices or options.default_matrices()
     folder = readings_folder(matrices)

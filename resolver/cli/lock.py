@@ -39,18 +39,24 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 
 @click.command("lock")
 @click.argument("stacks", metavar="STACK...", nargs=-1, required=True)
-@click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
-@click.option("--upgrade", is_flag=True, help="Take the newest releases that fit, whatever the lock before says.")
-@click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
-@click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
-@click.option("--anew", is_flag=True, help="Solve, even where the answer for the same inputs and pages is known.")
+@options.offline
+@click.option("--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
+@click.option(
+    "--upgrade-package",
+    "upgrade_packages",
+    multiple=True,
+    metavar="NAME",
+    help="Ignore this one pin; may be repeated.",
+)
+@options.exclude_newer
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
+@click.option("--anew", is_flag=True, help="Solve even if the result for the same inputs and pages is remembered.")
 @options.explain_seconds
 @options.language
 @options.matrices
 @options.locks
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
-@click.option("--profile", "profiled", is_flag=True, help="Tell on stderr where the time went (with --json, as JSON).")
+@options.as_json
+@click.option("--profile", "profiled", is_flag=True, help="Report on stderr where time went (with --json, as JSON).")
 def command(
     stacks: tuple[str, ...],
     offline: bool,
@@ -66,10 +72,11 @@ def command(
     as_json: bool,
     profiled: bool,
 ) -> int:
-    """Lock each STACK for all its targets, or those named: a name in matrices/stacks, a path to a .toml file, or `all`.
+    """Lock each STACK for all of its targets.
 
-    Where one stack or target fails, the others are locked all the same. The exit status is the highest of them; with
-    `all`, a target that had no lock but the report of a conflict, and has no solution still, counts as done.
+    STACK is a name in matrices/stacks, the path of a .toml file, or `all`. A stack or target that fails does not keep
+    the others from being locked. The exit status is the highest of them; with `all`, a target that so far has a
+    conflict report instead of a lock, and still has no solution, counts as done.
     """
     if profiled:
         profile.begin()

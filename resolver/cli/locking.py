@@ -1,4 +1,4 @@
-"""Locking the targets of a stack: what `lock` does for each of its stacks."""
+"""Locking the targets of a stack, as `lock` does for each of its stacks."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _TIMES = 20  # that a stack is locked anew because another run was faster
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was told to do with each of its stacks. No `targets` are all of them.
+    """What a run was told to do with each of its stacks. Empty `targets` means all.
 
-    `anew` solves even what is remembered.
+    `anew` solves even if the result is remembered.
     """
 
     matrices: Path
@@ -64,7 +64,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One target to be locked. `known` tells that it had no lock, and the report of its conflict is there."""
+    """One target to be locked. `known`: it has a conflict report instead of a lock."""
 
     inputs: Inputs
     problem: Problem
@@ -82,9 +82,9 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a target; of a whole stack, with no `job`, where its files could not be read.
+    """The result for a target; or for a whole stack, without a `job`, if its files could not be read.
 
-    `written` tells whether the folder of a lock changed.
+    `written` tells whether the folder of the lock changed.
     """
 
     stack: str
@@ -96,7 +96,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> list[Job]:
-    """The targets of a stack, and what is there of each. Raises ResolverError."""
+    """The targets of a stack, each with its existing lock. Raises ResolverError."""
     inputs = load(stack, order.matrices)
     jobs = []
     problems = chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
@@ -111,8 +111,8 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
 def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:
     """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
 
-    A lock that another run wrote meanwhile is the one before: what it decided is kept as far as it holds, or an
-    upgrade would be undone by whoever began before it and ended after it.
+    If another run writes a lock meanwhile, that becomes the previous lock and locking starts over from it. Otherwise
+    an upgrade would be undone by a run that started before it and finished after it.
     """
     for _ in range(_TIMES):
         try:
@@ -142,7 +142,7 @@ def _locked(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Pro
 
 
 def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Failure:
-    """What `work` gives, or why it failed."""
+    """The result of `work`, or why it failed."""
     try:
         return work()
     except Exception as error:
@@ -150,7 +150,7 @@ def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Fail
 
 
 def _previous(folder: Path, *, upgrade: bool) -> Lock | None:
-    """The lock before; one that cannot be read is an error unless nothing of it is to be kept."""
+    """The previous lock. One that cannot be read is an error, unless nothing of it is to be kept."""
     lock_folder.tidy(folder)
     return _read(folder, upgrade=upgrade)
 
@@ -199,9 +199,9 @@ def _lock(
     if lock is None:
         before = (*previous.pin, *previous.build_pin) if previous else ()
         hints = [canonicalize_name(pin.name) for pin in before if pin.git is None]
-        # Their pages come while that is loaded which what is remembered spares.
+        # Their pages arrive while the modules below are loaded.
         catalog.expect([(name, SpecifierSet()) for name in (*_certain(job.problem), *hints)])
-        if previous is None:  # else its files will mostly be as they are, and known
+        if previous is None:  # otherwise most rendered files are likely to be unchanged, and known
             prepare()
         from resolver.lock import build
         from resolver.solve.builds import solve_builds
@@ -218,7 +218,7 @@ def _lock(
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
         lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
         remembered.keep(catalog, lock, keep, keep_builds, passed)
-        # A lock is a fixed point: whoever prefers its own pins is given them again.
+        # A lock is a fixed point: solving with its own pins preferred gives it again.
         itself = Wishes(upgrade=False, upgrade_packages=frozenset())
         remembered.keep(catalog, lock, *itself.keep(lock), itself.passed_over(lock))
     lock = diff.after(previous, lock)
@@ -228,7 +228,7 @@ def _lock(
 
 
 def _certain(problem: Problem) -> list[NormalizedName]:
-    """The projects that the stack's lines ask an index for, whatever the target is."""
+    """The projects that the stack's lines need from an index on any target."""
     needs = [ask.need for ask in problem.stack.asks]
     return [need.name for need in needs if isinstance(need, Requirement) and not need.url and need.marker is None]
 

@@ -27,7 +27,7 @@ def matrices(function: _Command) -> _Command:
     return click.option(
         "--matrices",
         type=click.Path(path_type=Path, file_okay=False),
-        help="The folder of facts and stacks (default: ./matrices).",
+        help="Folder of facts and stacks (default: ./matrices).",
     )(function)
 
 
@@ -47,8 +47,7 @@ def locks(function: _Command) -> _Command:
         "--locks",
         type=click.Path(path_type=Path, file_okay=False),
         default=Path("locks"),
-        show_default="./locks",
-        help="The folder of locks.",
+        help="Folder of locks (default: ./locks).",
     )(function)
 
 
@@ -58,9 +57,8 @@ def explain_seconds(function: _Command) -> _Command:
         "--explain-seconds",
         type=click.FloatRange(min=0.1),
         default=60.0,
-        show_default=True,
         metavar="N",
-        help="How long to look for ways out of a conflict; what was found by then is told.",
+        help="Time limit for explaining a conflict; what was found by then is reported (default: 60).",
     )(function)
 
 
@@ -70,19 +68,39 @@ def facts_days(function: _Command) -> _Command:
         "--facts-days",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Tell facts that were checked more than N days ago (180 where the indexes are asked).",
+        help="Report facts checked more than N days ago (default: 180 when asking the indexes, else none).",
     )(function)
 
 
 def language(function: _Command) -> _Command:
     """--lang en|zh."""
     return click.option(
-        "--lang", "language", type=click.Choice(["en", "zh"]), help="The language of reports (default: by locale)."
+        "--lang", "language", type=click.Choice(["en", "zh"]), help="Language of the output (default: by locale)."
     )(function)
 
 
-def read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
-    """A day or a moment: 2026-01-31 (to its end) or 2026-01-31T12:00:00Z."""
+def as_json(function: _Command) -> _Command:
+    """--json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")(
+        function
+    )
+
+
+def offline(function: _Command) -> _Command:
+    """--offline."""
+    return click.option(
+        "--offline", is_flag=True, help="Use only the cache, or the snapshot that ships with the stack; no network."
+    )(function)
+
+
+def exclude_newer(function: _Command) -> _Command:
+    """--exclude-newer DATE, a day (to its end) or a moment: 2026-01-31 or 2026-01-31T12:00:00Z."""
+    return click.option(
+        "--exclude-newer", callback=_read_moment, metavar="DATE", help="Ignore anything uploaded after this day."
+    )(function)
+
+
+def _read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
     from resolver.matrix.compile import moment  # most runs name none
 
     if value is None:

@@ -1,4 +1,4 @@
-"""The page of a conflict on a terminal, written part by part as it becomes known."""
+"""The explanation of a conflict on a terminal, written part by part as it becomes known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # loaded where there is a conflict
 class Page:
     """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
 
-    `options` of this run are those that the commands which are told need as well, and that no file knows.
+    `options` are those of this run that the suggested commands have to repeat, as no file records them.
     """
 
     def __init__(

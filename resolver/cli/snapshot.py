@@ -38,9 +38,10 @@ _SECONDS = 600.0  # for the ways out of a conflict: all of them are to be record
 @options.matrices
 @options.locks
 def command(stacks: tuple[str, ...], matrices: Path | None, locks: Path) -> int:
-    """Record all that locking each STACK asks for, or explaining its conflict, so that it can be done without network.
+    """Record what locking each STACK, or `all`, asks the indexes.
 
-    That is with and without the lock that is there now. `all` stands for every stack.
+    For a stack without a solution, record what explaining the conflict asks. With the snapshot, the same can be done
+    without network access, with or without the present lock.
     """
     matrices = matrices or options.default_matrices()
     for stack in named(stacks, matrices):

@@ -1,4 +1,4 @@
-"""Whether locks are what their inputs say: each target's lock held against stack, facts and the files beside it."""
+"""Whether locks match their inputs: each target's lock compared with stack, facts and the files beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from resolver.render.files import render
 
 
 class State(msgspec.Struct, frozen=True):
-    """One target's lock, where there is one. `stale` says why it is; `text` is the line for people."""
+    """One target's lock, if there is one. `stale` says why it is stale, or is empty; `text` is the line for people."""
 
     problem: Problem
     lock: Lock | None

@@ -26,14 +26,14 @@ _WORD = "python"
 @click.option(
     "--python", metavar="PATH", help="The environment's Python (default: the active environment's, else python3)."
 )
-@click.option("--full", is_flag=True, help="Compare the content of every file, not of a sample.")
+@click.option("--full", is_flag=True, help="Compare the contents of every file, not just of a sample.")
 @click.option("--target", metavar="NAME", help="Which of the stack's targets this machine is.")
-@click.option("--skip-system-checks", is_flag=True, help="Warn only, where the machine is not the lock's.")
+@click.option("--skip-system-checks", is_flag=True, help="Only warn if the machine itself differs from the lock's.")
 @click.option("--ascend", metavar="DIR", help="Where driver and CANN are installed (default: /usr/local/Ascend).")
 @options.language
 @options.matrices
 @options.locks
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+@options.as_json
 def command(
     stack: str,
     python: str | None,
@@ -46,7 +46,10 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Say whether this machine and environment are what STACK's lock says: 0 as locked, 1 not, 2 wrong command."""
+    """Check whether this machine and environment match STACK's lock.
+
+    The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
+    """
     matrices = matrices or options.default_matrices()
     if stack.endswith(".toml"):
         stack = read_stack(stack, matrices).content.stack.name

@@ -1,4 +1,4 @@
-"""What to keep of the lock before: `--upgrade` and `--upgrade-package`."""
+"""Which pins of the previous lock to keep: `--upgrade` and `--upgrade-package`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Wishes(msgspec.Struct, frozen=True):
     upgrade_packages: frozenset[NormalizedName]
 
     def check(self, previous: Sequence[Lock]) -> None:
-        """Refuse to upgrade what none of the locks before has: most likely a slip of the pen."""
+        """Raise InputError for a project to upgrade that no previous lock has: most likely a typing error."""
         if not previous:
             return
         known = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
@@ -38,7 +38,7 @@ class Wishes(msgspec.Struct, frozen=True):
             )
 
     def keep(self, previous: Lock | None) -> tuple[Mapping[NormalizedName, Version], Kept]:
-        """The pins to prefer: of the stack, and of each environment of builds."""
+        """The pins to prefer: of the stack, and of its build environments."""
         if previous is None or self.upgrade:
             return {}, {}
         groups = previous.environments()

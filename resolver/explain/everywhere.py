@@ -1,9 +1,9 @@
-"""Ways out of one target's conflict that are ways out of the whole stack: it locks for all of its targets then.
+"""Ways out of one target's conflict that are ways out for the whole stack, which then locks for all of its targets.
 
-What locks for the target that is explained may be refuted for another one. The changed stack has a refutation of its
-own there, and changes that solve it: they are added, and the whole is tried for all targets again, the cheapest first.
-Where something safe holds for all of them as it is, nothing is added to what is dearer. What is known already is
-tried for all targets before more is looked for, as that takes the most time.
+A fix for the explained target may be refuted for another one. The changed stack then has a refutation of its
+own there, and changes that solve it: these are added, and the combination is tried for all targets again, the cheapest
+first. If something safe works for all of them as it is, nothing is added to more expensive fixes.
+Every fix is first tried as it is on all targets, since looking for further changes takes the most time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The whole explanation of a conflict: its contradictions, then ways out."""
+"""The complete explanation of a conflict: its contradictions, then the ways out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
-from resolver.solve.tell import shown
+from resolver.solve.tell import cutoff_text
 from resolver.solve.universe import Universe
 
 
@@ -52,11 +52,11 @@ def draft(
     cutoff: datetime | None = None,
     tell: Callable[[Problem, tuple[Contradiction, ...]], None] | None = None,
 ) -> Explanation:
-    """The explanation of a refuted problem, its ways out as they were found: they have no letters yet.
+    """The explanation of a refuted problem, with its ways out as they were found, still without letters.
 
-    `tell` is called with the contradictions as soon as they are known: the ways out take longer, and may bring others
-    to light, which come last.
-    What is not found before the clock's limit is left out, and the explanation says so.
+    `tell` is called with the contradictions as soon as they are known, as the ways out take longer. The search for
+    these may reveal further contradictions, which come last.
+    Anything not found within the clock's limit is left out, and the explanation says so.
     """
     clauses = refutation.engine.clauses
     problem = clauses.universe.problem
@@ -85,21 +85,21 @@ def draft(
 def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Iterator[str]:
     """What makes a command ask for this problem of the stack's; each target has letters of its own."""
     if cutoff is not None:
-        yield from ("--exclude-newer", shown(cutoff))
+        yield from ("--exclude-newer", cutoff_text(cutoff))
     targets = inputs.stack.content.target
     if isinstance(targets, list) and len(targets) > 1:
         yield from ("--target", problem.target.name)
 
 
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
-    """The projects that the stack asks for and that no index has, without those that are told already."""
+    """The projects that the stack asks for and no index has, except those in the contradictions."""
     told = {one.subject for row in contradictions for one in row.statements if isinstance(one, Lacks)}
     names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
     return (name for name in names if name not in told and not universe.project(canonicalize_name(name)).found)
 
 
 def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
-    """The projects that the contradictions speak of."""
+    """The projects that the contradictions are about."""
     names: dict[str, None] = {}
     for one in contradictions:
         for statement in one.statements:
@@ -111,7 +111,7 @@ def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
 
 
 def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
-    """A way out of a problem, and what it was locked to; `matter` are the projects that are told."""
+    """A way out of a problem, and what it was locked to; `matter` are the projects to report."""
     name = problem.stack.name
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     told = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
@@ -130,7 +130,7 @@ def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: S
 
 
 def _lost_extras(resolution: Resolution) -> Iterator[str]:
-    """The extras that lines ask for and that the release which was locked does not have."""
+    """The extras that lines ask for but the locked release does not have."""
     for pin in resolution.pins:
         needs = [ask.need for ask in resolution.problem.asked(pin.name)]
         asked = {canonicalize_name(extra) for need in needs if isinstance(need, Requirement) for extra in need.extras}
@@ -168,13 +168,13 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
 
 
 def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explanation:
-    """The same with letters for its ways out: the least that is lost first, those that go against a fact last.
+    """An explanation with letters for its ways out: the smallest loss first, those that go against a fact last.
 
-    Of these such as take more of the wish away than one before them are not told.
-    The files of each bear its letter, the name of the stack that they are a way out of, and a `cutoff` that stood in
-    place of the stack's own: they are what was solved.
+    One that goes against a fact is left out if it changes all of the wish that one before it changes.
+    The files of each carry its letter, the name of the stack, and any `cutoff` that replaced the
+    stack's own, since that is what was solved.
     """
-    of, until = explanation.problem.stack.name, shown(cutoff)
+    of, until = explanation.problem.stack.name, cutoff_text(cutoff)
     ranked = sorted(explanation.fixes, key=lambda fix: (fix.risky, cost(fix)))
     kept = [
         fix

@@ -1,10 +1,10 @@
 """Minimal changes that give a stack a solution, each one locked before it is shown.
 
-Two kinds of change are looked for side by side, the cheapest next: sets of changes among what
-the clauses know (`Repairs`), and changes of what can be used at all (`Proposals`), such as another
-Python. A proposal that is refuted gets repairs of its own, as it may help together with
-something else; they count as long as they are cheaper than what was found. So it is with facts about archives that
-only note what they need, as soon as a core of the stack is about one; where only a changed stack comes to one, they are
+Two kinds of change are searched side by side, always the cheapest next: sets of changes to what
+the clauses know (`Repairs`), and changes to what can be used at all (`Proposals`), such as another
+Python. A refuted proposal gets repairs of its own, as it may help together with
+something else, and is pursued as long as they are cheaper than what was found. The same goes for facts about archives
+that merely note what they need, once a core of the stack is about one; if only a changed stack leads to one, they are
 the last resort.
 """
 
@@ -29,7 +29,7 @@ _STEPS = 240  # in all
 
 
 def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) -> Found:
-    """Fixes in the order in which they were found, and what was tried in vain."""
+    """Fixes in the order in which they were found, and attempts that failed."""
     found = Found()
     wish = Repairs(clauses, cores, trials, found)
     search = [wish]
@@ -65,7 +65,7 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
 
 
 def _propose_each(wish: Repairs, several: Iterator[Changed], trials: Trials, found: Found) -> Iterator[Repairs]:
-    """Lock proposals until one holds; of the others, what can be changed with them."""
+    """Lock proposals until one works; the result is the repairs of those that did not."""
     before = len(found.fixes)
     for changed in islice(several, _EACH):
         if len(found.fixes) > before or trials.clock.expired():
@@ -76,7 +76,7 @@ def _propose_each(wish: Repairs, several: Iterator[Changed], trials: Trials, fou
 
 
 def _with_notes(clauses: Clauses, trials: Trials, found: Found) -> Iterator[Repairs]:
-    """Lock the stack with facts that say what archives note of themselves; gives what can be changed with them."""
+    """Lock the stack with facts made from archives' own notes; the result is its repairs, if it does not lock."""
     start = Repairs(clauses, [], trials.noting(), found)
     further = start.propose(Changed((), trials.text, 0, risky=False), [])
     start.close()

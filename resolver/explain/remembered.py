@@ -1,9 +1,9 @@
-"""Explanations that were found before from the very same: a hit stands for solving, explaining and every trial.
+"""Explanations found earlier from the same inputs: a hit replaces solving, explaining and every trial.
 
-The counterpart of `lock/remembered`, with the same two halves: what an explanation follows from is in the key, what
-indexes answered is in the entry as the mark of each look-up, for every target of the stack, and counts only where each
-page is byte for byte as it was. What was cut short, or rests on an index out of reach or on a file without a hash, is
-not remembered: the next run may find more.
+The counterpart of `lock/remembered`, with the same two halves: the key covers what an explanation follows from; the
+entry holds what indexes answered, as the mark of each look-up for every target of the stack, and counts only if each
+page is byte for byte what it was. An explanation that was cut short, or rests on an index out of reach or on a file
+without a hash, is not remembered: the next run may find more.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Changes of one refuted stack, the cheapest first, each one locked before it counts.
 
 What may change are grounds: a line's version or extra, a component, a fact
-that is not enforced, a requirement of metadata. Every core names some of
-them, and a set of changes that is to help must meet every core. So the
-cheapest set that meets the cores known so far is tried: either it clashes
+that is not enforced, a requirement in metadata. Every core contains some of
+them, and a set of changes can only help if it meets every core. So the
+cheapest set that meets the cores known so far is tried. Either it clashes
 again, which gives a new core, or it is a minimal correction set, and releases
-for it are looked for and locked. The same duality as in `smallest`, over costs.
+for it are looked for and locked. This is the duality of `smallest`, over costs.
 
-Another Python or glibc changes which files there are. The clauses know nothing of that,
-so it is proposed, solved, and where it does not help by itself, the changed stack
-has repairs of its own.
+Another Python or glibc changes which files there are, about which the clauses know nothing.
+So it is proposed and solved, and if it does not help by itself, the changed stack
+gets repairs of its own.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _TRIES = 3  # releases that are locked for one set and one direction, until one 
 
 
 class Found(msgspec.Struct):
-    """What a search for fixes came to.
+    """The results of a search for fixes.
 
-    `seen` tells of all stacks that were tried on the way, with notes or without, whether they lock. `unstated` tells
-    that a core was about an archive without static metadata, `unstated_in_wish` that it was one of the stack as it
-    was. `further` contradictions came to light.
+    `seen` says of every stack that was tried, with or without notes, whether it locks. `unstated` is set if a core
+    was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
+    `further` contradictions were found on the way.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
@@ -70,14 +70,14 @@ class Found(msgspec.Struct):
 
     @property
     def cheapest(self) -> float:
-        """What the cheapest fix costs that goes against nothing; infinite where there is none."""
+        """The price of the cheapest fix that goes against nothing; infinite if there is none."""
         return min((changed.price for changed, _ in self.fixes if not changed.risky), default=float("inf"))
 
 
 class _Tried(NamedTuple):
-    """What came of a set of changes: `core` where it does not help, of which one more must change.
+    """The outcome of a set of changes: if it does not help, a `core` of which one more ground must change.
 
-    That is certain where the `given` grounds change. `is_unknown` tells that something else was in the way.
+    This is certain if the `given` grounds change. `is_unknown` says that something unrelated was in the way.
     """
 
     core: Sequence[Ground] | None = None
@@ -86,7 +86,7 @@ class _Tried(NamedTuple):
 
 
 class Repairs:
-    """The changes of one refuted stack. `before` changed the wish to it: nothing for the wish itself."""
+    """The changes to one refuted stack. `before` is what turned the wish into it; empty for the wish itself."""
 
     def __init__(
         self,
@@ -117,13 +117,13 @@ class Repairs:
                 self._left = 0
 
     def close(self) -> None:
-        """Give the memory of the solver for sets of changes back."""
+        """Free the memory of the solver for sets of changes."""
         self._corrections.close()
 
     # --- what comes next
 
     def price(self) -> int | None:
-        """What the next step costs, with what was changed before; None where there is none."""
+        """The price of the next step, including earlier changes; None if there is no step left."""
         most = self._found.cheapest
         self._proposed = [changed for changed in self._proposed if changed.price < most]
         wanted = self._wanted()
@@ -133,7 +133,7 @@ class Repairs:
         return min(prices, default=None)
 
     def step(self) -> Repairs | None:
-        """Try the cheapest of what is left. Where a proposal is not enough, gives what can be changed with it."""
+        """Try the cheapest step that is left. If it is a proposal that is not enough, return its repairs."""
         wanted = self._wanted()
         if self._proposed and (wanted is None or self._proposed[0].price <= self._priced(wanted)):
             return self.propose(self._proposed.pop(0), [])
@@ -144,7 +144,7 @@ class Repairs:
         return None
 
     def propose(self, changed: Changed, tried: list[Attempt]) -> Repairs | None:
-        """Lock a change of what can be used at all. Where it is refuted, gives what can be changed with it."""
+        """Lock a change to what can be used at all. If it is refuted, return its repairs."""
         if self._seen(changed) is not None:
             return None
         answer = self._lock(changed, tried)
@@ -155,7 +155,7 @@ class Repairs:
         return Repairs(clauses, [answer.core], trials, self._found, changed)
 
     def _wanted(self) -> list[Ground] | None:
-        """The cheapest set of changes that meets every demand."""
+        """The cheapest set of changes that meets every demand so far."""
         if self._next is None and min(self._left, self._rounds) > 0:
             if len(self._found.fixes) >= WHOLE:
                 self._corrections.keep_lines()
@@ -173,7 +173,7 @@ class Repairs:
     def _correct(self, wanted: Sequence[Ground]) -> Repairs | None:
         """Try a set of changes that meets every demand so far: a fix, or one more demand.
 
-        What is newer than the cut-off the clauses do not know: where it goes, further changes are those of that stack.
+        The clauses do not know what is newer than the cut-off: without it, changes are up to that stack's repairs.
         """
         clauses, corrections = self._clauses, self._corrections
         for ground in filter(_is_cutoff, wanted):
@@ -216,7 +216,7 @@ class Repairs:
         return bool(prices)
 
     def _propose(self, core: Sequence[Ground]) -> None:
-        """Propose what a core gives reason to; no component changes twice."""
+        """Make the proposals that a core suggests; no component changes twice."""
         done = {change.subject for change in self._before.changes} if self._before is not None else set()
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
@@ -225,7 +225,7 @@ class Repairs:
         self._proposed.sort(key=lambda changed: changed.price)
 
     def _try(self, wanted: Sequence[Ground]) -> _Tried:
-        """Lock what a set of changes may come to."""
+        """Lock the stacks to which a set of changes may lead."""
         clauses = self._clauses
         tried: list[Attempt] = []
         hit = hit_listed = failed = False
@@ -269,7 +269,7 @@ class Repairs:
         return _Tried(is_unknown=failed)
 
     def _tell(self, rest: Rest, wanted: Sequence[Ground]) -> None:
-        """Note a contradiction that nobody saw before the stack was changed, as another one hid it."""
+        """Record a contradiction that only showed once the stack was changed, as another one had hidden it."""
         reasons = [ground for ground in rest.core if wish_of(ground) is None]
         if self._before is not None or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
@@ -278,10 +278,10 @@ class Repairs:
             self._found.further.append((rest.core, told))
 
     def _try_days(self, changed: Changed) -> None:
-        """Where a stack locks without its cut-off: the first day as a cut-off with which it does, too.
+        """For a stack that locks without its cut-off, find the first day with which, as its cut-off, it also does.
 
-        What clashes under one cut-off clashes until one of the releases that it keeps out may be used, so
-        that no day is passed over.
+        A clash under one cut-off persists until one of the releases that it excludes may be used, so
+        no earlier day is missed.
         """
         wish, stack = StackText(self._trials.wish), StackText(changed.text)
         later = stack.with_cutoff(wish)
@@ -298,7 +298,7 @@ class Repairs:
             later = stack.with_cutoff(wish, day)
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
-        """Lock a changed stack: a fix, or one more attempt, and why it is none."""
+        """Lock a changed stack: the result is a fix, or one more attempt and why it failed."""
         key = changed.text, self._trials.notes is not None
         answer = self._trials.lock(changed.text)
         if isinstance(answer, Resolution):
@@ -317,13 +317,13 @@ class Repairs:
         return answer
 
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
-        """The same with what is to be said against releases that a change brings without a line that names them."""
+        """The same, with surcharges for doubtful releases that a change brings in without a line naming them."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = [name for name in self._offers.unlisted(found) if name not in named]
         return msgspec.structs.replace(changed, price=changed.price + UNLISTED * len(unlisted))
 
     def _seen(self, changed: Changed) -> bool | None:
-        """Whether a stack that was tried before locks; None for one that was not."""
+        """Whether a stack that was tried before locks; None if it was not tried."""
         return self._found.seen.get((changed.text, self._trials.notes is not None))
 
     def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Failure]:
@@ -357,7 +357,7 @@ class Repairs:
         return any(self._holds_without(change, changed) for change in self._before.changes)
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
-        """Whether what changed holds as well without one of the changes before."""
+        """Whether a fix also works without one of its earlier changes."""
         if change.kind is ChangeKind.COMPONENT:
             _, stack = self._changes.component(StackText(changed.text), change.subject, change.before)
             apart = stack.apart(self._trials.at, self._trials.others)
@@ -430,7 +430,7 @@ def _is_cutoff(ground: Ground) -> bool:
 
 
 def _is_proposed(ground: Ground) -> bool:
-    """Whether a change of a ground is proposed: the clauses do not know what it would bring."""
+    """Whether changing a ground is left to proposals, as the clauses do not know what it would bring."""
     return isinstance(ground, Component) and ground.name in ("python", "glibc")
 
 

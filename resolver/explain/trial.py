@@ -61,11 +61,11 @@ class Clock:
         return self._end - time.monotonic() > self.seconds / 2
 
     def within(self, seconds: float) -> Clock:
-        """A limit that ends with this one or after so many seconds."""
+        """A limit that ends with this one, or after so many seconds."""
         return _Part(min(seconds, self._end - time.monotonic()), self._tell, self)
 
     def tick(self, rounds: int, packages: int) -> None:
-        """Tell how far a search is; raises Expired."""
+        """Report how far a search is. Raises Expired."""
         if self._tell is not None:
             self._tell(rounds, packages)
         if self.expired():
@@ -73,7 +73,7 @@ class Clock:
 
 
 class _Part(Clock):
-    """A limit within another, which is told when this one cut something short."""
+    """A limit within another, which learns if this one cut something short."""
 
     def __init__(self, seconds: float, tell: Tick | None, whole: Clock) -> None:
         super().__init__(seconds, tell)
@@ -87,7 +87,7 @@ class _Part(Clock):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A changed stack could not be decided: within the limit, or for another reason, which `why` tells."""
+    """A changed stack could not be decided within the limit, or for another reason, given in `why`."""
 
     why: str = ""
 
@@ -95,7 +95,7 @@ class Failure(msgspec.Struct, frozen=True):
 class Trials:
     """Locks variants of one problem. `inputs` are the files that it was made from, `cutoff` what overrides theirs.
 
-    `wish` is the text of the stack that all changes began with.
+    `wish` is the text of the original stack, from which all changes started.
     """
 
     def __init__(
@@ -134,14 +134,14 @@ class Trials:
         return compile_problems(inputs, exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
 
     def after(self, text: str, universe: Universe) -> Trials:
-        """The same for variants of a changed stack, whose universe this is."""
+        """Trials for variants of a changed stack, with its universe."""
         document = read_text(text, schema.StackFile, self.inputs.stack.name)
         return Trials(
             with_stack(self.inputs, document), universe.problem, universe, self.clock, self._cutoff, self.wish
         )
 
     def noting(self) -> Trials:
-        """The same with what archives note of themselves taken for true (see `noting`)."""
+        """Trials that trust what archives note about themselves (see `noting`)."""
         universe = self._universe.variant(self.problem, NotingCatalog(self.catalog, self.problem.facts))
         return Trials(self.inputs, self.problem, universe, self.clock, self._cutoff, self.wish)
 

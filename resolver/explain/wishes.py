@@ -1,4 +1,4 @@
-"""What the user wished: the lines of the stack and the components of the target, and which of them clash."""
+"""What the user wrote: the lines of the stack and the components of the target, and which of them clash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Wish = StackLine | BuildLine | Component
 
 
 def wish_of(ground: Ground) -> Wish | None:
-    """The wish that a ground belongs to; None for what nobody wished."""
+    """The wish that a ground belongs to; None if it belongs to none."""
     match ground:
         case Line():
             return ground.origin
@@ -31,7 +31,7 @@ def wish_of(ground: Ground) -> Wish | None:
 
 
 def wishes(clauses: Clauses) -> dict[Wish, list[Ground]]:
-    """Every wish with its grounds: the lines as they stand in the stack, then the target's components."""
+    """Every wish with its grounds: the lines in the order of the stack, then the target's components."""
     found: dict[Wish, list[Ground]] = {ask.origin: [] for ask in clauses.universe.problem.stack.asks}
     for ground in clauses.known:
         wish = wish_of(ground)
@@ -43,7 +43,7 @@ def wishes(clauses: Clauses) -> dict[Wish, list[Ground]]:
 def clashing(
     clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[Wish, ...]]:
-    """Every minimal set of wishes that what is given does not let hold together (MARCO, Liffiton et al. 2016)."""
+    """Every minimal set of wishes that is unsatisfiable with the given grounds (MARCO, Liffiton et al. 2016)."""
     grounds = wishes(clauses)
     order = list(grounds)
 
@@ -69,7 +69,7 @@ def clashing(
 
 
 def _shrink(clauses: Clauses, seed: Sequence[Wish], holds: Callable[[Iterable[Wish]], bool]) -> tuple[Wish, ...]:
-    """A minimal part of a seed that does not hold."""
+    """A minimal unsatisfiable subset of a seed."""
     core = {wish_of(ground) for ground in clauses.core()}
     kept = [wish for wish in seed if wish in core]
     for wish in list(reversed(kept)):
@@ -84,9 +84,9 @@ _LOOKED_AT = 600
 
 
 def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
-    """Open what clashes a little way off, too: requirements that no release or component meets, files of no use.
+    """Open releases near the stack that clash: with unmet requirements, another machine or unusable files.
 
-    Each line of the stack is followed alone, always to the release that it would get; past files of no use to the next.
+    Each line of the stack is followed on its own, always to the release that it would get, skipping unusable files.
     """
     universe = clauses.universe
     level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]

@@ -1,4 +1,4 @@
-"""Resolution to lock: pure, but for the hashes and metadata that the catalog is asked for."""
+"""From resolution to lock. Pure except for hashes and metadata, which come from the catalog."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def build(
     builds: Sequence[tuple[Sequence[str], Resolution | str]],
     catalog: Catalog,
 ) -> Lock:
-    """The lock of a resolution. `builds` are the environments apart: the archives of each (none: all), and its pins.
+    """The lock of a resolution. `builds` are the isolated environments: the archives of each (none: all), and its pins.
 
-    Where one has no solution a text says why: the lock has it as a warning, and
-    install.sh builds with what is there already, downloading nothing.
+    An environment without a solution has a text instead, which says why. The lock then has it as a warning, and
+    install.sh builds with what is installed already and downloads nothing.
     """
     problem = resolution.problem
     tools = [(archives, pin) for archives, one in builds if isinstance(one, Resolution) for pin in one.pins]
@@ -194,7 +194,7 @@ def _file(file: File) -> LockedFile:
 
 
 def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
-    """Further wheels that serve as well: a file counts only with the same requirements, as metadata is per file."""
+    """Further wheels that would do as well. They must have the same requirements, since metadata is per file."""
     if not pin.release.others:
         return
     wanted = catalog.metadata(pin.release.file)
@@ -218,7 +218,7 @@ def _why(origin: Origin) -> str:
 
 
 def applied(resolution: Resolution) -> Iterator[facts.Fact]:
-    """The facts that speak of what is pinned, in the order of the files."""
+    """The facts that are about what is pinned, in the order of the files."""
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         match fact:
@@ -250,7 +250,7 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
 
 
 def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
-    """Whether all is there that a warning is about, and nothing that makes it needless."""
+    """Whether a warning applies: everything it is about is locked, and nothing that makes it moot."""
     beside = all(_is_met(need, resolution) for need in fact.beside)
     return beside and not any(_is_met(need, resolution) for need in fact.unless)
 
@@ -266,7 +266,7 @@ def _is_met(need: facts.Need, resolution: Resolution) -> bool:
 
 
 def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
-    """What must not be there: the stack's rows, and the other one of two that facts keep apart."""
+    """What must not be installed: the stack's rows, and the other one of two projects that facts keep apart."""
     rows = {row.package: (row.reason, row.reason_zh, row.where) for row in resolution.problem.stack.absent}
     for fact in about:
         if isinstance(fact, (facts.Collides, facts.Absent)):
@@ -303,7 +303,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
 
 
 def _own_lines(pin: Pin, fact: facts.Replaces, catalog: Catalog) -> Sequence[str]:
-    """What a pin's own metadata needs; what the fact drops where that shows when it is built."""
+    """What a pin's own metadata requires; or what the fact drops, if the requirements only show in a build."""
     if pin.release.source is not None:
         return pin.release.source.recipe.requires
     if pin.release.file.is_wheel:
@@ -315,5 +315,5 @@ def _own_lines(pin: Pin, fact: facts.Replaces, catalog: Catalog) -> Sequence[str
 def _name_of(line: str) -> str:
     try:
         return text.requirement(line).name
-    except InvalidRequirement:  # the solver would have set the file aside
+    except InvalidRequirement:  # otherwise the solver would have set the file aside
         return ""

@@ -1,9 +1,9 @@
-"""A bundle: the files of locks in one folder, for machines without network, and the manifest that says what they are.
+"""A bundle: the files of locks in one folder, for machines without network access, with a manifest of them.
 
 <file>…                     what pip installs from, `install.sh --wheelhouse <folder>`
-locks/<stack>/<target>/…    the locks that it serves
+locks/<stack>/<target>/…    the locks that it is for
 install.sh                  installs one of them from here
-bundle.json                 every file: sha256, size, the pins that need it
+bundle.json                 every file with sha256, size and the pins that need it
 SHA256SUMS                  the same for `sha256sum -c`, bundle.json included
 """
 
@@ -28,14 +28,14 @@ FORMAT = 1
 
 _CHUNK = 1 << 20
 _LARGEST = 64 * disk.MIB
-_LONGEST_NAME = 255  # bytes, as file systems have it
+_LONGEST_NAME = 255  # bytes, the limit of file systems
 _LONGEST_PATH = 1000  # characters
 _TEMPORARY = ".partial"
 _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """A lock that the bundle serves, in `folder`; `platform` and `python` say for which machines."""
+    """A lock that the bundle is for, in `folder`; `platform` and `python` say for which machines."""
 
     stack: str
     target: str
@@ -45,7 +45,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):
-    """A file by its path in the bundle: as such, one that was written for it, of a lock's folder or its install.sh."""
+    """A file by its path in the bundle. As such, a written one: of a lock's folder, or the bundle's install.sh."""
 
     path: str
     sha256: str
@@ -53,9 +53,9 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(Text, frozen=True, kw_only=True):
-    """A file that was fetched. `pins` need it ("numpy==1.26.4"), in the locks of these folders.
+    """A file that was fetched. `pins` need it ("numpy==1.26.4"), in the locks in these folders.
 
-    What is not an index's file (a source from git) lies in a folder of its own, and is a row like any other.
+    A file that is not from an index (a source from git) is in a folder of its own, but is a row like any other.
     """
 
     index: str = ""
@@ -64,7 +64,7 @@ class Entry(Text, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a bundle holds, sorted by path. `left` is what no lock of it needs any more."""
+    """Everything in a bundle, sorted by path. `left` are the files that none of its locks needs any more."""
 
     format: int
     locks: tuple[Served, ...]
@@ -74,7 +74,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(folder: Path) -> Manifest | None:
-    """The manifest of a bundle; None where there is none. InputError where it cannot be read."""
+    """The manifest of a bundle; None if there is none. Raises InputError if it cannot be read."""
     path = folder / MANIFEST
     try:
         manifest = msgspec.json.decode(disk.read(path, _LARGEST), type=Manifest)
@@ -88,7 +88,7 @@ def read(folder: Path) -> Manifest | None:
     for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
         if not is_inside(name):
             raise InputError("the bundle's manifest names a file outside of it", where=str(path), why=name)
-    for lock in manifest.locks:  # install.sh is made of them
+    for lock in manifest.locks:  # they go into install.sh
         try:
             require_names(lock.stack, lock.target, lock.platform, lock.python)
             if lock.folder != f"locks/{lock.stack}/{lock.target}":
@@ -100,7 +100,7 @@ def read(folder: Path) -> Manifest | None:
 
 
 def is_inside(path: str) -> bool:
-    """Whether a path leads to a file below the bundle's folder, by its text."""
+    """Whether a path, judged by its text, is that of a file below the bundle's folder."""
     parts = path.split("/")
     return len(path) <= _LONGEST_PATH and all(
         part not in ("", ".", "..") and "\0" not in part and len(part.encode()) <= _LONGEST_NAME for part in parts
@@ -108,9 +108,9 @@ def is_inside(path: str) -> bool:
 
 
 def merged(old: Manifest | None, locks: Iterable[Served], files: Iterable[Entry]) -> tuple[list[Served], list[Entry]]:
-    """These locks with their files, and the other locks that the old manifest has with theirs, sorted.
+    """These locks with their files, and the other locks in the old manifest with theirs, sorted.
 
-    Raises InputError where two locks need different files of one name.
+    Raises InputError if two locks need different files with the same name.
     """
     new = list({lock.folder: lock for lock in locks}.values())
     ours = {lock.folder for lock in new}
@@ -146,7 +146,7 @@ def _limited(files: Iterable[Entry], locks: set[str]) -> Iterator[Entry]:
 def write(
     folder: Path, locks: Iterable[Served], files: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
 ) -> Manifest:
-    """Write the texts, the manifest and the sums; each file whole or not at all, the manifest after what it names."""
+    """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names."""
     for path, text in texts.items():
         _write(folder / path, text)
     told = [
@@ -161,15 +161,15 @@ def write(
 
 
 def _sums(manifest: Manifest, own: str) -> str:
-    """The content of SUMS; `own` is the sha256 of the manifest's file."""
+    """The content of SHA256SUMS; `own` is the sha256 of the manifest file."""
     sums = {row.path: row.sha256 for row in rows_of(manifest)} | {MANIFEST: own}
     return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
 
 
 def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
-    """The paths of what earlier locks left: what the old manifest knows, parts of downloads, all below `locks`.
+    """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 
-    Anything else in the folder is somebody's own.
+    Anything else in the folder belongs to somebody else.
     """
     known = {*(row.path for row in rows_of(old)), *old.left} if old else set()
     known |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
@@ -178,7 +178,7 @@ def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list
 
 
 def faults(folder: Path, manifest: Manifest) -> list[str]:
-    """What is not as the manifest says, nor the manifest as the sums say, a sentence each."""
+    """What differs from the manifest, and where the manifest differs from the sums; a sentence each."""
     found = []
     try:
         sums = disk.read_text(folder / SUMS, _LARGEST)
@@ -204,7 +204,7 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file; empty where there is none."""
+    """The sha256 of a file; empty if there is no such file."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as handle:

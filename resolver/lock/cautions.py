@@ -1,4 +1,4 @@
-"""What a lock warns of, the gravest first, and what it notes."""
+"""A lock's warnings, the gravest first, and its notes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from resolver.model.resolution import Pin, Resolution
 
 
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
-    """The warnings of a resolution on which the facts `about` bear.
+    """The warnings of a resolution, with those of the facts `about` it.
 
-    First what a grave fact says; then what the stack sets aside; then the other facts, those about projects that the
-    stack's own lines name before those about what these bring in.
+    First those of grave facts, then facts set aside, then other facts; of these, first the ones about projects that
+    the stack itself names.
     """
     told = [fact for fact in about if isinstance(fact, facts.Warns)]
     yield from (_warning(fact) for fact in told if fact.grave)
@@ -70,7 +70,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
 
 
 def notes(problem: Problem) -> Iterator[str]:
-    """What the stack's own lines say that is not for this target."""
+    """Notes on lines of the stack that do not apply to this target."""
     for ask in problem.stack.asks:
         marker = ask.need.marker if isinstance(ask.need, Requirement) else None
         if marker is not None and not marker.evaluate(problem.target.markers):
@@ -91,7 +91,7 @@ def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
 
 
 def _misspelt(resolution: Resolution) -> Iterator[str]:
-    """What a policy is about that nobody needs, where something of a similar name is: a policy does nothing else."""
+    """Projects in a policy that nothing needs, if a needed one has a similar name: most likely a typing error."""
     pins = [pin.name for pin in resolution.pins]
     for name in resolution.problem.policy.prereleases_of:
         close = get_close_matches(name, pins, n=1, cutoff=0.8)
@@ -100,7 +100,7 @@ def _misspelt(resolution: Resolution) -> Iterator[str]:
 
 
 def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
-    """What a pin's own metadata needs on some kernels only (PEP 508: platform_release, platform_version)."""
+    """What a pin's own metadata requires on some kernels only (PEP 508: platform_release, platform_version)."""
     file = pin.release.file
     if pin.release.source is not None:
         lines = pin.release.source.recipe.requires
@@ -111,7 +111,7 @@ def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
 
 
 def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:
-    """That a release does not have an extra, and which of its own may be meant."""
+    """That a release does not have an extra, and which of its extras may be meant."""
     own = catalog.metadata(pin.release.file).provides_extra if pin.release.file.is_wheel else ()
     close = get_close_matches(extra, own, n=1)
     if close:
@@ -120,7 +120,7 @@ def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:
 
 
 def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[str]:
-    """PEP 792: what is quarantined "should be treated as unsafe"; a mirror may have its files still."""
+    """PEP 792: a quarantined project "should be treated as unsafe"; a mirror may still have its files."""
     pages = catalog.lookup(pin.name).pages if pin.release.source is None else ()
     for page in pages:
         if page.index == pin.release.index and page.standing.status == QUARANTINED:
@@ -129,7 +129,7 @@ def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[str]:
 
 
 def _elsewhere(resolution: Resolution) -> Iterator[str]:
-    """What the list of indexes that the stack's own replaces would have taken from another index."""
+    """Projects that would come from another index if the stack did not replace the list of indexes."""
     indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
     if not indexes.replaced:
         return
@@ -142,7 +142,7 @@ def _elsewhere(resolution: Resolution) -> Iterator[str]:
 
 
 def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str]:
-    """What a pin rests on whose index did not answer: a row of the stack, and not the file."""
+    """That a pin rests on a row of the stack instead of the file, as its index did not answer."""
     for row in resolution.problem.stack.recorded:
         if row.filename == pin.release.file.filename and row.index in catalog.lookup(pin.name).unreachable:
             yield phrases.ON_TRUST(
@@ -155,7 +155,7 @@ def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str
 
 
 def unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | str]]) -> Iterator[str]:
-    """The builds whose tools have no solution."""
+    """The builds whose tools cannot be resolved."""
     for archives, why in builds:
         if isinstance(why, str):
             apart = [pin.name for pin in pins if pin.mode == "built-apart"]
@@ -164,7 +164,7 @@ def unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Res
 
 
 def in_chinese(sentence: str, about: Sequence[LockedFact]) -> str:
-    """A sentence of a lock that rests on these facts in Chinese; as it is where nobody wrote it in Chinese."""
+    """The Chinese for a sentence of a lock that rests on these facts; the sentence itself if there is none."""
     for fact in about:
         if fact.text_zh and sentence.endswith(f" ({fact.where})"):
             return f"{sentence.partition(': ')[0]}：{fact.text_zh}（{fact.where}）"

@@ -10,7 +10,7 @@ from resolver.model.lock import Change, Lock, LockedFile, LockedPin
 
 
 def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> tuple[Change, ...]:
-    """Projects that came, went or moved, by name. A changed file of the same version is told with its hash."""
+    """Projects added, removed or moved, by name. If a file changed but not the version, its hash is given."""
     old = {pin.name: pin for pin in before}
     new = {pin.name: pin for pin in after}
     found = []
@@ -26,7 +26,7 @@ def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> tuple[Ch
 
 
 def replaced(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedFile], ...]:
-    """Files of one name and two hashes, before and after: no index that keeps its promises has such."""
+    """Files whose hash changed while the name stayed, which no trustworthy index does."""
     old = {file.name: file for pin in (*before.pin, *before.build_pin) for file in pin.file}
     new = {file.name: file for pin in (*after.pin, *after.build_pin) for file in pin.file}
     both = ((old[name], new[name]) for name in sorted(old.keys() & new.keys()))
@@ -38,14 +38,15 @@ def _files(pin: LockedPin) -> tuple[object, ...]:
 
 
 def same(before: Lock, after: Lock) -> bool:
-    """Whether two locks decide the same, whatever they say of what changed before."""
+    """Whether two locks have the same decisions, regardless of the changes that they report."""
     return _bare(before) == _bare(after)
 
 
 def after(previous: Lock | None, lock: Lock) -> Lock:
-    """The lock with what changed against the one before.
+    """The lock with its changes since the previous one.
 
-    Where nothing was decided anew, what that one says of changes stays, so that locking again gives the same bytes.
+    If no decision changed, the changes reported by the previous lock are kept, so that locking again gives the same
+    bytes.
     """
     if previous is None:
         return msgspec.structs.replace(lock, first=True)
@@ -59,7 +60,7 @@ def _bare(lock: Lock) -> tuple[object, ...]:
 
 
 def _decided(pin: LockedPin) -> LockedPin:
-    """A pin without whether its source was read or trusted: that depends on the network of the day."""
+    """A pin, regardless of whether its source was read or trusted, which depends on the network of the day."""
     if pin.git is None:
         return pin
     return msgspec.structs.replace(pin, git=msgspec.structs.replace(pin.git, trust=""))

@@ -1,4 +1,4 @@
-"""The environment variables of a lock: what its facts say of each, brought together."""
+"""The environment variables of a lock, merged from its facts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from resolver.model.lock import LockedExport
 
 
 def exports(facts: Iterable[Exports]) -> tuple[LockedExport, ...]:
-    """A row for each variable, by name. It is optional where all facts that name it call it so.
+    """A row for each variable, by name. It is optional if all facts that name it say so.
 
-    Raises InputError where two facts give it different values.
+    Raises InputError if two facts give it different values.
     """
     said: dict[str, list[tuple[Exports, str]]] = {}
     for fact in facts:

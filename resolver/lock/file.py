@@ -1,4 +1,4 @@
-"""`lock.toml`: reading one, and the text of one."""
+"""Reading and writing `lock.toml`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "lock.toml"
 _HINT = "restore it from version control, or lock with --upgrade, which does not look at it"
 _LARGEST = 64 * disk.MIB
 
-# What TOML lets stand as it is, though a terminal acts on it or shows nothing: C1, marks of direction, and so on
+# What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks, and so on
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -40,7 +40,10 @@ def dump(lock: Lock) -> str:
 
 
 def read_own(folder: Path) -> Lock | None:
-    """The lock in its folder …/<stack>/<target>; None where there is none. InputError as of `read`, or of another's."""
+    """The lock in its folder …/<stack>/<target>; None if there is none.
+
+    Raises InputError as `read` does, or if it is the lock of another stack or target.
+    """
     lock = read(folder)
     if lock is not None and (lock.stack, lock.target.name) != (folder.parent.name, folder.name):
         raise InputError(
@@ -54,7 +57,7 @@ def read_own(folder: Path) -> Lock | None:
 
 @counts("inputs")
 def read(folder: Path) -> Lock | None:
-    """The lock in a folder; None where there is none. InputError where it cannot be read."""
+    """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
     path = folder / NAME
     try:
         raw = tomli.loads(disk.read_text(path, _LARGEST))
@@ -72,15 +75,15 @@ def read(folder: Path) -> Lock | None:
         raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
 
 
-# Tables that a lock has even where they are empty.
+# Tables that a lock has even if they are empty.
 _ALWAYS = frozenset(("index", "stage", "pin", "pins", "why"))
 
 
 def _plain(value: object) -> dict[str, object]:
-    """Without the None that TOML does not have, and without what is empty; the order of keys stays.
+    """The value without None, which TOML does not have, and without empty values; keys keep their order.
 
-    msgspec leaves out defaults by identity, and whether an empty tuple is *the*
-    empty tuple depends on the version of Python. A lock must not.
+    msgspec omits defaults by identity, and whether an empty tuple is *the* empty tuple depends on the version of
+    Python. A lock must not depend on that.
     """
     assert isinstance(value, dict)  # noqa: S101  a lock is a table
     return {key: _tidy(inner) for key, inner in value.items() if _counts(key, inner)}

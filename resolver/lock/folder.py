@@ -1,9 +1,8 @@
-"""Replacing a lock's folder all at once or not at all.
+"""Replacing a lock's folder atomically.
 
-New files are written to a folder beside, synced, and exchanged with the old
-one in a single step of the kernel (renameat2 with RENAME_EXCHANGE). Where the
-file system cannot, two renames take its place, and a run that finds only the
-half of them done finishes it.
+New files are written to a folder beside it, synced, and exchanged with the old one in a single system call
+(renameat2 with RENAME_EXCHANGE). If the file system does not support that, two renames are used instead, and a
+run that finds only one of them done finishes the job.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ _LARGEST = 64 * disk.MIB
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _EXECUTABLE = (".sh", ".py")
-_BUILD_FILE = re.compile(r"build-requirements(-\d+)?\.txt\Z")  # one for each environment of builds
+_BUILD_FILE = re.compile(r"build-requirements(-\d+)?\.txt\Z")  # one for each build environment
 _REPORT = ("conflict.md", "conflict.zh.md", "conflict.html", "conflict.zh.html", "conflict.json")
 
 
 @counts("writing")
 def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path], None] = lambda _: None) -> None:
-    """Make each folder hold its files (relative path -> text); files of other names in it stay.
+    """Write these files (relative path -> text) to each folder; other files in it are kept.
 
-    `require` is called for each folder when no other run can write it any more, and may raise. Everything is written
-    before the first folder is exchanged. Raises InputError where the disk refuses, with all folders as they were.
+    `require` is called for each folder once no other run can write it, and may raise. Everything is written before the
+    first folder is exchanged. Raises InputError if the disk refuses, leaving all folders as they were.
     """
     folder = min(folders, default=Path())
     with contextlib.ExitStack() as stack:
@@ -45,7 +44,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
             for parent in sorted({folder.parent for folder in folders}):
                 parent.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(_alone(parent))
-                for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # of targets that are no more, too
+                for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
                     _recover(parent / left.name[1:-4])
             for folder, files in folders.items():
                 require(folder)
@@ -65,14 +64,14 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
 
 
 def add(folder: Path, files: Mapping[str, str]) -> None:
-    """Put texts beside what the folder holds, each of them whole or not at all."""
+    """Add texts to the folder, each atomically."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _alone(folder.parent):
             _recover(folder)
             folder.mkdir(exist_ok=True)
             for name, text in files.items():
-                fresh = folder / _partial(name)  # alone here: one name will do, and the next run writes over it
+                fresh = folder / _partial(name)  # no other writer: a fixed name will do, and the next run overwrites it
                 try:
                     _write(fresh, text)
                     fresh.replace(folder / name)
@@ -88,7 +87,7 @@ def add(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Finish or undo what a killed run left behind, before the folder is read."""
+    """Finish or undo what a killed run left, before the folder is read."""
     if _old(folder).exists() or _fresh(folder).exists():
         with contextlib.suppress(OSError), _alone(folder.parent):
             _recover(folder)
@@ -96,7 +95,7 @@ def tidy(folder: Path) -> None:
 
 @counts("writing")
 def current(files: Mapping[str, str], folder: Path) -> bool:
-    """Whether `folder` holds these texts already, to the byte."""
+    """Whether `folder` already has exactly these texts."""
     try:
         return all(disk.read(folder / name, _LARGEST) == text.encode() for name, text in files.items())
     except OSError:
@@ -104,12 +103,12 @@ def current(files: Mapping[str, str], folder: Path) -> bool:
 
 
 def has_report(folder: Path) -> bool:
-    """Whether the report of a conflict lies beside the lock, which the next lock takes away."""
+    """Whether there is a conflict report beside the lock; the next successful lock removes it."""
     return any((folder / name).exists() for name in _REPORT)
 
 
 def reported(folder: Path) -> tuple[str, str]:
-    """The digest of the inputs whose conflict is told there, and the cut-off; empty where none is or can be read."""
+    """The digest of the inputs and the cut-off of the conflict report; empty if it is missing or unreadable."""
     try:
         told = json.loads(disk.read(folder / "conflict.json", _LARGEST))
         if told["exclude_newer"]:
@@ -121,10 +120,10 @@ def reported(folder: Path) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _alone(parent: Path) -> Iterator[None]:
-    """One writer at a time below a folder. The kernel lets go of the lock with the process."""
+    """One writer at a time below a folder. The kernel releases the lock when the process ends."""
     handle = os.open(parent, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # a file system without locks: the exchange is atomic all the same
+        with contextlib.suppress(OSError):  # a file system without locks: the exchange is still atomic
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
@@ -132,7 +131,7 @@ def _alone(parent: Path) -> Iterator[None]:
 
 
 def _recover(folder: Path) -> None:
-    """Put back what was moved aside, throw away what was not finished. Only for who writes alone."""
+    """Move back what was moved aside, remove what was not finished. Only for the one writer."""
     old = _old(folder)
     if old.exists() and not folder.exists():
         old.rename(folder)
@@ -168,7 +167,7 @@ def _partial(name: str) -> str:
 
 
 def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
-    """Carry over what somebody else put beside the lock; what earlier locks wrote goes."""
+    """Carry over what somebody else put beside the lock, but not what earlier locks wrote."""
     if not folder.is_dir():
         return
     ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT, *map(_partial, _REPORT)}
@@ -194,7 +193,7 @@ def _swap(folder: Path, fresh: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two paths atomically; False where this system cannot."""
+    """Exchange two paths atomically; False if the system does not support it."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):

@@ -29,10 +29,10 @@ def stages(
 ) -> tuple[LockedStage, ...]:
     """Stages for the pins of `modes` (name -> how it is installed), by the facts about them.
 
-    What no fact orders is installed together, before any build that uses the
-    environment and any plugin that rewrites it. What is built in different `environments` apart
-    (name -> which), or with other `variables` (name -> its own), is not built in one stage. Raises InputError where the
-    facts form a cycle.
+    Pins that no fact orders are installed together, before any build that uses the
+    environment and any plugin that rewrites it. Pins built in different isolated `environments`
+    (name -> which), or with different `variables` (name -> its own), are in different stages. Raises InputError if
+    the facts form a cycle.
     """
     before: dict[str, set[str]] = {_REST: set()}
     because: dict[str, list[str]] = {}

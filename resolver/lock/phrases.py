@@ -1,4 +1,4 @@
-"""What a lock warns of and notes, in both languages: the lock holds the English, a terminal may ask for Chinese."""
+"""Warnings and notes of a lock in both languages: the lock holds the English, a terminal may want Chinese."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Phrase(msgspec.Struct, frozen=True, dict=True):
         return self.en.format(**values)
 
     def chinese_of(self, sentence: str) -> str | None:
-        """The Chinese for an English sentence that this phrase made; None for any other."""
+        """The Chinese for an English sentence made by this phrase; None for any other."""
         values = self.values_of(sentence)
         return None if values is None else self.zh.format(**values)
 
     def values_of(self, sentence: str) -> dict[str, str] | None:
-        """What stands in the places of an English sentence that this phrase made; None for any other."""
+        """The values of the placeholders in an English sentence made by this phrase; None for any other."""
         found = self._form.fullmatch(sentence)
         return None if found is None else found.groupdict()
 
@@ -107,7 +107,7 @@ NOT_HERE: Final = Phrase(
     "未采用 `{line}`：其标记（marker）对此目标不成立（{where}）",
 )
 
-# Why a pin is there, as origins say it in English (model/origin.py); the longer one first
+# Reasons for a pin, as phrased by origins in English (model/origin.py); longer ones first
 _WHY: Final = (
     Phrase("the stack asks for {line}", "软件栈要求 {line}"),
     Phrase("building {package} needs {line}", "构建 {package} 需要 {line}"),
@@ -143,7 +143,7 @@ PHRASES: Final = (
     RELAXED,
     UNCHECKED_FACT,
     UNCHECKED_LINE,
-    NO_EXTRA_BUT,  # before what it begins with
+    NO_EXTRA_BUT,  # before the phrase that is its beginning
     NO_EXTRA,
     NO_SUCH_PIN,
     YANKED,
@@ -159,7 +159,7 @@ PHRASES: Final = (
 
 
 def chinese(sentence: str) -> str | None:
-    """The Chinese for a sentence of a lock; None where it has none."""
+    """The Chinese for a sentence of a lock; None if there is none."""
     return next((told for phrase in PHRASES if (told := phrase.chinese_of(sentence)) is not None), None)
 
 
@@ -172,19 +172,19 @@ def title(stage: str) -> str:
 
 
 def fault(sentence: str) -> str:
-    """The Chinese for what is wrong with a bundle."""
+    """The Chinese for a fault of a bundle."""
     return next((told for phrase in _FAULTS if (told := phrase.chinese_of(sentence)) is not None), sentence)
 
 
 def why(sentence: str) -> str:
-    """The Chinese for a sentence of why a pin is there."""
+    """The Chinese for a reason for a pin."""
     found = _FACT.fullmatch(sentence)
     said, fact = (found[1], f"（事实 {found[2]}）") if found is not None else (sentence, "")
     return next((told for phrase in _WHY if (told := phrase.chinese_of(said)) is not None), said) + fact
 
 
 def order(sentence: str, reasons: Mapping[str, str]) -> str:
-    """The Chinese for a reason of the order of stages; `reasons` has that of each fact by its place."""
+    """The Chinese for a reason for the order of stages; `reasons` has the Chinese reason of each fact, by its place."""
     told = AFTER.values_of(sentence)
     if told is not None:
         reason = reasons.get(told["where"]) or told["reason"]

@@ -1,9 +1,9 @@
-"""Locks that were made before from the very same: a hit stands for solving, checking and building once more.
+"""Locks made earlier from the same inputs: a hit replaces solving, checking and building.
 
-What a lock follows from is in the key: the input files, what was wished, the program itself. What indexes answered
-is in the entry, as the mark of each look-up: it counts only where every page is byte for byte as it was, which is
-asked of the indexes (or offline of the cache) each time. Metadata and archives of files with a hash need no marks, as
-they are read once and never again. A lock that rests on anything else is not remembered.
+The key covers what a lock follows from: the input files, the wishes, the program itself. The entry holds what indexes
+answered, as the mark of each look-up. It counts only if every page is byte for byte what it was, for which the indexes
+(or offline, the cache) are asked each time. Metadata and archives of files with a hash need no marks, as a hash vouches
+for them. A lock that rests on anything else is not remembered.
 """
 
 from __future__ import annotations

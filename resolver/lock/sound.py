@@ -1,4 +1,4 @@
-"""Whether a lock that was read could have been written: scripts are made of it, and it may have been edited."""
+"""Whether a lock that was read could have been written by us: scripts are made from it, and it may have been edited."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 def require_sound(lock: Lock) -> None:
-    """Raise ValueError, with the reason, where a lock is not whole or holds what no lock has."""
+    """Raise ValueError, with the reason, if a lock is incomplete or contains something that no lock has."""
     require_names(lock.stack, lock.target.name, lock.target.platform, lock.target.python)
     _match(_SHA256, lock.inputs, "the digest of the inputs")
     if lock.exclude_newer:
@@ -59,7 +59,7 @@ def require_sound(lock: Lock) -> None:
 
 
 def cutoff(written: str) -> dt.datetime:
-    """The cut-off that a lock or a report names; raises ValueError where it is none."""
+    """The cut-off that a lock or a report names. Raises ValueError if it is not valid."""
     moment = dt.datetime.fromisoformat(written)
     if moment.tzinfo is None:
         raise ValueError(f"`{written}` names no time zone")
@@ -71,7 +71,7 @@ def cutoff(written: str) -> dt.datetime:
 
 
 def require_names(stack: str, target: str, platform: str, python: str) -> None:
-    """Raise ValueError where these cannot be the names, the platform and the Python of a lock."""
+    """Raise ValueError unless these can be the names, the platform and the Python of a lock."""
     _match(_FOLDER, stack, "the name of the stack")
     _match(_FOLDER, target, "the name of the target")
     _match(_PYTHON, python, "the target's Python")
@@ -113,7 +113,7 @@ def _require_pin(pin: LockedPin) -> None:
 
 
 def _release(filename: str, project: str) -> Version | None:
-    """The version that a file of a project names; None for one of another, too."""
+    """The version in a file name of a project; None if it has none or is a file of another project."""
     if filename.endswith(".whl"):
         distribution, version = wheel_release(filename) or ("", "")
         return text.version(version) if text.name(distribution) == project else None
@@ -173,7 +173,7 @@ def _projects(lock: Lock) -> Iterator[str]:
 
 
 def _shown(lock: Lock) -> Iterator[str]:
-    """What scripts say as it is."""
+    """The texts that scripts contain unchanged."""
     yield from (stage.title for stage in lock.stage)
     yield from (part for index in lock.index for part in (index.name, index.url))
     for pin in lock.pin:

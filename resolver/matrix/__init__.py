@@ -1,1 +1,1 @@
-"""The TOML that people write: its shape, its loading, its meaning. Only this package knows TOML."""
+"""The TOML that people write: schema, loading, meaning. No other package reads TOML written by people."""

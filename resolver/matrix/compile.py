@@ -1,4 +1,4 @@
-"""From the TOML's shape to problems: pure, and the only place where shapes and model meet."""
+"""From schema types to problems. Pure, and the only place where schema and model meet."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _FORMAT: Final = 1  # raised when the meaning of the same input changes
 def compile_problems(
     inputs: Inputs, *, exclude_newer: dt.datetime | None = None, sources: Mapping[str, Source] | None = None
 ) -> tuple[Problem, ...]:
-    """One problem for each target of the stack, in the order of the file.
+    """One problem per target of the stack, in the order of the file.
 
-    `exclude_newer` overrides the stack's own cut-off. `sources` are what is known already of the stack's
-    direct references; else they wait to be settled. Raises InputError with file:line:key.
+    `exclude_newer` overrides the stack's own cut-off. `sources` are the stack's direct references as far as
+    they are resolved already; without them, they are resolved later. Raises InputError with file:line:key.
     """
     facts = compile_facts((*inputs.facts, _own_facts(inputs.stack)), inputs.systems)
     indexes = _indexes(inputs)
@@ -120,7 +120,7 @@ def _stack(
 
 
 def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:
-    """The facts that the stack sets aside; never one that an installer enforces."""
+    """The facts that the stack sets aside; never an enforced one."""
     known = {fact.id: fact for fact in facts}
     for number, row in enumerate(document.content.relax):
         fact = known.get(row.fact)
@@ -150,7 +150,7 @@ def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> I
 
 
 def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iterator[Absence]:
-    """What the stack keeps out; never what it asks for itself."""
+    """The distributions that the stack excludes; never one that it requires itself."""
     known: dict[str, str] = {}
     for number, row in enumerate(document.content.absent):
         package = parse_project(document, row.package, "absent", number, "package")
@@ -181,7 +181,7 @@ def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iter
 
 
 def _without(facts: tuple[Fact, ...], relaxed: tuple[Relaxed, ...]) -> tuple[Fact, ...]:
-    """The facts that are left, some with fewer needs."""
+    """The facts that remain, some with fewer needs."""
     for row in relaxed:
         kept: list[Fact] = []
         for fact in facts:
@@ -245,7 +245,7 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
 def _values(
     target: Target, facts: tuple[Fact, ...], systems: Document[schema.SystemsFile] | None
 ) -> dict[str, tuple[Value, ...]]:
-    """Values of the target's components that exist: those of systems.toml and those that facts name."""
+    """The values that exist of the target's components: those in systems.toml and those that facts name."""
     values: dict[str, tuple[Value, ...]] = {}
     for component, own in target.system.items():
         known: list[Value] = [own]
@@ -286,7 +286,7 @@ def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | N
 
 
 def moment(value: dt.date | dt.datetime) -> dt.datetime:
-    """The moment that a cut-off names, in UTC: a day counts to its end. ValueError where UTC has no such year."""
+    """The moment that a cut-off names, in UTC; a day means its end. Raises ValueError if UTC has no such year."""
     if isinstance(value, dt.datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
         try:

@@ -1,4 +1,4 @@
-"""One TOML file: read, checked against its shape, and able to say where anything stands."""
+"""One TOML file: read, validated against its schema, and able to locate each key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGEST = 8 * 1024 * 1024
 
 
 class Document(msgspec.Struct, Generic[Shape], frozen=True, dict=True):
-    """A file's content in its shape, or that of one table in it, at `below`. `name` is the path as people know it."""
+    """The validated content of a file, or of the table at `below` in it. `name` is the path to show to people."""
 
     name: str
     text: str
@@ -42,7 +42,7 @@ class Document(msgspec.Struct, Generic[Shape], frozen=True, dict=True):
     def digest(self) -> str:
         """The sha256 of the file's text, in hex, without user and password of any address in it.
 
-        It is in every lock, and a password could be guessed by it; nor does another password make a lock stale.
+        Every lock has the digest: a password could be guessed from it, and a new password must not make locks stale.
         """
         return hashlib.sha256(_CREDENTIALS.sub("://", self.text).encode()).hexdigest()
 
@@ -55,7 +55,7 @@ class Document(msgspec.Struct, Generic[Shape], frozen=True, dict=True):
         return _place(self.name, self._lines, (*self.below, *path))
 
     def parse(self, read: Callable[[str], Parsed], text: str, *path: str | int, hint: str = "") -> Parsed:
-        """`read(text)`, a ValueError of it told as an error at `path`."""
+        """`read(text)`, with its ValueError turned into an InputError at `path`."""
         try:
             return read(text)
         except ValueError as error:
@@ -63,7 +63,7 @@ class Document(msgspec.Struct, Generic[Shape], frozen=True, dict=True):
 
 
 def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
-    """Read a TOML file into its shape; InputError with file:line:key where it does not fit."""
+    """Read a TOML file into its schema type. Raises InputError with file:line:key if it does not fit."""
     return read_text(_content(path, name), shape, name)
 
 
@@ -81,7 +81,7 @@ def _content(path: Path, name: str) -> str:
         why = error.strerror or str(error)
         raise InputError(f"`{name}` cannot be read", where=name, why=why, hint=advice(error.errno)) from None
     try:
-        return body.decode("utf-8-sig").replace("\r\n", "\n")  # editors of Windows put a mark before the text
+        return body.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
         told = (
@@ -96,11 +96,11 @@ def _content(path: Path, name: str) -> str:
 
 
 def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
-    """The same of a text that is at hand."""
+    """Like `read`, for a text in memory."""
     try:
         raw = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        from resolver.matrix.misfit import several  # what is right does not pay for the words
+        from resolver.matrix.misfit import several  # loaded only if something is wrong
 
         raise syntax_error(error, name, several(shape)) from None
     except ValueError:  # a number with too many digits
@@ -110,7 +110,7 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     try:
         content = msgspec.convert(raw, shape, strict=True)
     except msgspec.ValidationError as error:
-        from resolver.matrix.misfit import misfit  # what is right does not pay for the words
+        from resolver.matrix.misfit import misfit  # loaded only if something is wrong
 
         found = misfit(tomli.loads(text, parse_float=_as_written), shape)
         if found is None:
@@ -120,7 +120,7 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
 
 
 def _as_written(number: str) -> Decimal:
-    """A number as the file has it; one beyond all measure is no number."""
+    """A number as written in the file. NaN if Decimal cannot hold it."""
     try:
         return Decimal(number)
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""Fact rows to facts: each row's texts parsed, its place remembered, its rules checked."""
+"""From rows to facts: texts parsed, places kept, rules checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from resolver.model import text
 from resolver.model.requirement import Requirement
 
 _Facts = Document[schema.FactFile]
-# What bash does not let be set, and what set_env.sh and an environment's activation extend: a fact would replace it.
+# What bash does not allow to be set, and what set_env.sh and activation extend, but a fact would replace.
 _READ_ONLY = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
 _EXTENDED = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
 _KINDS = (
@@ -64,7 +64,7 @@ def _fact(
 ) -> model.Fact:
     defaults = document.content.defaults
     stem = PurePosixPath(document.name).stem
-    own = bool(document.below)  # a fact of the stack itself, which must name its project
+    own = bool(document.below)  # a fact in the stack itself, which must name its project
     if own and row.package is None:
         raise InputError(
             "a fact in a stack must say which project it is about",

@@ -1,4 +1,4 @@
-"""SoC families: which are known, and which one a chip's name stands for."""
+"""SoC families: which ones are known, and to which one a chip belongs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from resolver.model.component import ComponentRequirement, Value
 from resolver.model.fact import Need
 
 _SHOWN: Final = 8  # of a component's values in a hint
-# What npu-smi and CANN call the chips of a family (vllm_ascend/device/hardware.py).
+# The names of chips in npu-smi and CANN, by family (vllm_ascend/device/hardware.py).
 _CHIPS: Final = (("A2", r"910_?b"), ("A3", r"910_?(9[0-9]{3}|c)"), ("310P", r"310"), ("A5", r"950"))
 
 _Systems = Document[schema.SystemsFile] | None
 
 
 def require_known(values: Iterable[Value], systems: _Systems, where: str) -> None:
-    """Raise InputError unless each is a family of `systems`, which without a row of them knows all."""
+    """Raise InputError unless each is a family listed in `systems`. If that lists none, anything passes."""
     if systems is None or "soc" not in systems.content.component:
         return
     known = systems.content.component["soc"].known
@@ -35,14 +35,14 @@ def require_known(values: Iterable[Value], systems: _Systems, where: str) -> Non
 
 
 def require_known_in(need: Need, systems: _Systems, where: str) -> None:
-    """The same for all that a requirement on the SoC names: another family is one that no target has."""
+    """The same for the values in a requirement on the SoC: no target could have an unknown family."""
     if isinstance(need, ComponentRequirement) and need.component == "soc":
         named = (clause.value for clauses in need.alternatives for clause in clauses)
         require_known((value for value in named if value is not None), systems, where)
 
 
 def known_values(component: str, systems: _Systems) -> str:
-    """The newest values of a component that are known, for a hint."""
+    """The newest known values of a component, for a hint."""
     rows = systems.content.component.get(component) if systems is not None else None
     if systems is None or rows is None or not rows.known:
         return ""

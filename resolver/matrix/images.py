@@ -1,4 +1,4 @@
-"""`images.toml`: the base images that are known. No lock is made from them."""
+"""`images.toml`: known base images. They do not affect locks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from resolver.model.image import Image
 
 
 def load_images(matrices: Path) -> tuple[Image, ...]:
-    """The images of `matrices`, in the order of the file; none where there is no such file."""
+    """The images of `matrices`, in the order of the file; none if there is no such file."""
     path = matrices / "images.toml"
     if not path.exists():
         return ()

@@ -1,6 +1,6 @@
-"""Where in a TOML text each key and array element stands: tomli does not tell.
+"""The line of each key and array element of a TOML text, which tomli does not report.
 
-Works on text that tomli has accepted, so it need not check the grammar again.
+Expects text that tomli has accepted, so the grammar is not checked again.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Lines:
         self._text = text
         self._lines: dict[Path, int] = {}
         self._tables: dict[Path, int] = {}
-        self._seen = 0, 1  # a position, and its line: those that are marked come one after the other
+        self._seen = 0, 1  # a position and its line; positions are marked in ascending order
         self._scan()
 
     def line(self, path: Path) -> int:
-        """The line of the deepest part of `path` that is written out; 1 where none is."""
+        """The line of the deepest part of `path` that is in the text; 1 if none is."""
         while path:
             if path in self._lines:
                 return self._lines[path]
@@ -110,7 +110,7 @@ class Lines:
         before, line = self._seen
         line += self._text.count("\n", before, position)
         self._seen = position, line
-        for end in range(len(path), 0, -1):  # a table is where the first of what is in it stands
+        for end in range(len(path), 0, -1):  # a table is where its first content is
             if path[:end] in self._lines:
                 break
             self._lines[path[:end]] = line

@@ -22,9 +22,9 @@ from resolver.profile import counts
 class Inputs(msgspec.Struct, frozen=True):
     """Every file that a stack's problems are made from. `facts` are sorted by name.
 
-    `spare` are the facts that the stack leaves out by naming others, and `replaced` is the indexes.toml in
-    whose place it has a list of its own; nothing is made from them. `readings` is the digest of what was read
-    of archives, "" where there is nothing.
+    Not used for the problems themselves: `spare`, the facts that the stack leaves out by naming others, and `replaced`,
+    the indexes.toml that its own list replaces. `readings` is the digest of the shipped readings of archives, ""
+    without any.
     """
 
     stack: Document[schema.StackFile]
@@ -38,9 +38,9 @@ class Inputs(msgspec.Struct, frozen=True):
 
 @counts("inputs")
 def load(stack: str, matrices: Path) -> Inputs:
-    """Read a stack, given by name or by path, and all that it draws on.
+    """Read a stack, given by name or by path, and the files that it uses.
 
-    Raises InputError, with a suggestion where the name is close to a known one.
+    Raises InputError, with a suggestion if the name is close to a known one.
     """
     path = find_stack(stack, matrices)
     document = read(path, schema.StackFile, _display(path, matrices))
@@ -71,7 +71,7 @@ def load(stack: str, matrices: Path) -> Inputs:
 
 
 def _require_own_name(document: Document[schema.StackFile], path: Path, matrices: Path) -> None:
-    """Two stacks of one folder with one name would take turns with one lock."""
+    """Raise InputError if another stack in the folder has the same name: both would write the same lock."""
     name = document.content.stack.name
     other = matrices / "stacks" / f"{name}.toml"
     if path.parent == other.parent and path != other and other.is_file():
@@ -84,21 +84,21 @@ def _require_own_name(document: Document[schema.StackFile], path: Path, matrices
 
 
 def readings_folder(matrices: Path) -> Path:
-    """Where what was read of source archives comes with the facts (see `catalog.readings`)."""
+    """The folder of the readings of source archives that ship with the facts (see `catalog.readings`)."""
     return matrices / "archives"
 
 
 def _digest(folder: Path) -> str:
     found = hashlib.sha256()
     for path in sorted(folder.glob("*.json")):
-        with suppress(OSError):  # told by who needs it
+        with suppress(OSError):  # reported by whoever needs the file
             content = path.read_bytes()
             found.update(f"{path.name}\0{len(content)}\0".encode() + content)
     return found.hexdigest()
 
 
 def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
-    """The same files with another stack, which may name facts that were spare."""
+    """The same files with another stack, which may use facts that were spare."""
     wanted = set(stack.content.stack.facts or ())
     fresh = tuple(one for one in inputs.spare if PurePosixPath(one.name).stem in wanted)
     facts = tuple(sorted((*inputs.facts, *fresh), key=lambda one: one.name)) if fresh else inputs.facts
@@ -106,7 +106,7 @@ def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
 
 
 def read_stack(name: str, matrices: Path) -> Document[schema.StackFile]:
-    """One stack file alone, without what it draws on."""
+    """Only the file of a stack, without the files that it uses."""
     path = find_stack(name, matrices)
     return read(path, schema.StackFile, _display(path, matrices))
 
@@ -122,7 +122,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
     path = matrices / "stacks" / f"{stack}.toml"
     if path.is_dir():
         raise InputError(f"`{stack}.toml` is a folder", where=_display(path, matrices), hint="a stack is a file")
-    if path.exists() or path.is_symlink():  # what is wrong with it is told by who reads it
+    if path.exists() or path.is_symlink():  # whoever reads it reports what is wrong with it
         return path
     _require_folder(matrices)
     known = stack_names(matrices)
@@ -132,7 +132,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
 
 
 def _near(path: Path, matrices: Path) -> str:
-    """What to give in place of a path where there is no file: a stack's name, or a file beside it."""
+    """A hint for a path without a file: the stack or the neighbouring file that was probably meant."""
     if path.stem in stack_names(matrices):
         return f"did you mean the stack `{path.stem}`?"
     beside = [] if path.is_dir() or not path.parent.is_dir() else [one.stem for one in path.parent.glob("*.toml")]
@@ -168,7 +168,7 @@ def _require_folder(matrices: Path) -> None:
 
 
 def _display(path: Path, matrices: Path) -> str:
-    """The path as people know it, the same wherever the command was started: matrices/facts/vllm.toml."""
+    """The path to show to people, independent of the current folder: matrices/facts/vllm.toml."""
     try:
         return (Path("matrices") / path.relative_to(matrices)).as_posix()
     except ValueError:

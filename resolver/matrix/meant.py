@@ -1,4 +1,4 @@
-"""Which of the known words somebody meant who wrote another one."""
+"""Which known word was probably meant by an unknown one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Sequence
 from typing import Final
 
-# Other names of the values of a closed set, as other tools have them: part of what was written.
+# What other tools call the values of a closed set; matches part of what was written.
 _VALUES: Final = {"arm64": "linux-aarch64", "amd64": "linux-x86_64", "x64": "linux-x86_64", "x86-64": "linux-x86_64"}
-# Other names of keys: all of what was written.
+# Other names of keys; must match all of what was written.
 _KEYS: Final = {
     **dict.fromkeys(
         ("dependencies", "deps", "packages", "requirements", "requirement", "install-requires"), "requires"
@@ -23,7 +23,7 @@ _KEYS: Final = {
 
 
 def close(word: str, known: Sequence[str]) -> str:
-    """The one of the known words that was probably meant; empty where none is near."""
+    """The known word that was probably meant; empty if none is close."""
     asked = word.lower().replace("_", "-")
     folded = {one.lower().replace("_", "-"): one for one in known}
     also = next((value for name, value in _VALUES.items() if value in known and name in asked), "")
@@ -38,5 +38,5 @@ def meant(word: str, known: Sequence[str], what: str) -> str:
 
 
 def is_requires(word: str) -> bool:
-    """Whether a word stands for what is wanted, here or with other tools."""
+    """Whether a word names the requirements, here or in other tools."""
     return "requires" in (word, close(word, ("requires",)))

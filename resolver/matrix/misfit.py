@@ -1,7 +1,7 @@
-"""Where a TOML value does not have the shape that it should, in words for whoever wrote it.
+"""Where a TOML value does not fit its schema, in words for whoever wrote it.
 
-msgspec decides whether content fits; this finds the same place again and says what is there, what is expected, and
-what was probably meant. `description` and `examples` of a type's `msgspec.Meta` are the words for a pattern.
+msgspec decides whether content fits; this module finds the place again and says what is there, what is expected and
+what was probably meant. A pattern is described by `description` and `examples` of the type's `msgspec.Meta`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST = 60
 
 
 class Misfit(msgspec.Struct, frozen=True):
-    """What is wrong at `path`, and what helps. What is `missing` may be there under another name."""
+    """What is wrong at `path`, and what helps. A `missing` key may be present under another name."""
 
     path: Path
     what: str
@@ -34,7 +34,7 @@ class Misfit(msgspec.Struct, frozen=True):
 
 
 def misfit(value: object, shape: type) -> Misfit | None:
-    """The first misfit in the order of the file, what is missing last; None where all fits.
+    """The first misfit in the order of the file, missing keys last; None if everything fits.
 
     Floats may be Decimals, which keep their text.
     """
@@ -43,12 +43,12 @@ def misfit(value: object, shape: type) -> Misfit | None:
 
 
 def several(shape: type) -> frozenset[str]:
-    """The tables of a shape that there may be several of, as their headers name them."""
+    """The tables of a schema type that may occur several times, by the names in their headers."""
     return frozenset(_several(shapes.type_info(shape), ()))
 
 
 class _Walk:
-    """One walk through content and shape together."""
+    """One walk through content and schema in parallel."""
 
     def __init__(self, root: shapes.Type) -> None:
         self._root = root
@@ -113,18 +113,18 @@ class _Walk:
             hint = f'of several each is a table [[{_dotted(path)}]] with name = "{key}"'
             return f"{hint}; {meant(key, known, 'known keys are')}"
         elsewhere = [] if close(key, known) else list(dict.fromkeys(_places(self._root, key, ())))
-        if 0 < len(elsewhere) <= 3:  # more are keys that any table may have
+        if 0 < len(elsewhere) <= 3:  # a key allowed in more tables than that says nothing
             return f"`{key}` stands in {' or '.join(elsewhere)}; known keys here are {', '.join(known)}"
         return meant(key, known, "known keys are")
 
 
 def _plain(kind: shapes.Type) -> tuple[shapes.Type, dict[str, Any]]:
-    """A type without what was said of it, and that."""
+    """A type without its annotations, and its annotations."""
     return (kind.type, kind.extra_json_schema or {}) if isinstance(kind, shapes.Metadata) else (kind, {})
 
 
 def _is_of(value: object, kind: shapes.Type) -> bool:
-    """Whether a value is of the sort of TOML value that a type takes."""
+    """Whether a value is of the TOML type that a schema type expects."""
     match kind:
         case shapes.AnyType():
             return True
@@ -177,7 +177,7 @@ def _wrong_type(value: Any, options: Sequence[shapes.Type], path: Path, words: d
 
 
 def _as_items(table: dict[str, Any]) -> str:
-    """Names and versions of a table, as other tools have them, as the requirements that they mean."""
+    """A table of names and versions, as in other tools, written as requirements."""
     items = []
     for name, version in table.items():
         given = version if isinstance(version, str) and version != "*" else ""
@@ -187,14 +187,14 @@ def _as_items(table: dict[str, Any]) -> str:
 
 
 def _values(options: Sequence[shapes.Type]) -> Iterator[Sequence[object]]:
-    """The values of a closed set."""
+    """The values of a closed set of strings."""
     for option in options:
         if isinstance(option, shapes.LiteralType):
             yield option.values
 
 
 def _sort(value: object) -> str:
-    """What TOML calls a value."""
+    """TOML's word for the type of a value."""
     match value:
         case bool():
             return "a boolean"
@@ -232,12 +232,12 @@ def _expected(options: Sequence[shapes.Type]) -> str:
                 inner = _plain(option.item_type)[0]
                 told.append("a list of tables" if isinstance(inner, shapes.StructType) else "a list of strings")
             case _:
-                pass  # None, which TOML cannot write
+                pass  # None, which TOML does not have
     return " or ".join(dict.fromkeys(told))
 
 
 def _shown(value: object) -> str:
-    """A value as the file has it, if it is short and simple."""
+    """A value as written in the file, if it is short and simple."""
     match value:
         case bool():
             text = str(value).lower()
@@ -258,7 +258,7 @@ def _is_day(text: str) -> bool:
 
 
 def _named(path: Path) -> str:
-    """The key, with the number of an item in it, as places count: from 0."""
+    """The key, with the index of the item in it, counted from 0 as in places."""
     if not path:
         return "the file"
     key, numbers = _last_key(path), "".join(f"[{step}]" for step in _trailing(path))
@@ -279,7 +279,7 @@ def _trailing(path: Path) -> list[int]:
 
 
 def _dotted(path: Path) -> str:
-    """The header of a table: numbers of rows are not written."""
+    """The header of a table, in which row numbers are not written."""
     return ".".join(step for step in path if isinstance(step, str))
 
 
@@ -301,7 +301,7 @@ def _must_have(kind: shapes.StructType) -> str:
 
 
 def _places(kind: shapes.Type, key: str, path: Path) -> Iterator[str]:
-    """The tables that may have a key, as their headers are written, and the tables of that name."""
+    """The headers of tables that may have a key, and of tables with that name."""
     kind = _plain(kind)[0]
     match kind:
         case shapes.UnionType():
@@ -331,7 +331,7 @@ def _header(field: shapes.Field, path: Path) -> str:
 
 
 def _several(kind: shapes.Type, path: Path) -> Iterator[str]:
-    """The headers of tables that there may be several of."""
+    """The headers of tables that may occur several times."""
     kind = _plain(kind)[0]
     match kind:
         case shapes.UnionType():

@@ -1,4 +1,4 @@
-"""What stacks and facts ask for: requirements on projects and components, environment variables."""
+"""What stacks and facts require: requirements on projects and components, environment variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from resolver.model.target import Target
 
 
 def parse_need(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Need:
-    """A requirement on a project or a component, as facts and stacks write it; with `direct` it may name an address."""
+    """A requirement on a project or a component, as in facts and stacks. With `direct` it may name an address."""
     component = document.parse(
         ComponentRequirement.parse, line, *path, hint="write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
     )
@@ -51,11 +51,11 @@ def parse_env(document: Document[Any], variables: dict[str, str], *path: str | i
 
 
 def parse_requirement(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Requirement:
-    """A requirement on a project (PEP 508); without `direct` one that an index serves."""
+    """A requirement on a project (PEP 508). Without `direct` it must not name an address."""
     try:
         need = text.requirement(line)
     except InvalidRequirement as error:
-        secret = "://" in line and "@" in line.partition("://")[2]  # what cannot be read may hold credentials
+        secret = "://" in line and "@" in line.partition("://")[2]  # an unreadable line may contain credentials
         raise InputError(
             f"{'this' if secret else f'`{line}`'} is not a requirement",
             where=document.place(*path),
@@ -82,7 +82,7 @@ def parse_requirement(document: Document[Any], line: str, *path: str | int, dire
 
 
 def parse_project(document: Document[Any], name: str, *path: str | int) -> NormalizedName:
-    """A project's name alone: what says more would never match."""
+    """A project's name and nothing else, since anything more would never match."""
     try:
         return canonicalize_name(name, validate=True)
     except InvalidName:
@@ -94,7 +94,7 @@ def parse_project(document: Document[Any], name: str, *path: str | int) -> Norma
 
 
 def _why(error: InvalidRequirement) -> str:
-    """What packaging expected, and where it stopped: it marks that place on a line of its own."""
+    """What packaging expected and where it stopped; packaging marks that place on a line of its own."""
     what, *lines = str(error).split("\n")
     if len(lines) < 2:
         return what.strip()
@@ -104,7 +104,7 @@ def _why(error: InvalidRequirement) -> str:
 
 
 def require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
-    """Raise InputError where a line's marker compares what cannot be compared (PEP 508)."""
+    """Raise InputError if a line's marker compares what cannot be compared (PEP 508)."""
     for ask, target in product(asks, targets):
         if isinstance(ask.need, Requirement) and ask.need.marker is not None:
             try:

@@ -1,4 +1,4 @@
-"""`[[recorded]]` rows of a stack: what is known of files on an index that cannot be reached everywhere."""
+"""`[[recorded]]` rows of a stack: what is known about files on an index that cannot be reached from everywhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from resolver.model.target import PLATFORMS
 
 
 def compile_recorded(document: Document[schema.StackFile], indexes: Indexes) -> Iterator[Recorded]:
-    """The rows. Raises InputError with file:line:key; a row counts for nothing where no binding leads to its index."""
+    """The rows. Raises InputError with file:line:key. A row is ignored if no binding leads to its index."""
     seen: dict[str, str] = {}
     for number, row in enumerate(document.content.recorded):
         path = ("recorded", number)
@@ -72,7 +72,7 @@ def compile_recorded(document: Document[schema.StackFile], indexes: Indexes) -> 
 
 
 def with_recorded(indexes: Indexes, rows: Sequence[Recorded]) -> Indexes:
-    """The bindings, with those apart that have something to go by where their one index cannot be reached."""
+    """The bindings, with separate ones for projects that have recorded files should their only index be unreachable."""
     bindings: list[Binding] = []
     for project, platform in product(sorted({row.project for row in rows}), PLATFORMS):
         binding = indexes.binding(project, platform)

@@ -1,4 +1,4 @@
-"""What a requirement that cannot be read was probably meant to be, and what helps where nothing is near."""
+"""What an invalid requirement was probably meant to be, and a hint if nothing is close."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _VARIABLES: Final = (
     "implementation_version",
     "extra",
 )
-# Characters of a Chinese keyboard, which look like those that are meant.
+# Full-width characters of Chinese input methods that look like the intended ones.
 _WIDE: Final = str.maketrans("，；＝＜＞（）‘’“”！～", ",;=<>()''\"\"!~")
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?"
 
 
 def requirement_hint(line: str) -> str:
-    """The hint for a line that is no requirement."""
+    """The hint for a line that is not a valid requirement."""
     stripped = line.strip()
-    if len(stripped) > text.LONG:  # nobody wrote it by hand, and the patterns below are slow on runs of blanks
+    if len(stripped) > text.LONG:  # not written by hand, and the patterns below are slow on runs of blanks
         return _FORM
     if stripped.startswith("-"):
         return f"options of pip have no place here; matrices/indexes.toml says where projects come from; {_FORM}"
@@ -54,7 +54,7 @@ def requirement_hint(line: str) -> str:
 
 
 def component_meant(line: str) -> str:
-    """The line as a requirement on the component that it names in capitals, say; empty where it is none."""
+    """The line as a requirement on a component, if it names one in capitals, for example; otherwise empty."""
     name = re.match(r"[A-Za-z]*", line.strip())
     told = name[0].lower() + line.strip()[name.end() :] if name else ""
     try:
@@ -64,19 +64,19 @@ def component_meant(line: str) -> str:
 
 
 def _compared(head: str) -> str:
-    """The text with comparisons as they are spelled: `==` for `=`, `>=` for `=>`."""
+    """The text with comparisons spelled correctly: `==` for `=`, `>=` for `=>`."""
     head = re.sub(r"\s*=([<>!~])\s*", r"\1=", head.translate(_WIDE))
     return re.sub(r"(?<![=<>!~])=(?!=)", "==", head)
 
 
 def _repaired(line: str) -> str:
-    """The line with what is often written wrongly put right; empty where that is no requirement either."""
+    """The line with common mistakes corrected; empty if that is not a requirement either."""
     head, semicolon, marker = line.partition(";")
     head = _compared(head)
     head = re.sub(rf"^({_NAME})\s+v?(\d[\w.*+]*)$", r"\1==\2", head.strip())
     head = re.sub(r"(?<=\d\.)[xX]$", "*", head)
-    head = re.sub(r"~=\s*(\d+)(?![\w.])", r"~=\1.0", head)  # which asks for two numbers at least
-    head = re.sub(r"([<>]=?\s*\d+(?:\.\d+)*)\.\*", r"\1", head)  # only == and != know `.*`
+    head = re.sub(r"~=\s*(\d+)(?![\w.])", r"~=\1.0", head)  # `~=` needs at least two numbers
+    head = re.sub(r"([<>]=?\s*\d+(?:\.\d+)*)\.\*", r"\1", head)  # only == and != allow `.*`
     marker = re.sub(r"(?<![=<>!~])=(?!=)", "==", marker.translate(_WIDE))
     marker = re.sub(r"([=<>!~]=?)\s*(\d[\w.]*)", r"\1 '\2'", marker)
     marker = re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", _variable, marker)

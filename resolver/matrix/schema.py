@@ -1,7 +1,7 @@
-"""The shape of stacks, facts, indexes and systems files, mirrored for msgspec.
+"""The schemas of stack, fact, index and systems files, as msgspec types.
 
-Unknown keys are refused. These types stay in this package; `compile` turns
-them into the model's.
+Unknown keys are refused. These types stay in this package; `compile` turns them
+into those of the model.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import datetime as dt
 from typing import Annotated, Any, Literal
 
 import msgspec
+
+from resolver.model.target import Platform
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Texts = Annotated[list[Text], msgspec.Meta(min_length=1)]
@@ -28,7 +30,6 @@ _GLIBC = Annotated[
     str,
     msgspec.Meta(pattern=r"^2\.\d{1,3}\Z", description="a version of glibc", examples=['"2.28"']),
 ]
-Platform = Literal["linux-aarch64", "linux-x86_64"]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only=True):
@@ -39,7 +40,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only
 
 
 class Defaults(_Table, kw_only=True):
-    """What rows of the file need not repeat."""
+    """Values that the rows of the file need not repeat."""
 
     strength: Strength | None = None
     source: Text | None = None
@@ -47,7 +48,7 @@ class Defaults(_Table, kw_only=True):
 
 
 class Evidence(_Table, kw_only=True):
-    """What every fact has. A text in Chinese may be left out: the English one is shown instead."""
+    """What every fact has. Without a Chinese text, the English one is shown."""
 
     id: Text | None = None
     package: Text | None = None
@@ -149,7 +150,7 @@ class StepRow(_Table, kw_only=True):
 
 
 class SourcesRow(Evidence, kw_only=True):
-    """A commit of a git repository. It has no `versions`: `version` is the one that its build has."""
+    """A commit of a git repository. Instead of `versions` it has `version`, the version that its build has."""
 
     git: Text
     commit: Text
@@ -190,9 +191,9 @@ class FactFile(_Table, kw_only=True):
 
 
 class IndexRow(_Table, kw_only=True):
-    """`packages` is short for a binding of these projects to this index alone.
+    """`packages` is shorthand for a binding of these projects to this index alone.
 
-    An index that is not `complete` holds chosen releases of its projects.
+    An index that is not `complete` has only selected releases of its projects.
     """
 
     name: Text
@@ -220,7 +221,7 @@ class IndexesFile(_Table, kw_only=True):
 
 
 class ComponentRow(_Table, kw_only=True):
-    """What is known of a component: what it is, and the values seen in the wild, oldest first."""
+    """What is known about a component: what it is, and the values that exist, oldest first."""
 
     summary: Text
     known: list[Text] = []
@@ -235,7 +236,7 @@ class SystemsFile(_Table, kw_only=True):
 
 
 class ImageRow(_Table, kw_only=True):
-    """A base image with CANN, and what is in it."""
+    """A base image with CANN, and its contents."""
 
     name: Annotated[
         str,
@@ -290,7 +291,7 @@ class PolicyTable(_Table, kw_only=True):
 
 
 class DepartsRow(_Table, kw_only=True):
-    """Where the stack differs from its guide; in Chinese, too, where somebody wrote it."""
+    """Where the stack differs from its guide; the Chinese texts are optional."""
 
     guide: Text
     guide_zh: Text | None = None
@@ -315,7 +316,7 @@ class CheckTable(_Table, kw_only=True):
 
 
 class RelaxRow(_Table, kw_only=True):
-    """A fact that the stack sets aside, wholly or some of its needs, and why."""
+    """A fact that the stack sets aside, entirely or some of its needs, and why."""
 
     fact: Text
     needs: Texts | None = None
@@ -323,7 +324,7 @@ class RelaxRow(_Table, kw_only=True):
 
 
 class AbsenceRow(_Table, kw_only=True):
-    """A distribution that must not be there, and why."""
+    """A distribution that must not be installed, and why."""
 
     package: Text
     reason: Text
@@ -331,7 +332,7 @@ class AbsenceRow(_Table, kw_only=True):
 
 
 class RecordedRow(_Table, kw_only=True):
-    """A wheel of an index that cannot be reached everywhere, by the word of others."""
+    """A wheel on an index that cannot be reached from everywhere, as described by other sources."""
 
     index: Text
     file: Text

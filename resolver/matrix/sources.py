@@ -1,4 +1,4 @@
-"""`[[sources]]` rows to facts: what is known of a project at one commit of a git repository."""
+"""`[[sources]]` rows to facts: what is known about a project at one commit of a git repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORMS = "write { move, to }, { comment, in }, { run } or { run, wheels }"
 def compile_source(
     document: Document[schema.FactFile], row: schema.SourcesRow, common: dict[str, Any], *path: str | int
 ) -> Sources:
-    """The fact of a row; `common` is what all facts have. Raises InputError with file:line:key."""
+    """The fact of a row; `common` are the fields that all facts have. Raises InputError with file:line:key."""
 
     def lines(rows: list[str], key: str) -> tuple[str, ...]:
         return tuple(str(parse_requirement(document, line, *path, key, at)) for at, line in enumerate(rows))
@@ -35,7 +35,7 @@ def compile_source(
     def checked(read: Callable[[str], str], value: str, key: str, *more: str | int) -> str:
         try:
             return read(value)
-        except ValueError as error:  # which names no secret; the value itself might
+        except ValueError as error:  # its message has no secret in it; the value might
             raise InputError(
                 f"`{key}` cannot be used", where=document.place(*path, key, *more), why=str(error)
             ) from None

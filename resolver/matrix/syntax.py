@@ -1,4 +1,4 @@
-"""What tomli says of a text that is not TOML, with the line that it speaks of and what usually mends it."""
+"""tomli's message about a text that is not TOML, with the line in question and what usually helps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LONGEST = 80
 _STATEMENT: Final = "a line is `key = value`, a `[table]`, or a `# comment`"
 _TWICE: Final = "a key or table stands once: join the two, or remove one"
-# By how the message of tomli begins.
+# By the beginning of tomli's message.
 _HINTS: Final = {
     "Cannot declare": _TWICE,
     "Cannot overwrite": _TWICE,
@@ -40,7 +40,7 @@ _ODD = re.compile("[\uff0c\uff1d\u3001\uff1b\u3010\u3011\uff3b\uff3d\xa0\u3000]"
 
 
 def syntax_error(error: tomli.TOMLDecodeError, name: str, several: Collection[str] = ()) -> InputError:
-    """The error for people; there may be `several` of some tables. tomli counts lines and columns from 1."""
+    """The error for people. `several` are the tables that may occur several times. tomli counts from 1."""
     line, column = error.lineno, error.colno
     text = (error.doc.split("\n")[line - 1 : line] or [""])[0]
     shown = _CREDENTIALS.sub("://", text).strip()
@@ -60,7 +60,7 @@ def syntax_error(error: tomli.TOMLDecodeError, name: str, several: Collection[st
 
 
 def _first(table: str, text: str) -> tuple[int, str]:
-    """The line on which a table begins first, and its header."""
+    """The line on which a table first begins, and its header."""
     for number, line in enumerate(text.split("\n"), 1):
         header = _HEADER.fullmatch(line)
         if header is not None and header[1] == table:

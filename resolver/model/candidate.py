@@ -15,11 +15,11 @@ from resolver.model.source import Source
 class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A release of a project that the target can use.
 
-    `file` is the one that pip takes there: the best wheel by tag, then by build
-    tag; a source archive where there is no wheel, or where a fact builds it
-    (`builds`). `others` are further wheels of the release that the target
+    `file` is the one that pip takes on the target: the best wheel by tag, then by build
+    tag; or a source archive if there is no wheel, or a fact builds it
+    (`builds`). `others` are the other wheels of the release that the target
     accepts, best first. `position` is the rank among the project's releases,
-    0 the newest. With a `source` the release comes from no index, and `file` only names it.
+    0 for the newest. With a `source` the release comes from a repository, and `file` only names it.
     """
 
     version: Version
@@ -33,7 +33,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):
-    """One choice for a package. There is one object for each, so identity is equality.
+    """One choice for a package. There is one object per choice, so identity is equality.
 
     `chosen` is a Release for a project, a component's value, or the owner of a module.
     """
@@ -43,7 +43,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def version(self) -> Version:
-        """The version of a project's candidate; only projects have one."""
+        """The version of a project's candidate; other candidates have none."""
         assert isinstance(self.chosen, Release)  # noqa: S101  the solver asks projects only
         return self.chosen.version
 

@@ -12,7 +12,7 @@ from resolver.model.package import Package
 
 
 class Exactly(msgspec.Struct, frozen=True):
-    """One single release, local version included: what an extra asks of its project."""
+    """Exactly this version, including the local part: what an extra requires of its project."""
 
     version: Version
 
@@ -24,7 +24,7 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Nothing(msgspec.Struct, frozen=True):
-    """No candidate will do: the parent cannot be used."""
+    """No candidate is admitted: the parent cannot be used."""
 
 
 Allows = SpecifierSet | Exactly | ComponentRequirement | Owner | Nothing

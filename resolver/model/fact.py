@@ -1,8 +1,8 @@
-"""Facts: sentences about the world that no project's metadata says, with their evidence.
+"""Facts: statements about the world that no project's metadata makes, with their evidence.
 
-Each kind is a type of its own. A fact speaks of the releases of `package` that
-any of its `versions` (PEP 440 specifier sets) contains; pre-releases count.
-Where a text in Chinese (`…_zh`) is empty, the English one is shown.
+Each kind is a type of its own. A fact is about those releases of `package` that
+any of its `versions` (PEP 440 specifier sets) contains, including pre-releases.
+If a Chinese text (`…_zh`) is empty, the English one is shown.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Requires(_Common, frozen=True, kw_only=True):
-    """A requirement that the metadata leaves out.
+    """Requirements that the metadata leaves out.
 
-    With `wheels` it is one of the wheels on an index, and not of what is built from source.
+    With `wheels`, requirements of wheels on an index, not of anything built from source.
     """
 
     needs: tuple[Need, ...]
@@ -68,7 +68,7 @@ class Excludes(_Common, frozen=True, kw_only=True):
 
 
 class Replaces(_Common, frozen=True, kw_only=True):
-    """Upstream metadata is wrong: the requirements on `drop` go, `add` takes their place."""
+    """Upstream metadata is wrong: the requirements on `drop` are replaced by `add`."""
 
     drop: tuple[NormalizedName, ...]
     add: tuple[Need, ...]
@@ -85,11 +85,11 @@ class Metadata(_Common, frozen=True, kw_only=True):
 class Builds(_Common, frozen=True, kw_only=True):
     """A source build whose requirements differ from those of the wheel on the index.
 
-    `requires_from` names a requirements file inside the archive. The build's
-    own requirements are those of the archive's pyproject.toml without
-    `build_drop`, and `build_add`. Without isolation they constrain the
-    environment itself. `label` is a PEP 440 local version that the build adds to
-    its own: pip then refuses it from an index, and takes it by its path only.
+    `requires_from` names a requirements file inside the archive. The build
+    requirements are those of the archive's pyproject.toml without
+    `build_drop`, plus `build_add`. Without isolation they constrain the
+    environment itself. `label` is a PEP 440 local version that the build appends to
+    the version: pip then does not accept it from an index, but only by its path.
     """
 
     requires_from: str
@@ -101,24 +101,24 @@ class Builds(_Common, frozen=True, kw_only=True):
 
 
 class Collides(_Common, frozen=True, kw_only=True):
-    """`package` and `other` own the same importable `module`: one of them at most."""
+    """`package` and `other` own the same importable `module`, so at most one of them can be installed."""
 
     other: NormalizedName
     module: str
 
 
 class After(_Common, frozen=True, kw_only=True):
-    """`package` is installed after `others`, where they are in the lock."""
+    """`package` is installed after those of `others` that are in the lock."""
 
     others: tuple[NormalizedName, ...]
 
 
 class Warns(_Common, frozen=True, kw_only=True):
-    """Something to know when `package` is in the lock, and all of `beside`, and none of `unless` holds.
+    """A warning if `package` and all of `beside` are in the lock, and none of `unless` holds.
 
-    With `extra`, only when that extra is in use; with `wheels`, only where it is a wheel of an index that is in the
-    lock. A `grave` one says that what the project is wanted for fails. With `last`, releases that differ in their post
-    number alone are taken after those that nothing puts last, or with a lower number.
+    With `extra`, only if that extra is in use; with `wheels`, only if a wheel of an index is in the lock. A `grave`
+    one says that the project fails at its main purpose. `last` puts releases after others that differ in their post
+    number alone and have a lower `last`.
     """
 
     text: str
@@ -132,7 +132,7 @@ class Warns(_Common, frozen=True, kw_only=True):
 
     @property
     def components(self) -> frozenset[str]:
-        """The components of a target that it depends on: with others it would be needless."""
+        """The target's components that it depends on: with other values it might not apply."""
         return frozenset(need.component for need in self.unless if isinstance(need, ComponentRequirement))
 
     def is_needless_on(self, system: Mapping[str, Value]) -> bool:
@@ -142,15 +142,15 @@ class Warns(_Common, frozen=True, kw_only=True):
 
 
 class Names(_Common, frozen=True, kw_only=True):
-    """A distribution on an index that is not what its name suggests: releases not to be taken."""
+    """Releases on `index` that are not what the project's name suggests, and must not be taken."""
 
     index: str
 
 
 class Exports(_Common, frozen=True, kw_only=True):
-    """Environment variables that what is installed runs with, where `package` is in the lock.
+    """Environment variables to run with if `package` is in the lock.
 
-    An `optional` one is proposed and not set. The environment of a *build* belongs to `Builds`.
+    `optional` ones are suggested but not set. The environment of a *build* belongs to `Builds`.
     """
 
     env: tuple[tuple[str, str], ...]
@@ -158,11 +158,11 @@ class Exports(_Common, frozen=True, kw_only=True):
 
 
 class Sources(_Common, frozen=True, kw_only=True):
-    """What is known of `package` at one commit of a git repository.
+    """What is known about `package` at one commit of a git repository.
 
-    It counts where a stack asks for that commit. `requires_from` are files of the
-    repository that the requirements were taken from; where the repository can
-    be read they are compared.
+    It applies if a stack asks for that commit. `requires_from` are the files of the
+    repository from which the requirements were taken; they are compared if the
+    repository can be read.
     """
 
     git: str
@@ -174,17 +174,17 @@ class Sources(_Common, frozen=True, kw_only=True):
 
 
 class Absent(_Common, frozen=True, kw_only=True):
-    """Where `package` is, `other` must not be, whoever asks for it.
+    """If `package` is installed, `other` must not be, whatever requires it.
 
-    Where the stack itself names `package`, requirements on `other` are left out. Else the two
-    exclude each other, as distributions that collide do.
+    If the stack itself names `package`, requirements on `other` are left out. Otherwise the two
+    exclude each other, like distributions that collide.
     """
 
     other: NormalizedName
 
     @property
     def module(self) -> str:
-        """What stands for the place that only one of the two can have."""
+        """A name for the place that only one of the two can take."""
         return f"{self.other} or {self.package}"
 
 

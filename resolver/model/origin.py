@@ -1,4 +1,4 @@
-"""Where a requirement comes from. Every sentence of a report cites one of these."""
+"""The origins of requirements. Every sentence of a report cites one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from resolver.model.release import Reason
 
 
 class StackLine(msgspec.Struct, frozen=True):
-    """The stack asks for it. `where` is file:line."""
+    """A line of the stack. `where` is file:line."""
 
     text: str
     where: str
@@ -19,7 +19,7 @@ class StackLine(msgspec.Struct, frozen=True):
 
 
 class FactLine(msgspec.Struct, frozen=True):
-    """A fact says so."""
+    """A need that a fact states."""
 
     fact: Fact
     parent: str
@@ -35,7 +35,7 @@ class FactLine(msgspec.Struct, frozen=True):
 
 
 class MetadataLine(msgspec.Struct, frozen=True):
-    """A file's own metadata says so, or the `metadata` fact that speaks for an archive without any."""
+    """A line of a file's own metadata, or of the `metadata` fact about an archive without any."""
 
     filename: str
     parent: str
@@ -52,7 +52,7 @@ class MetadataLine(msgspec.Struct, frozen=True):
 
 
 class BuildLine(msgspec.Struct, frozen=True):
-    """A source build needs it, in the environment itself or in one of its own."""
+    """A requirement of a source build, in the target environment or an isolated one."""
 
     filename: str
     parent: str
@@ -61,7 +61,7 @@ class BuildLine(msgspec.Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """file:line of the fact, or the archive that asks."""
+        """file:line of the fact, or the archive."""
         return self.fact.where if self.fact else f"build-system.requires of {self.filename}"
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class BuildLine(msgspec.Struct, frozen=True):
 
 
 class SameRelease(msgspec.Struct, frozen=True):
-    """An extra is of the same release as its project."""
+    """An extra requires the same release of its project."""
 
     parent: str
     text: str
@@ -84,9 +84,9 @@ class SameRelease(msgspec.Struct, frozen=True):
 
 
 class Unusable(msgspec.Struct, frozen=True):
-    """A file that turned out to be unusable when it was opened, or was not opened for what others like it were.
+    """A file that proved unusable when it was opened, or was not opened because similar ones had.
 
-    Files of the same `sort` are told together, each with its reason. `text` is the specific.
+    Files of the same `sort` are reported together, each with its reason. `text` gives the specifics.
     """
 
     filename: str

@@ -1,4 +1,4 @@
-"""What is to be solved: a stack's wishes, one target, the facts, the policy, the indexes."""
+"""What is to be solved: a stack's wishes, one target, the facts, the policies and the indexes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Prereleases = Literal["if-necessary", "allow", "never"]
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a stack's `requires`, or of what the builds of a lock ask for."""
+    """One line of a stack's `requires`, or a build requirement of a lock."""
 
     need: Need
     origin: StackLine | BuildLine
 
 
 class Departure(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a stack differs from the guide that it replaces, and why; the Chinese texts may be empty."""
+    """A difference between a stack and the guide it replaces, and the reason; the Chinese texts may be empty."""
 
     guide: str
     guide_zh: str = ""
@@ -47,7 +47,7 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that the stack sets aside: wholly, or only these of its needs. `where` is file:line."""
+    """A fact that the stack sets aside: entirely, or only the given `needs` of it. `where` is file:line."""
 
     fact: Fact
     needs: tuple[str, ...]
@@ -65,7 +65,7 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be chosen at all. `exclude_newer` is a moment with a zone, or None."""
+    """What may be chosen at all. `exclude_newer` is a moment with a time zone, or None."""
 
     prereleases: Prereleases = "if-necessary"
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
@@ -77,7 +77,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    """What a stack file says, targets apart. `where` is the file's path as given."""
+    """What a stack file says, except for its targets. `where` is the file's path as given."""
 
     name: str
     summary: str
@@ -93,13 +93,13 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a resolution depends on, apart from the indexes' content and a previous lock.
+    """Everything that a resolution depends on, except for the content of the indexes and a previous lock.
 
-    `digest` is the sha256 of all input files' content that it was made from, `readings` that of what comes with
-    them and says nothing that an archive itself would not say.
-    With `wheels_only` source archives do not count: so it is for build tools.
-    `values` are the values of components that are known to exist, nearest to the target's first.
-    `sources` holds what each direct reference of the stack stands for, by its text.
+    `digest` is the sha256 of all input files that it was made from; `readings` that of the recorded readings of
+    archives beside them, which say nothing that the archives themselves do not.
+    With `wheels_only` source archives do not count, as for build tools.
+    `values` are the known values of components, nearest to the target's first.
+    `sources` maps the text of each direct reference of the stack to what it stands for.
     """
 
     stack: Stack
@@ -114,7 +114,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
 
     def asked(self, name: NormalizedName) -> tuple[Ask, ...]:
-        """The lines about a project that count for the target."""
+        """The stack's lines about a project whose markers hold for the target."""
         return tuple(
             ask
             for ask in self.stack.asks
@@ -124,7 +124,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def source(self, name: NormalizedName) -> tuple[Ask, Source] | None:
-        """The line by which a project comes from no index, and what it stands for; None where an index serves it."""
+        """The line that takes a project from a repository, and what it stands for; None if an index serves it."""
         for ask in self.asked(name):
             assert isinstance(ask.need, Requirement)  # noqa: S101  only these are asked for by name
             if ask.need.url:

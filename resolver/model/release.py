@@ -1,4 +1,4 @@
-"""What an index offers of a project: files, grouped by release."""
+"""What an index offers for a project: files, grouped by release."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from packaging.utils import NormalizedName
 class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One file of an index page (PEP 503, 592, 629, 658, 691, 700, 714).
 
-    Texts are the index's own. `sha256` is empty where the page has none.
+    Texts are the index's own. `sha256` is empty if the page has none.
     `yanked` is None, or the reason (which may be empty). `metadata` is None
-    where no `.metadata` file is offered, else its sha256 or an empty text.
-    `uploaded` is ISO 8601, empty where the page has none. `url` is absolute;
+    if no `.metadata` file is offered, else its sha256, or empty without one.
+    `uploaded` is the page's text, ISO 8601, or empty. `url` is absolute;
     empty for files of a snapshot.
     """
 
@@ -31,7 +31,7 @@ class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_wheel(self) -> bool:
-        """Whether this is a wheel; every other file that is kept is a source archive."""
+        """Whether this is a wheel; any other file that is kept is a source archive."""
         return self.filename.endswith(".whl")
 
 
@@ -59,7 +59,7 @@ class Reason(Enum):
 
 
 class SetAside(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file that cannot be used, and why; `detail` is the specific."""
+    """A file that cannot be used, and why; `detail` gives the specifics."""
 
     filename: str
     reason: Reason
@@ -70,9 +70,9 @@ class SetAside(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Standing(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What an index says of a project as a whole (PEP 792): `status` is `active` where it says nothing.
+    """What an index says about a project as a whole (PEP 792); `status` is `active` if it says nothing.
 
-    Both texts are the index's own; `archived`, `quarantined` and `deprecated` are those that PEP 792 knows.
+    Both texts are the index's own. PEP 792 also defines `archived`, `quarantined` and `deprecated`.
     """
 
     status: str = "active"
@@ -84,11 +84,11 @@ QUARANTINED: Final = "quarantined"
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """A project on an index: its files by version text, what was set aside while reading, and how it stands.
+    """A project on an index: its files by version, what was set aside while reading, and its status.
 
-    `releases` is keyed by the text of the version as in the file names, one key
-    for each distinct PEP 440 version: the newest first where `newest_first` says so,
-    else in no particular order.
+    `releases` is keyed by the version as spelled in the file names, with one key
+    per distinct PEP 440 version; newest first if `newest_first` is set,
+    otherwise in no particular order.
     """
 
     project: NormalizedName
@@ -100,7 +100,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The core metadata of one file, as texts of its own."""
+    """The core metadata of one file, in its own words."""
 
     name: str
     version: str
@@ -110,11 +110,11 @@ class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What was read from a source archive whose sha256 matched.
+    """What was read from a source archive after its sha256 was checked.
 
-    `metadata` is None where the archive has no static requirements (PEP 643 or
-    PEP 621). `build_requires` is build-system.requires of its pyproject.toml
-    (PEP 518), or None where it has no such file or table.
+    `metadata` is None if the archive has no static requirements (PEP 643 or
+    PEP 621); `why_dynamic` then says why. `build_requires` is build-system.requires
+    of its pyproject.toml (PEP 518), or None if it has no such file or table.
     """
 
     metadata: Metadata | None

@@ -13,7 +13,7 @@ from resolver.model.problem import Problem
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """One project of a resolution: its release, the extras in use, and everything that asks for it.
+    """One project of a resolution: its release, the extras in use, and everything that requires it.
 
     `unknown_extras` are those in use that the release does not provide.
     """
@@ -32,7 +32,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement that was not followed, as what it names must be absent. `because` names the fact, or file:line."""
+    """A requirement not followed because its project must be absent. `because` is the fact, or file:line."""
 
     package: NormalizedName
     version: Version
@@ -42,9 +42,9 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """Pins sorted by name. `rounds` counts the search's rounds; `engine` is what found it.
+    """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
-    `passed_over` is told of what is to be locked alone (see `solve/passed.py`).
+    `passed_over` is filled in only for what is going to be locked (see `solve/passed.py`).
     """
 
     problem: Problem
@@ -55,5 +55,5 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: tuple[PassedOver, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
-        """The pin of a project, None where it is not part of the resolution."""
+        """The pin of a project; None if it is not in the resolution."""
         return next((pin for pin in self.pins if pin.name == name), None)

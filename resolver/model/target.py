@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Literal, get_args
 
 from packaging import tags as packaging_tags
 from packaging.version import Version
@@ -25,7 +26,8 @@ _OLDEST_GLIBC_DEFAULT = 17
 
 _LAST_PATCH = 99  # of a line of Python: beyond any that there is
 
-PLATFORMS = ("linux-aarch64", "linux-x86_64")
+Platform = Literal["linux-aarch64", "linux-x86_64"]
+PLATFORMS: tuple[Platform, ...] = get_args(Platform)
 
 
 @dataclass(frozen=True, kw_only=True)

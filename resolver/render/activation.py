@@ -1,4 +1,4 @@
-"""`activate.sh`: what a shell needs to run what install.sh installed."""
+"""`activate.sh`: sets up a shell to run what install.sh installed."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def _export(lock: Lock, row: LockedExport) -> dict[str, object]:
 
 
 def _comment(fact: LockedFact, *, optional: bool) -> list[str]:
-    """A fact's reason and source, in lines that can stand behind a `#`."""
+    """A fact's reason and source, in lines that can follow a `#`."""
     text = one_line(f"{'optional: ' if optional else ''}{fact.reason} ({fact.id}: {fact.source})")
     return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

@@ -7,29 +7,29 @@ from typing import NamedTuple
 
 from resolver.model.language import Language
 
-# Chinese has no space after a full-width mark or between two characters, whatever the values begin and end with.
-_NO_SPACE = "(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])"  # compiled where it is needed
+# Chinese has no space after full-width punctuation or between two characters, whatever values begin and end with.
+_NO_SPACE = "(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])"  # compiled when needed
 
 
 class Words(NamedTuple):
-    """One text in both languages. Called with a language and the values of its placeholders, it is that text."""
+    """One text in both languages; call it with a language and the values of its placeholders."""
 
     en: str
     zh: str
 
     def __call__(self, language: Language, **values: object) -> str:
-        """The text; a placeholder without a value is an error."""
+        """The text. Raises if a placeholder has no value."""
         if language == "en":
             return self.en.format(**values)
         return re.sub(_NO_SPACE, "", self.zh.format(**values))
 
 
 class Counted(NamedTuple):
-    """A text whose English differs for one and for several. `count` is a placeholder of it."""
+    """A text with a singular and a plural in English. `count` is one of its placeholders."""
 
     one: Words
     many: Words
 
     def __call__(self, language: Language, count: int, **values: object) -> str:
-        """The text for so many."""
+        """The text for this count."""
         return (self.one if count == 1 else self.many)(language, count=count, **values)

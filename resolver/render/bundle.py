@@ -1,4 +1,4 @@
-"""The install.sh at the top of a bundle, which installs one of its locks from there."""
+"""The install.sh at the top of a bundle, which installs one of its locks from the bundle."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from resolver.render.template import environment
 
 
 def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
-    """Its text by its path."""
+    """Its path and text."""
     return {FILE: environment().get_template("bundle.sh.j2").render(locks=locks)}

@@ -10,7 +10,7 @@ from resolver.render import activation, report, requirements, script, verify
 
 @counts("writing")
 def render(lock: Lock) -> dict[str, str]:
-    """Relative path -> text, in the order in which people look at them."""
+    """Relative path -> text, in the order in which people read them."""
     files = {
         file.NAME: file.dump(lock),
         requirements.FILE: requirements.requirements(lock),

@@ -1,4 +1,4 @@
-"""Chinese for what other packages say in English and a Chinese sentence quotes: why an index tells nothing, say."""
+"""Chinese for English texts of other packages that a Chinese sentence quotes, such as why an index did not answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _QUOTED: Final = (
         "没有核对代码仓库中的文件，因此它的依赖只以事实 `{id}` 为依据",
     ),
 )
-# What the catalog warns of on the way
+# Warnings of the catalog during a run
 _HEARD: Final = (
     Phrase(
         "Index `{name}` cannot be reached. {why} Its projects are looked up on the next index bound to them.",
@@ -50,27 +50,27 @@ _HEARD: Final = (
         "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
     ),
 )
-# What two of a lock's phrases list, each after a colon
+# Items that two of a lock's phrases list, each after a colon
 _FROM: Final = re.compile(r" \(from ([^()]+)\)(, )?")
 _ON: Final = re.compile(r" on ([^()]+) \(it is from ([^()]+) now\)(, )?")
 
 
 def quoted(text: str, language: Language) -> str:
-    """A reason in the language; as it is where it has no Chinese."""
+    """A reason in the language; unchanged if it has no Chinese."""
     if language == "en":
         return text
     return next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
 
 
 def heard(text: str, language: Language) -> str:
-    """A warning of what went on, in the language; as it is where it has no Chinese."""
+    """A warning of a run in the language; unchanged if it has no Chinese."""
     if language == "en":
         return text
     return next((told for phrase in _HEARD if (told := phrase.chinese_of(text)) is not None), text)
 
 
 def caution(sentence: str, about: Sequence[LockedFact]) -> str:
-    """What a lock that rests on these facts warns of or notes, in Chinese; free text stays as it is."""
+    """A warning or note of a lock that rests on these facts, in Chinese; free text is unchanged."""
     if (told := phrases.UNREACHABLE.chinese_of(sentence)) is not None:
         return _FROM.sub(_from, told)
     if (told := phrases.ELSEWHERE.chinese_of(sentence)) is not None:

@@ -18,7 +18,7 @@ _SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 
 
 def report(lock: Lock, language: Language = "en") -> str:
-    """The text of the report in a language; what nobody wrote in Chinese stays English."""
+    """The text of the report in a language; texts without Chinese stay English."""
     return "\n".join(_lines(lock, language)) + "\n"
 
 
@@ -117,7 +117,7 @@ def _sources(lock: Lock, language: Language) -> Iterator[str]:
 
 
 def treatment(git: LockedGit, language: Language = "en") -> list[str]:
-    """What is done to a checkout and with it, a phrase each."""
+    """What is done to and with a checkout, a phrase each."""
     done = [_step(step, language) for step in git.steps]
     done += [words.EDITABLE(language)] if git.editable else []
     names = words.COMMA(language).join(git.rewrites)

@@ -1,4 +1,4 @@
-"""Requirements files: every pin by version and hash, for `pip install --require-hashes`."""
+"""Requirements files: every pin with version and hash, for `pip install --require-hashes`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 
 def requirements(lock: Lock) -> str:
-    """Everything that pip can install by name and hash alone."""
+    """The file of everything that pip can install by name and hash alone."""
     pins = [pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None]
     here = [pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None]
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
@@ -43,9 +43,9 @@ def requirements(lock: Lock) -> str:
 
 
 def no_deps(lock: Lock) -> str | None:
-    """Source builds that use the environment and must not bring their own requirements; None where there are none.
+    """Source builds that use the environment and must not install their own requirements; None if there are none.
 
-    What comes from git is told in comments: pip's hash mode knows no repositories.
+    Git sources are described in comments, as pip's hash mode does not support repositories.
     """
     pins = [pin for pin in lock.pin if pin.mode == "built-here" and pin.git is None]
     sources = [pin for pin in lock.pin if pin.git is not None]
@@ -71,7 +71,7 @@ def no_deps(lock: Lock) -> str | None:
 
 
 def _from_git(pin: LockedPin) -> Iterator[str]:
-    """How a git source is installed by hand, in comments."""
+    """Comments on how to install a git source by hand."""
     git = pin.git
     assert git is not None  # noqa: S101  only these are asked for
     called = f" ({one_line(git.ref)})" if git.ref else ""
@@ -80,7 +80,7 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
     variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
     options = "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
     if not git.steps:
-        # not `name @ address`: the pip that Python 3.10 and 3.11 bring along takes none after -e
+        # not `name @ address`: the pip bundled with Python 3.10 and 3.11 does not accept that after -e
         place = f"&subdirectory={git.subdirectory}" if git.subdirectory else ""
         address = f"git+{git.url}@{git.commit}#egg={pin.name}{place}"
         yield f"#   {variables}pip install {options} {shlex.quote(address)}"
@@ -100,7 +100,7 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
 
 
 def build_file(lock: Lock, names: Collection[str]) -> str:
-    """The file of the tools that build these projects together; empty where the lock has none."""
+    """The name of the file of the tools that build these projects together; empty if the lock has none."""
     for number, pins in enumerate(lock.environments(), 1):
         if not pins[0].builds or set(names) <= set(pins[0].builds):
             return BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt")
@@ -108,7 +108,7 @@ def build_file(lock: Lock, names: Collection[str]) -> str:
 
 
 def build_requirements(lock: Lock) -> dict[str, str]:
-    """Each environment apart in which source archives are built, by its file's name, and what stands beside it."""
+    """The isolated environments in which source archives are built, by file name, and the further files of each."""
     files = {}
     for pins in lock.environments():
         names = pins[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
@@ -121,10 +121,10 @@ def build_requirements(lock: Lock) -> dict[str, str]:
 def files_by_index(
     lock: Lock, path: str, pins: Collection[LockedPin]
 ) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
-    """A requirements file's pins by their index, so that pip asks no index for what it does not serve.
+    """The pins of a requirements file by index, so that pip asks no index for what it does not serve.
 
-    Each with the path of its file and the comments that tell one from the other. The first has `path`; the others
-    stand in the folder of the stages, named after it and after their index.
+    Each with the path of its file and the comments that distinguish them. The first has `path`; the others are in the
+    folder of the stages, named after it and their index.
     """
     known = {index.name: index for index in lock.index}
     indexes = [known.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in pins})]
@@ -143,7 +143,7 @@ def _beside(path: str, index: LockedIndex, number: int) -> str:
 
 
 def _indexes(lock: Lock) -> str:
-    """The options that lead pip to the lock's other indexes, as install.sh has them."""
+    """The options that point pip to the lock's other indexes, as in install.sh."""
     own = all(index.url for index in lock.index)
     urls = [index.url for index in lock.index if index.url]
     options = ["--index-url" if own and not number else "--extra-index-url" for number in range(len(urls))]
@@ -151,7 +151,7 @@ def _indexes(lock: Lock) -> str:
 
 
 def pin_lines(pins: Iterable[LockedPin], *, labelled: bool = False) -> list[str]:
-    """Lines of a requirements file, sorted by name as the lock is; `labelled` as a build names itself."""
+    """Lines of a requirements file, sorted by name like the lock. `labelled`: versions as builds name themselves."""
     lines = []
     for pin in pins:
         hashes = [f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})]

@@ -1,4 +1,4 @@
-"""`install.sh`: the lock as a script that a cautious person can read."""
+"""`install.sh`: the lock as a script that a cautious person can review."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "install.sh"
 
 
 def stage_files(lock: Lock) -> dict[str, str]:
-    """The requirements files of all stages, by relative path: one each, and more where not all is of one index."""
+    """The requirements files of all stages, by relative path: one for each index of a stage."""
     files = {}
     for number, stage in enumerate(lock.stage, 1):
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage.title}"
@@ -30,20 +30,20 @@ def stage_files(lock: Lock) -> dict[str, str]:
 
 
 def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
-    """The files of a stage: path, pins and comments."""
+    """The files of a stage: path, pins and comments of each."""
     path = f"{STAGES}/{number}.txt"
     pins = lock.pins_of(stage)
     return list(files_by_index(lock, path, pins)) if pins[0].git is None else [(path, list(pins), [])]
 
 
 def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
-    """What install.sh holds an environment against: the version, and which source and steps it was built with."""
+    """What install.sh compares an environment with: the version, and the source and steps it was built from."""
     editable = " editable" if git.editable else ""
     return [f"# {pin.name} @ {git.reference}", f"{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"]
 
 
 def source_key(pin: LockedPin) -> str:
-    """Stands for all that makes a git pin what it is; install.sh leaves it beside what it installed."""
+    """A digest of everything that determines a git pin; install.sh leaves it beside what it installed."""
     assert pin.git is not None  # noqa: S101  only git pins have one
     git = msgspec.structs.replace(pin.git, trust="", ref="")
     text = json.dumps([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)], sort_keys=True)
@@ -77,7 +77,7 @@ def script(lock: Lock) -> str:
 
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
-    """The indexes that are not pip's own, with the files whose pins come from them."""
+    """The indexes other than pip's own, with the files whose pins come from them."""
     groups = [group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)]
     for tools in lock.environments():
         groups += files_by_index(lock, build_file(lock, tools[0].builds), tools)
@@ -89,7 +89,7 @@ def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
 
 
 def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:
-    """The pins that change installed files of others, and which of those the lock has."""
+    """The pins that modify installed files of others, and which of those others are in the lock."""
     there = {pin.name for pin in lock.pin}
     for pin in lock.pin:
         names = [name for name in pin.git.rewrites if name in there and name != pin.name] if pin.git else []
@@ -157,7 +157,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
 
 
 def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
-    """The files of the tools that build a stage's source archives."""
+    """The requirements files of the tools that build a stage's source archives."""
     path = build_file(lock, stage.pins)
     tools = next((pins for pins in lock.environments() if build_file(lock, pins[0].builds) == path), ())
     return [own for own, _, _ in files_by_index(lock, path, tools)]

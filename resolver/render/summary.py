@@ -1,4 +1,4 @@
-"""What `lock` says when it is done."""
+"""What `lock` prints at the end."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _CHANGES = 10
 
 
 def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
-    """One target's answer for `--json`. `pins` is all that scripts need; the rest is in lock.toml.
+    """The result of a target for `--json`. `pins` is what scripts need; the rest is in lock.toml.
 
-    `moved` tells whether a pin changed since the lock before: the lock itself keeps what changed when it last did.
+    `moved` tells whether a pin changed in this run; the lock itself keeps the changes of the last run that had any.
     """
     return {
         "status": "locked",
@@ -44,10 +44,10 @@ def summary(
     told: Collection[str] = (),
     columns: int = COLUMNS,
 ) -> str:
-    """The closing words on a terminal: what was locked, what changed, what to do next.
+    """The final summary on a terminal: what was locked, what changed, what to do next.
 
-    `moved` tells whether a pin changed since the lock before; `told` are warnings that the reader has seen already,
-    with another target; `columns` is how long a line of prose may be.
+    `moved` tells whether a pin changed in this run; `told` are warnings already shown with another target; `columns` is
+    the longest line of prose.
     """
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
     size = words.DISTRIBUTIONS(language, len(lock.pin), stages=words.STAGES(language, len(lock.stage)))
@@ -99,7 +99,7 @@ def _item(sentence: str, lock: Lock, language: Language, columns: int) -> list[s
 
 
 class Row(NamedTuple):
-    """What came of one target: a line of the table of several. `kind` is what it is counted as."""
+    """The result of one target, a line in the table of several. `kind` is what it is counted as."""
 
     stack: str
     target: str
@@ -110,7 +110,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row], language: Language) -> str:
-    """A line for each target, the outcome last as it may be long."""
+    """A line for each target; the outcome comes last because it may be long."""
     cells = [tuple(heading(language) for heading in words.HEADINGS)]
     cells += [
         (shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome))
@@ -125,7 +125,7 @@ def table(rows: Sequence[Row], language: Language) -> str:
 
 
 def closing_line(rows: Sequence[Row], language: Language) -> str:
-    """How many of each kind."""
+    """The number of each kind."""
     kinds = {kind: sum(row.kind == kind for row in rows) for kind in words.KINDS}
     counted = [words.KINDS[kind](language, count=number) for kind, number in kinds.items() if number]
     stacks = words.STACKS(language, len({row.stack for row in rows}))

@@ -1,7 +1,7 @@
-"""The templates of scripts, and how they are filled in.
+"""The templates of scripts, and their environment.
 
-They are left compiled beside themselves, as Python leaves its modules: to compile that of install.sh takes longer than
-to check a lock. `python -m resolver.render.template` leaves all of them so.
+Compiled templates are stored beside their sources, like Python's bytecode, since compiling that of install.sh takes
+longer than checking a lock. `python -m resolver.render.template` compiles all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FOLDER: Final = Path(__file__).parent / "templates" / "__pycache__"
 
 @lru_cache(1)
 def environment() -> Environment:
-    """Templates whose output is bash. What is not ours passes through `sh` or `line`."""
+    """Templates whose output is bash. Text from elsewhere must pass through `sh` or `line`."""
     made = Environment(
         loader=PackageLoader("resolver.render"),
         undefined=StrictUndefined,
@@ -36,28 +36,28 @@ def environment() -> Environment:
         bytecode_cache=_Compiled(writes=not sys.dont_write_bytecode),
     )
     made.filters["sh"] = lambda value: shlex.quote(str(value))
-    made.filters["here"] = lambda path: f'"$here/{path}"'  # a file of the lock's folder, whose name needs no quotes
+    made.filters["here"] = lambda path: f'"$here/{path}"'  # a file in the lock's folder, whose name needs no quoting
     made.filters["line"] = lambda value: one_line(str(value))
     return made
 
 
 class _Compiled(BytecodeCache):
-    """What was compiled of the same text with the options of this very file, by this Python and this Jinja."""
+    """Bytecode, valid only for the same text, the same version of this file, this Python and this Jinja."""
 
     def __init__(self, *, writes: bool) -> None:
         self._writes = writes
 
     def get_source_checksum(self, source: str) -> str:
-        """See Jinja, which has no options in it."""
+        """Overrides Jinja's, which does not cover the options."""
         return sha256(Path(__file__).read_bytes() + source.encode()).hexdigest()
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Take what is there; what cannot be read counts as absent."""
+        """Load stored bytecode; unreadable files count as absent."""
         with suppress(Exception), _place(bucket).open("rb") as file:
             bucket.load_bytecode(file)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Leave it for the next run, where the folder may be written."""
+        """Store bytecode for the next run, if the folder is writable."""
         with suppress(OSError):
             if self._writes:
                 _FOLDER.mkdir(exist_ok=True)
@@ -71,7 +71,7 @@ def _place(bucket: Bucket) -> Path:
 
 
 def _compile() -> None:
-    """Leave all of them compiled, whatever Python is told of its own bytecode."""
+    """Compile all of them, regardless of Python's own setting for bytecode."""
     own = environment().overlay(bytecode_cache=_Compiled(writes=True))
     for name in own.list_templates(filter_func=lambda name: name.endswith(".j2") and not name.endswith(".html.j2")):
         own.get_template(name)

@@ -1,4 +1,4 @@
-"""Texts from elsewhere made harmless for comments, terminals and Markdown."""
+"""Texts from elsewhere, made harmless for comments, terminals and Markdown."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import re
 import unicodedata
 from typing import Final
 
-# What CommonMark and GitHub's tables give a meaning inside a line; `_` only at the edge of a word,
+# What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a word,
 # `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 
-COLUMNS: Final = 100  # of a line of prose, where nothing says how many there are
-# What a line is not broken inside of: a Chinese character with the marks that hang on it, a run of others, spaces.
+COLUMNS: Final = 100  # of a line of prose, if the width is unknown
+# Units without a line break inside: a Chinese character with attached punctuation, a run of others, spaces.
 _WORDS = re.compile(
     r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
 )
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without control characters and marks that turn the direction of writing."""
+    """The text on one line, without control characters and bidirectional marks."""
     if text.isprintable():
         return " ".join(text.split())
     kept = "".join(" " if ch in "\r\n\t" else ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C")
@@ -27,25 +27,25 @@ def one_line(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """The text as Markdown that shows just it."""
+    """The text escaped so that Markdown shows it unchanged."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def json_text(value: object) -> str:
-    """A value as JSON that holds no character which a terminal acts on, and all others as they are."""
+    """A value as JSON in which only characters that a terminal acts on are escaped."""
     written = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
-    # JSON itself lets C1 pass, marks that turn the writing, and separators of lines
+    # JSON itself allows C1, bidirectional marks and line separators
     acts = {char for char in set(written) - {"\n"} if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     return written.translate({ord(char): json.dumps(char)[1:-1] for char in acts})
 
 
 def width(text: str) -> int:
-    """The columns that a text takes on a terminal: Chinese characters take two."""
+    """The width of a text on a terminal; Chinese characters are two columns wide."""
     return len(text) if text.isascii() else sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
 
 
 def cut(text: str, columns: int) -> str:
-    """As much of the text as so many columns hold."""
+    """The beginning of the text that fits into so many columns."""
     if width(text) <= columns:
         return text
     end = len(text)
@@ -55,12 +55,12 @@ def cut(text: str, columns: int) -> str:
 
 
 def padded(text: str, columns: int) -> str:
-    """The text with spaces to so many columns."""
+    """The text padded with spaces to so many columns."""
     return text + " " * max(columns - width(text), 0)
 
 
 def wrapped(text: str, first: str, rest: str, columns: int = COLUMNS) -> list[str]:
-    """The text in lines, broken at spaces, and between Chinese characters where a line has no space to break at."""
+    """The text in lines, broken at spaces, or between Chinese characters if a line has no space."""
     lines, line = [], first
     for word in _WORDS.findall(text):
         if width(line + word.rstrip()) > columns and line.strip() and line not in (first, rest):

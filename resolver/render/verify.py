@@ -1,9 +1,8 @@
-"""`verify.py`: the lock as a program that tells whether a machine and environment are what it says.
+"""`verify.py`: a program that tells whether a machine and environment match the lock.
 
-One file, so that it can be copied and read alone: the modules of `resolver/verify`
-one after the other, `model/system.py` among them, so that versions of CANN are
-compared by the very same code; then what it must know of the lock, as JSON,
-since Python 3.10 cannot read TOML.
+It is a single file, so that it can be copied and read alone: the modules of `resolver/verify` one after the other,
+with `model/system.py` so that versions of CANN are compared by the same code; then the data it needs of the
+lock, as JSON, since Python 3.10 cannot read TOML.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from resolver.render.text import one_line
 
 FILE = "verify.py"
 
-# Each after those that it builds on; the first and the last are the program's frame.
+# Each after those that it uses; the first and the last are the program's frame.
 MODULES = (
     "model/system",
     "verify/finding",
@@ -45,7 +44,7 @@ MODULES = (
     "verify/main",
 )
 
-# A module's imports stand together at the beginning of lines, below its docstring.
+# A module's imports are together, unindented, below its docstring.
 _IMPORTS = re.compile(r"(?:^(?:import [\w.]+|from [\w.]+ import (?:[\w, ]+|\([^)]*\)))\n+)+", re.MULTILINE)
 
 _HEAD = '''\
@@ -98,10 +97,10 @@ def verify(lock: Lock) -> str:
 
 @lru_cache(1)
 def _program() -> tuple[str, str]:
-    """The imports of all modules, and the rest of them.
+    """The imports of all modules, and the rest of their code.
 
-    Modules need nothing but the standard library and their fellows, and no two of them use
-    one name, since in one file these would be the same: a test holds them to it.
+    The modules import only the standard library and each other, and no two of them define the same name, as they end up
+    in one file; a test checks that.
     """
     imports: dict[str, set[str]] = {}
     parts: list[str] = []
@@ -122,14 +121,14 @@ def _program() -> tuple[str, str]:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """A module's docstring with its imports, and what follows them."""
+    """A module's docstring and imports, and the rest."""
     found = _IMPORTS.search(text)
     end = found.end() if found else 0
     return text[:end], text[end:].strip()
 
 
 def _take(node: ast.Import | ast.ImportFrom, imports: dict[str, set[str]]) -> None:
-    """Note what is imported from where, an empty name for a whole module; not what is in the same file."""
+    """Add what is imported from where, with an empty name for a whole module; without imports from the same file."""
     if isinstance(node, ast.Import):
         wanted = {alias.name: {""} for alias in node.names}
     else:
@@ -140,7 +139,7 @@ def _take(node: ast.Import | ast.ImportFrom, imports: dict[str, set[str]]) -> No
 
 
 def _told(lock: Lock) -> str:
-    """The lock's data, a pin a line. JSON never has three quotes in a row, so it ends nothing too early."""
+    """The lock's data, one pin a line. JSON never has three quotes in a row, so it cannot end the string early."""
     stages = {name: number for number, stage in enumerate(lock.stage, 1) for name in stage.pins}
     pins = [_pin(pin, stages[pin.name]) for pin in lock.pin]
     rows = {
@@ -201,5 +200,5 @@ def _value(clause: Clause) -> str:
 
 
 def _quiet(text: str) -> str:
-    """A text that ends no docstring and escapes nothing."""
+    """The text, safe inside a docstring."""
     return one_line(text).replace("\\", "/").replace('"', "'").replace("{", "(").replace("}", ")")

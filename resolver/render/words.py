@@ -1,4 +1,4 @@
-"""Every word of what `lock` and `check` tell on a terminal, in both languages."""
+"""Every word that `lock` and `check` print on a terminal, in both languages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ CHECKED: Final = Words("{stack} for {target}: {state}", "{stack}，目标 {targe
 CHECKED_ALIKE: Final = Words("{stack} for {count} targets: {state}", "{stack}，{count} 个目标：{state}")
 CHECKED_NOT: Final = Words("{stack}: {failed}", "{stack}：{failed}")
 HINT: Final = Words("hint: {command}", "提示：{command}")
-# What `check` finds; the English is what its JSON has.
+# What `check` finds; the English is also in its JSON.
 STATES: Final = (
     Words("current", "是最新的"),
     Words("no solution, as its report says", "无解，与其报告一致"),

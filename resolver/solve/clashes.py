@@ -1,9 +1,9 @@
-"""What the search learned: sets of releases, of which no resolution has one of each.
+"""What the search has learned: sets of releases such that no resolution contains one of each.
 
-Where nothing is left of a package, each of its releases needs something that others leave no room for. What is kept of
-that is not who asked, but what was left of each package that has a part in it. So whoever asks for the same, or for
-anything else that leaves no more, is passed over at once: a run of releases with the same requirements costs one
-conflict, not one for each. These are the incompatibilities of PubGrub, with masks for version ranges.
+If nothing is left of a package, each of its releases needs something for which others leave no room. What is kept is
+not which package required it, but what was left of each package involved. So any candidate that requires the same, or
+anything else that leaves no more, is skipped at once: a run of releases with the same requirements costs one
+conflict instead of one each. These are PubGrub's incompatibilities, with masks for version ranges.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _MOST = 32  # clashes of a package that are remembered, the latest
 
 
 class Clashes:
-    """Clashes by package. `asked` tells what is asked of a package now, if anything, `seen` whether anything ever was.
+    """Clashes by package. `asked` gives the current demand on a package, if any; `seen` whether there ever was one.
 
-    Of what was not seen nothing is looked up: what is learned must not hang on how far a look-ahead has come.
-    A clash is met where all of its packages are asked for, and what is asked leaves no release that is outside of it:
-    none that may be taken, as the policy has it of pre-releases and of what was yanked.
+    Packages that were never seen are not looked up: what is learned must not depend on how far a look-ahead has come.
+    A clash is met if all of its packages are required, and the demands leave no release outside of it, counting only
+    releases that the policies on pre-releases and yanked releases allow.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Clashes:
         self._of: dict[Package, list[Clash]] = {}
 
     def learn(self, package: Package) -> Clash | None:
-        """Remember why releases of a package could not be decided now, as far as that is known."""
+        """Record why releases of a package could not be decided now, as far as that is known."""
         if package.kind is not Kind.PROJECT:
             return None
         clash: dict[Package, int] = {}
@@ -71,15 +71,15 @@ class Clashes:
         return clash
 
     def is_met(self, clash: Clash, candidate: Candidate | None = None) -> bool:
-        """Whether a clash is met now, so that what is asked has no resolution; or once a candidate is decided."""
+        """Whether a clash is met now, so that the demands have no resolution; or would be with a candidate decided."""
         return self._is_met(clash, {} if candidate is None else self._asks(self._universe.edges(candidate)))
 
     def by_itself(self, candidate: Candidate) -> Iterator[Clash]:
-        """Clashes that are met once a candidate is decided, whatever it asks for."""
+        """Clashes that deciding a candidate would meet, whatever it requires."""
         return self._met(candidate, (candidate.package,), {})
 
     def with_needs(self, candidate: Candidate) -> Iterator[Clash]:
-        """Clashes that are met once a candidate is decided. Asks for its metadata."""
+        """Clashes that deciding a candidate would meet. Reads its metadata."""
         asks = self._asks(self._universe.edges(candidate)) if self._of else {}
         return self._met(candidate, (candidate.package, *asks), asks)
 
@@ -95,7 +95,7 @@ class Clashes:
                     yield clash
 
     def _is_met(self, clash: Clash, more: Mapping[Package, Demand]) -> bool:
-        """The same with `more` asked for."""
+        """Whether a clash is met, with `more` demanded."""
         for package, clashing in clash.items():
             if package not in more and self._asked(package) is None:
                 return False
@@ -106,7 +106,7 @@ class Clashes:
     # --- reasons
 
     def _why(self, candidate: Candidate) -> Clash | None:
-        """What is left of others where an opened candidate has no place beside them; None where it may have one."""
+        """What others leave, if that is no room for an opened candidate; None if there may be room."""
         edges = self._universe.edges(candidate)
         if any(self._is_in_vain(edge) for edge in edges):
             return {}
@@ -121,7 +121,7 @@ class Clashes:
         return {one: left for one, left in rest.items() if one not in asks or self._is_more(one, left)}
 
     def _is_in_vain(self, edge: Edge) -> bool:
-        """Whether there is nothing that meets an edge, whatever else is decided."""
+        """Whether nothing meets an edge, whatever else is decided."""
         match edge.package.kind:
             case Kind.PROJECT:
                 return self._seen(edge.package) and not self._universe.demand(edge).mask
@@ -134,7 +134,7 @@ class Clashes:
                 return True
 
     def _is_more(self, package: Package, left: int) -> bool:
-        """Whether a project has a release that can be used outside of a mask."""
+        """Whether a project has a usable release outside of a mask."""
         project = self._universe.project(text.name(package.name))
         outside = project.positions(project.all & ~left & ~project.unusable)
         return any(isinstance(project.release(one), Release) for one in outside)
@@ -142,7 +142,7 @@ class Clashes:
     # --- masks
 
     def _asks(self, edges: Iterable[Edge]) -> dict[Package, Demand]:
-        """What edges ask of each project that was seen."""
+        """The demands of edges on projects that were seen."""
         asks: dict[Package, Demand] = {}
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and self._seen(edge.package):
@@ -150,5 +150,5 @@ class Clashes:
         return asks
 
     def _left(self, package: Package) -> Demand:
-        """All that is asked of a project."""
+        """The whole current demand on a project."""
         return self._asked(package) or ANYTHING

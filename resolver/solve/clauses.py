@@ -1,14 +1,14 @@
 """What is known of a problem as clauses of a SAT solver, growing as metadata becomes known.
 
-A variable stands for each candidate of each package that something needs; at
-most one of a package is chosen. Clauses stand on grounds (see `grounded`), and a
+There is a variable for each candidate of each package that something needs; at
+most one candidate of a package is chosen. Clauses rest on grounds (see `grounded`), and a
 ground can be left out.
 
-A package of which only one thing is asked that some release meets clashes with
-nothing: its releases need not be looked at, and its clauses wait until a second
-requirement comes, or somebody wants to decide it.
+A package with a single requirement that some release meets cannot clash yet:
+its releases need not be examined, and its clauses wait until a second
+requirement arrives, or the package is to be decided.
 
-What cannot be had has a variable, too (see `absences`).
+What does not exist has a variable, too (see `absences`).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from resolver.solve.universe import Universe
 
 
 class Clauses(Grounded):
-    """One problem's clauses. Those that stand on `relaxed` grounds do not count.
+    """One problem's clauses. Those that rest on `relaxed` grounds do not count.
 
-    A pre-release or a yanked release is taken only where a requirement names it, and any release that
-    was not read yet may have such a requirement. Unless `reading` is set they are taken to have none.
+    A pre-release or a yanked release is taken only if a requirement names it, and any release that
+    has not been read might have such a requirement. Unless `reading` is set, they are assumed to have none.
     """
 
     def __init__(self, universe: Universe) -> None:
@@ -78,7 +78,7 @@ class Clauses(Grounded):
         return known
 
     def opened(self, candidate: Candidate) -> bool:
-        """Whether what the candidate needs is among the clauses."""
+        """Whether the clauses include what the candidate needs."""
         return candidate in self._opened
 
     @property
@@ -95,7 +95,7 @@ class Clauses(Grounded):
         self._lookahead.expect(edges)
 
     def open(self, candidate: Candidate) -> None:
-        """Add what a candidate needs. Asks for its metadata."""
+        """Add what a candidate needs. Reads its metadata."""
         if candidate in self._opened:
             return
         edges = self.universe.edges(candidate)  # first: what cannot be asked for stays unknown
@@ -119,7 +119,7 @@ class Clauses(Grounded):
                 self.open(own)
 
     def introduce(self, package: Package) -> None:
-        """Make a package's candidates known, and why its other releases are none."""
+        """Add a package's candidates, and why its other releases are not candidates."""
         if package in self.packages:
             return
         waiting = self._waiting.pop(package, None)
@@ -196,7 +196,7 @@ class Clauses(Grounded):
         return sum(1 for variable in self._unread if self._candidates[variable] not in self._opened)
 
     def chosen(self) -> dict[Package, Candidate]:
-        """The candidates of the last answer of `holds`."""
+        """The candidates of the last satisfying answer."""
         among = map(self._candidates.get, self._witness.true())
         return {candidate.package: candidate for candidate in among if candidate is not None}
 

@@ -1,11 +1,11 @@
 """The complete engine: newest-first decisions, with a SAT solver that sees further.
 
 Packages are decided one after the other, each for its most preferred release,
-as the search does it. After every decision the solver is asked whether the
-decisions can still hold together with all that is known. A candidate whose
-metadata is not known yet counts as needing nothing there: unsatisfiable then is
-unsatisfiable for certain, and the solver names the decisions to blame, so that
-the engine goes back to the latest of them at once, and never meets the same clash again.
+as in the search. After every decision the solver is asked whether the
+decisions are still satisfiable together with everything known. A candidate whose
+metadata has not been read counts as needing nothing, so unsatisfiable is
+certain. The solver then names the decisions to blame, and
+the engine goes straight back to the latest of them and never meets the same clash again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Tick = Callable[[int, int], None]
 
 
 class Unsatisfiable(Exception):
-    """These grounds clash. Without any one of them the rest could hold, as far as is known."""
+    """These grounds clash. As far as is known, without any one of them the rest is satisfiable."""
 
     def __init__(self, core: tuple[Ground, ...]) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class CompleteEngine:
         self._ask(universe.roots())
 
     def solve(self) -> dict[Package, Candidate]:
-        """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError past its limits."""
+        """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError beyond its limits."""
         while True:
             if not self.clauses.holds():
                 if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > MOST_UNREAD:
@@ -89,10 +89,10 @@ class CompleteEngine:
                 self._go_back(package)
 
     def _next(self) -> Package | None:
-        """The package to decide now, in the order of the search.
+        """The package to decide now, in an order like that of the search; None if there is none left.
 
-        Pins, what the stack names, what has bounds, what was met first; before them those that a run of releases
-        has failed for.
+        Those for which a run of releases has failed go first, then pins, what the stack names, what has bounds, and
+        what was required first.
         """
         while self._waiting:
             preference, package = self._waiting[0]
@@ -114,7 +114,7 @@ class CompleteEngine:
         )
 
     def _ask(self, edges: Iterable[Edge]) -> None:
-        """Count what the stack or a decision asks for."""
+        """Record what the stack or a decision requires."""
         for edge in edges:
             self._met.setdefault(edge.package, len(self._met))
             asked = self._asked.setdefault(edge.package, [])
@@ -306,13 +306,13 @@ class CompleteEngine:
     # --- what the policy keeps out
 
     def _settle(self, reached: dict[Package, Candidate]) -> bool:
-        """Rule out an answer that takes a pre-release or a yanked release without leave; whether it did.
+        """Rule out an answer that takes a pre-release or a yanked release without permission; whether it did.
 
         The clauses are about the project, not about this answer: none of its pre-releases as long as a final
-        release fits what is asked, none of its yanked releases as long as nothing pins one. So they take away
-        nothing that could be allowed, and releases that are out for the same reason are out together. Who is not
-        read yet may ask for something that gives leave; they are looked at only where nothing else is left, and
-        they are not too many.
+        release fits the demand, none of its yanked releases as long as nothing pins one. So they exclude
+        nothing that could be allowed, and releases excluded for the same reason are excluded together. Releases not
+        read yet might require something that gives permission; they are read only if nothing else is left and there
+        are not too many.
         """
         askers: dict[Package, list[Edge]] = {}
         for parent in (None, *reached.values()):
@@ -339,9 +339,9 @@ class CompleteEngine:
         return not settled
 
     def _rule_out(self, package: Package, lack: Lack, gives: Callable[[Edge], bool]) -> None:
-        """Rule out a project's releases of a kind, unless somebody is chosen whose edge gives leave.
+        """Rule out a project's releases of a kind, unless a candidate is chosen whose edge gives permission.
 
-        Who was not read yet may give it, or need somebody who does; so may the releases themselves.
+        Candidates not read yet, and the releases themselves, might do so, or need another that does.
         """
         yanked = lack is Lack.YANKED
         out = [

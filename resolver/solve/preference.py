@@ -14,18 +14,18 @@ from resolver.solve.project import Project
 
 
 class Preference:
-    """The policy on pre-releases and yanked releases, and the releases of the lock before."""
+    """The policies on pre-releases and yanked releases, and the releases of the previous lock."""
 
     def __init__(self, policy: Policy, preferred: Mapping[NormalizedName, Version]) -> None:
         self._policy = policy
         self._preferred = preferred
 
     def order(self, project: Project, demand: Demand, *, stable: bool) -> Iterator[int]:
-        """Positions of the releases that a demand admits and that may be taken then.
+        """Positions of the releases that a demand admits and that may then be taken, in order of preference.
 
-        Pre-releases by the policy: with "if-necessary" where a requirement names one, or nothing else fits and `stable`
-        does not say that something will. Yanked releases only where the stack or a fact pins them: PEP 592 leaves a pin
-        in metadata open, and uv refuses it, too.
+        Pre-releases are subject to the policy. With "if-necessary" they are offered if a requirement names one, or if
+        nothing else fits and `stable` is not set. Yanked releases are offered only if the stack or a fact pins them:
+        PEP 592 leaves open whether a pin in metadata counts, and uv does not accept one either.
         """
         mask = project.all & demand.mask
 
@@ -56,7 +56,7 @@ class Preference:
                     yield from usable(mask & ~project.stable)
 
     def leaves(self, project: Project, demand: Demand, besides: int) -> bool:
-        """Whether what a demand admits and may be taken has a release that is not among those in the mask `besides`."""
+        """Whether a demand admits a release that may be taken and is not in the mask `besides`."""
         mask = project.all & demand.mask
         finals = None
         unwanted = project.unusable if demand.wished else project.unwanted
@@ -73,9 +73,9 @@ class Preference:
         return False
 
     def every(self, project: Project) -> Iterator[int]:
-        """Positions of all releases that any edges could admit, the least wanted last.
+        """Positions of all releases that some edges could admit, the least preferred last.
 
-        Pre-releases and yanked releases are among them, unless the policy refuses them.
+        This includes yanked releases, and pre-releases unless the policy excludes them.
         """
         policy = self._policy.prereleases_for(project.name)
         stable = project.all if policy == "allow" else project.stable

@@ -1,7 +1,6 @@
-"""How the search asks the universe, and what it decides first.
+"""How the search queries the universe, and what it decides first.
 
-A habit that pip has, too, keeps it from thrashing: a package that keeps causing
-conflicts is decided early from then on.
+One habit, shared with pip, keeps it from thrashing: a package that keeps causing conflicts is decided early.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ _LARGEST = 32  # releases that are asked for at once; the first time four, and t
 
 
 class Provider:
-    """Answers the search from a universe. `conflicts` counts how often a package caused one.
+    """Answers the search from a universe. `conflicts` counts how many conflicts a package has caused.
 
-    `learned` is the clash that was learned last, if anything was of the last conflict.
-    `asked` and `pinned` tell what is asked of a package in the round that is on, None for nothing, and what it is
-    decided for.
+    `learned` is the clash that the last conflict taught, or None. `asked` and `pinned` are set by the search: what is
+    demanded of a package in the current round, and the candidate that it is decided for; None for neither.
     """
 
     def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
@@ -49,43 +47,51 @@ class Provider:
         self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
 
     def demand(self, *edges: Edge) -> Demand:
-        """What edges on one package ask together."""
+        """The combined demand of edges on one package."""
         return self._universe.demand(*edges)
 
     def preference(self, package: Package, demand: Demand) -> tuple[Any, ...]:
-        """System first, then what keeps clashing, pins, what the stack names, what has bounds, the rest.
+        """A sort key: system first, then what keeps clashing, pins, what the stack names, what has bounds, the rest.
 
-        Between those that are equal, one that was put ahead goes first, then what was met first: who asks for a
-        package is mostly decided before it then, and what is asked of it complete. What the stack names goes by name.
+        Among equals, packages that were put ahead go first, then those required earliest: so most of what requires a
+        package is decided before it, and its demand is complete. What the stack names goes by name.
         """
         if package.kind is not Kind.PROJECT:
             return (package.kind.value, False, False, False, False, False, 0, package)
         promoted = self.conflicts[package] >= _PROMOTE_AFTER
         ahead = package in self._ahead
-        of = demand
-        met = 0 if of.stacks else self._met.get(package, 0)
-        return (Kind.PROJECT.value, not promoted, not of.first, not of.stacks, not of.bounded, not ahead, met, package)
+        met = 0 if demand.stacks else self._met.get(package, 0)
+        return (
+            Kind.PROJECT.value,
+            not promoted,
+            not demand.first,
+            not demand.stacks,
+            not demand.bounded,
+            not ahead,
+            met,
+            package,
+        )
 
     def matches(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Matches:
-        """Candidates in order of preference, looked at only as far as the search goes."""
+        """Candidates in order of preference, evaluated only as far as the search goes."""
         self._wanted[package] = demand, banned
         self._met.setdefault(package, len(self._met))
         return Matches(self, package, demand, banned)
 
     def candidates(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Iterator[Candidate]:
-        """What a demand admits of a package now."""
+        """The candidates of a package that a demand admits now."""
         if package.extra:
             return self._of_extra(package, demand, banned)
         return self._universe.candidates(package, demand, banned, stable=self._is_stable(self.pinned(package)))
 
     def _is_stable(self, pin: Candidate | None) -> bool:
-        """Whether a package has a final release that fits: what rules it out is gone back on before a pre-release."""
+        """Whether a package is pinned to a final release: before a pre-release, what rules that out is reconsidered."""
         return pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
 
     def _of_extra(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Iterator[Candidate]:
-        """Candidates of an extra that its project's requirements admit, as they are in this round.
+        """Candidates of an extra that the current requirements on its project admit.
 
-        Where none is left, one that clashes is given, so that the clash is seen.
+        If none is left, one that clashes is returned, so that the search sees the clash.
         """
         of_project = self.asked(package.base)
         found = False
@@ -97,7 +103,7 @@ class Provider:
             yield from islice(self._universe.candidates(package, demand, banned), 1)
 
     def is_admitted(self, candidate: Candidate, demand: Demand | None) -> bool:
-        """Whether a candidate is one that a demand on its package admits."""
+        """Whether a demand on its package admits a candidate."""
         return demand is None or self._universe.is_admitted(candidate, demand)
 
     def dependencies(self, candidate: Candidate) -> Sequence[Edge]:
@@ -105,7 +111,7 @@ class Provider:
         return self._universe.edges(candidate)
 
     def decide(self, candidate: Candidate) -> Sequence[Edge]:
-        """The edges of a candidate that is tried, and a hint to the catalog of what they will ask for."""
+        """The edges of a candidate that is tried; the catalog is told what they will require."""
         self._look_back(candidate)
         edges = self._universe.edges(candidate)
         self._lookahead.expect(edges)
@@ -113,31 +119,31 @@ class Provider:
         return edges
 
     def learn(self, package: Package) -> None:
-        """Remember why releases of a package were tried in vain."""
+        """Learn why releases of a package were tried in vain."""
         self.learned = self._clashes.learn(package)
 
     def still_clashes(self) -> bool:
-        """Whether what was learned last rules out what is asked now, too."""
+        """Whether the clash learned last also rules out the current demands."""
         return self.learned is not None and self._clashes.is_met(self.learned)
 
     def in_the_way(self, candidate: Candidate) -> Clash | None:
-        """What was left of others where releases of a package were tried in vain.
+        """What other packages still allowed when releases of a package were tried in vain.
 
-        `candidate` is the next one to be tried. None where it was read before, as trying it costs nothing then.
+        `candidate` is the next one to be tried. None if its metadata has been read, as trying it then costs nothing.
         """
         package = candidate.package
         clash = None if self._universe.opened(candidate) or package in self._ahead else self._clashes.learn(package)
         return None if clash is None else {one: left for one, left in clash.items() if one != package}
 
     def still_met(self, clash: Clash) -> bool:
-        """Whether a clash is met by what is asked now."""
+        """Whether the current demands meet a clash."""
         return self._clashes.is_met(clash)
 
     def gives_way(self, package: Package, to: Package, clash: Clash) -> bool:
-        """Whether a package is better decided after another one, of which `clash` leaves nothing with it.
+        """Whether a package is better decided after another one, for which `clash` leaves nothing beside it.
 
-        Only where nothing but the order in which they were met puts it first, and its oldest release leaves a place.
-        The other one is ahead of it from then on.
+        Only if nothing but the order of first requirement puts it first, and its oldest release leaves room.
+        The other one is put ahead of it from then on.
         """
         mine, other = (self.preference(one, self.asked(one) or ANYTHING) for one in (package, to))
         if mine[:-2] != other[:-2]:
@@ -149,7 +155,7 @@ class Provider:
         return True
 
     def _oldest(self, package: Package) -> Candidate | None:
-        """The oldest wheel that is admitted now; an archive is too large for a guess."""
+        """The oldest wheel that is admitted now; archives are too large to fetch on a guess."""
         wheels = [
             one
             for one in self._universe.candidates(package, self.asked(package) or ANYTHING)
@@ -158,11 +164,11 @@ class Provider:
         return min(wheels, key=lambda one: one.version) if wheels else None
 
     def passed_over(self, candidate: Candidate) -> Clash | None:
-        """What was learned that rules a candidate out whatever it asks for."""
+        """A learned clash that rules a candidate out whatever it requires."""
         return next(self._clashes.by_itself(candidate), None)
 
     def doomed(self, candidate: Candidate) -> Clash | None:
-        """What was learned that rules a candidate out with what it asks for."""
+        """A learned clash that rules a candidate out together with its requirements."""
         clash = next(self._clashes.with_needs(candidate), None)
         if clash is None or self.taken_back(candidate):
             return None  # what a decision asks for that is taken back does not count

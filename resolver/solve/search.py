@@ -1,24 +1,19 @@
-"""The search: resolvelib's algorithm, with five rules more, at a cost that grows with what changes in a round.
+"""The search: resolvelib's algorithm plus five rules, at a cost that grows with what changes in a round.
 
-resolvelib copies all that is known in each round, and looks through all of it again: two hundred projects do not
-notice, three thousand take a minute and a gigabyte. Here there is one picture of what is known, with a trail by which
-a state is left again, and a heap of what is undecided. Which decisions are taken, in which order, and what is gone back
-to after a conflict is as it is there (tests/property/test_search_laws.py holds one against the other).
+resolvelib copies and rescans everything it knows in each round. With two hundred projects nobody notices; with three
+thousand it takes a minute and a gigabyte. Here there is a single picture of what is known, with a trail by which states
+are undone, and a heap of undecided packages. Which decisions are made, in which order, and where the search goes back
+to after a conflict is as in resolvelib (tests/property/test_search_laws.py compares the two). The additional rules:
 
-The first rule: a decision is not taken back by what it led to. There it is, and what took it back stays, though nothing
-needs it any more, and asks for things still: a release is then given up for one that is older, or for a pre-release.
-
-The second: what clashed is learned (`clashes`). A candidate that would make it clash again is not taken, and what was
-decided since, without which it clashes all the same, is left on the way back.
-
-The third: where a long run of releases seems to be in vain, the package in its way may have to wait. No release is
-passed over for that.
-
-The fourth: with a decision that is taken back goes what was decided by it. Else a release stays out for a requirement
-that nobody has any more.
-
-The fifth: what is asked for by a decision that is taken back anyway keeps no release out. Else the newest torch-npu
-asks for a torch that leaves only an old vllm-ascend, which then takes this very torch-npu back.
+1. A decision is not taken back by its own consequences. In resolvelib it is, and what took it back stays and keeps its
+   requirements, though nothing needs it any more; so releases are given up for older ones, or for pre-releases.
+2. Conflicts are learned (`clashes`). A candidate that would cause a known clash again is skipped, and decisions without
+   which the clash persists are undone at once on the way back.
+3. If a long run of releases seems to be in vain, the package in its way may have to wait. This never skips a release.
+4. When a decision is taken back, so is what was decided because of it. Otherwise a release would stay excluded by a
+   requirement that no longer exists.
+5. The requirements of a decision that will be taken back anyway exclude no release. Otherwise the newest torch-npu
+   requires a torch that leaves only an old vllm-ascend, which then takes that very torch-npu back.
 """
 
 from __future__ import annotations
@@ -35,11 +30,11 @@ from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.provider import Matches, Provider
 
 ROUNDS = 1_000  # four times what a stack of 200 projects takes
-_ROUNDS_EACH = 5  # for each package, where there are more
-_GIVE_WAY = 40  # releases tried in vain: from then on another order may be better
-LONG_RUN = 8  # releases tried in vain before one that fits: why is remembered for the next time
-_TRIES_EACH = 20  # candidates tried for each round, on the average: long runs of releases that all clash take as many
-_OPTIMISTIC = 0.1  # share of the rounds that may be spent on jumps which may leave out solutions
+_ROUNDS_EACH = 5  # per package, if that is more
+_GIVE_WAY = 40  # releases tried in vain, after which another order may be better
+LONG_RUN = 8  # releases tried in vain before one that fits, after which the reason is learned
+_TRIES_EACH = 20  # candidates tried per round on average, as long runs of clashing releases take
+_OPTIMISTIC = 0.1  # share of the rounds that may be spent on jumps that may skip solutions
 
 Tick = Callable[[int, int], None]
 
@@ -57,9 +52,9 @@ class _Clash(Exception):
 
 
 class _Rows(NamedTuple):
-    """Who asks for a package: an edge, who has it (None is the stack), and those that came before.
+    """What requires a package: an edge, its parent (None for the stack), and the rows before it.
 
-    `demand` is what all of them ask together.
+    `demand` combines the demands of all of them.
     """
 
     edge: Edge
@@ -76,7 +71,7 @@ class _Rows(NamedTuple):
 
 
 class _Criterion(NamedTuple):
-    """What is asked of a package, which candidates that leaves, and which were tried in vain."""
+    """The requirements on a package, the candidates they leave, and those that were tried in vain."""
 
     candidates: Matches
     rows: _Rows | None
@@ -93,7 +88,7 @@ class _Criterion(NamedTuple):
 
 
 class _State:
-    """What came after the state before: the last pin, and each change with the way back."""
+    """What changed since the previous state: the last pin, and each change with its old value."""
 
     __slots__ = ("causes", "changes", "last")
 
@@ -104,7 +99,7 @@ class _State:
 
 
 class Search:
-    """One search, of `most` rounds unless there are many packages. `rounds` is how far it went."""
+    """One search, of at most `most` rounds unless there are many packages. `rounds` counts those done."""
 
     def __init__(self, provider: Provider, tick: Tick | None = None, *, most: int = ROUNDS) -> None:
         self._provider = provider
@@ -113,11 +108,11 @@ class Search:
         self._most = most
         self._criteria: dict[Package, _Criterion] = {}
         self._pins: dict[Package, Candidate] = {}
-        self._undone: dict[Package, bool] = {}  # of which the pin does not count any more
+        self._undone: dict[Package, bool] = {}  # packages whose pin no longer counts
         provider.pinned = self._pins.get
         self._states: list[_State] = []
-        self._children: dict[Package, set[Package]] = {}  # what a package ever asked something of
-        self._banned: dict[Package, None] = {}  # of which anything was ever tried in vain
+        self._children: dict[Package, set[Package]] = {}  # the packages that a package ever required
+        self._banned: dict[Package, None] = {}  # packages with any candidate ever tried in vain
         self._open: set[Package] = set()
         self._changed: set[Package] = set()
         self._heap: list[tuple[tuple[Any, ...], Package]] = []
@@ -128,7 +123,7 @@ class Search:
         self.rounds = 0
 
     def run(self, roots: Iterable[Edge]) -> Mapping[Package, Candidate]:
-        """A choice for each package that was asked for. Raises DeadEnd."""
+        """A choice for each required package. Raises DeadEnd."""
         self._states = [_State(frozenset())]
         try:
             self._apply(self._asks(roots, None))
@@ -158,12 +153,12 @@ class Search:
     # --- what is known
 
     def _change(self, table: dict[Package, Any], package: Package, new: Any) -> None:
-        """Change the picture, with the way back."""
+        """Change the picture, and record how to undo that."""
         self._states[-1].changes.append((table, package, table.get(package), new))
         self._put(table, package, new)
 
     def _put(self, table: dict[Package, Any], package: Package, value: Any) -> None:
-        """Put a value in the picture; None takes out what is there."""
+        """Put a value into the picture; None removes the one that is there."""
         if value is None:
             del table[package]
         else:
@@ -171,14 +166,14 @@ class Search:
         self._changed.add(package)
 
     def _leave(self) -> _State:
-        """Drop the last state, and undo what came with it."""
+        """Drop the last state and undo its changes."""
         state = self._states.pop()
         for table, package, old, _ in reversed(state.changes):
             self._put(table, package, old)
         return state
 
     def _enter(self, state: _State) -> None:
-        """Do again what a state that was left had done."""
+        """Redo the changes of a state that was left."""
         for table, package, _, new in state.changes:
             self._put(table, package, new)
         self._states.append(state)
@@ -199,7 +194,7 @@ class Search:
     # --- what comes next
 
     def _settle(self) -> None:
-        """Bring what is undecided up to date."""
+        """Update the set of undecided packages."""
         for package in self._changed:
             criterion = self._criteria.get(package)
             if criterion is None or criterion.rows is None or self._is_satisfied(package):
@@ -213,7 +208,7 @@ class Search:
         return self._provider.preference(package, self._criteria[package].demand)
 
     def _next(self) -> Package | None:
-        """The undecided package to decide now: of the last conflict, else of all; None where nothing is undecided."""
+        """The package to decide now: one of the last conflict if possible; None if nothing is undecided."""
         self._settle()
         causes = self._states[-1].causes & self._open
         if causes:
@@ -232,7 +227,10 @@ class Search:
     # --- deciding
 
     def _pin(self, package: Package) -> list[_Criterion]:
-        """Decide a package for the first candidate that leaves something of all it needs; else what was in the way."""
+        """Decide a package for the first candidate whose needs all leave some choice.
+
+        If there is none, the result is the criteria that were in the way; otherwise it is empty.
+        """
         causes: list[_Criterion] = []
         criterion = self._criteria[package]
         tried = 0
@@ -294,9 +292,9 @@ class Search:
         return None
 
     def _put_ahead(self, package: Package, candidate: Candidate) -> bool:
-        """Decide a package before the one that leaves it no room, if that is likely to spare a long run of releases.
+        """Decide a package before the one that leaves it no room, if that is likely to avoid a long run of releases.
 
-        Where it is not, all is as it was.
+        If it is not, nothing changes. Whether it did so.
         """
         clash = self._provider.in_the_way(candidate)
         if clash is None:
@@ -316,9 +314,9 @@ class Search:
     def _asks(
         self, edges: Iterable[Edge], parent: Candidate | None, back: Collection[Package] = ()
     ) -> dict[Package, _Criterion]:
-        """What is asked of packages with these edges, too. Raises _Clash where that leaves nothing of one.
+        """The criteria of packages with these edges added. Raises _Clash if that leaves nothing of one of them.
 
-        What is asked by packages that go `back` leaves nothing out: it is forgotten once the parent is decided.
+        Requirements of packages in `back` exclude nothing: they are withdrawn once the parent is decided.
         """
         added: dict[Package, _Criterion] = {}
         for edge in edges:
@@ -328,6 +326,7 @@ class Search:
     def _ask(
         self, added: dict[Package, _Criterion], edge: Edge, parent: Candidate | None, back: Collection[Package]
     ) -> None:
+        """Add an edge's demand on its package. Raises _Clash if that leaves nothing."""
         package = edge.package
         known = added.get(package) or self._criteria.get(package)
         before = known.rows if known else None
@@ -349,9 +348,9 @@ class Search:
         return bool(self._provider.matches(package, demand, criterion.banned))
 
     def _stands(self, package: Package, without: Package) -> bool:
-        """Whether a package would be asked for if another one had not been decided.
+        """Whether a package would be required even if another one, `without`, had not been decided.
 
-        What a decision led to must not take it back, or it stays, and what it asks for, though nothing needs it.
+        If not, it must not take that decision back: it would stay, with its requirements, though nothing needs it.
         """
         seen = {package, without}
         waiting = [package]
@@ -365,10 +364,10 @@ class Search:
         return False
 
     def _forget(self, parents: Iterable[Package], by: Package) -> None:
-        """What packages asked for that are to be decided again does not count any more.
+        """Drop the requirements of packages that are to be decided again, and what was decided because of them.
 
-        Nor does what was decided by it count: what nothing else asks for is not decided any more, and where another
-        candidate comes first now, the package is decided again. The package `by` which that came about stays.
+        Packages that nothing else requires are dropped, and packages for which another candidate now comes first are
+        decided again, except for the package `by` that caused this.
         """
         waiting = list(parents)
         while waiting:
@@ -378,7 +377,7 @@ class Search:
             waiting += [one for one in fewer if one != by and not self._is_still_first(one)]
 
     def _ask_no_more(self, package: Package, parent: Package) -> bool:
-        """Take out what a parent asks of a package; False where that is nothing."""
+        """Remove a parent's requirements on a package; False if there are none."""
         criterion = self._criteria.get(package)
         if criterion is None:
             return False
@@ -393,7 +392,7 @@ class Search:
         return True
 
     def _is_still_first(self, package: Package) -> bool:
-        """Whether a package would be decided as it is, if it is."""
+        """Whether a package is undecided, or would be decided the same way again."""
         pin = self._pins.get(package)
         if pin is None or package in self._undone:
             return True
@@ -401,7 +400,7 @@ class Search:
         return criterion.rows is not None and next(iter(criterion.candidates), None) == pin
 
     def _again(self, rows: Sequence[_Rows]) -> _Rows | None:
-        """Rows, the latest first, without those that stood between them."""
+        """Link the given rows, the latest first, without those that were between them."""
         found: _Rows | None = None
         for row in reversed(rows):
             own = self._provider.demand(row.edge)
@@ -411,7 +410,7 @@ class Search:
     # --- going back
 
     def _patient(self, number: int) -> bool:
-        """Whether optimistic jumps may go on; where not, what was saved before them is brought back."""
+        """Whether optimistic jumps may go on; if not, the states saved before them are restored."""
         if self._saved is None or not self._optimistic:
             return True
         if not self._since:
@@ -423,9 +422,9 @@ class Search:
         return False
 
     def _bring_back(self) -> None:
-        """Take up what was there before the first optimistic jump; none comes any more.
+        """Return to the states before the first optimistic jump, and make no more such jumps.
 
-        In a new state, which resolvelib does not begin: the next jump would drop the last decision untried.
+        This begins a new state, unlike in resolvelib, where the next jump drops the last decision untried.
         """
         self._optimistic = False
         saved, self._saved = self._saved or [], None
@@ -439,7 +438,7 @@ class Search:
         self._push()
 
     def _resolve(self, criteria: Sequence[_Criterion]) -> None:
-        """After a conflict: go back to where it may be avoided. Raises DeadEnd."""
+        """Go back to where a conflict may be avoided. Raises DeadEnd."""
         packages: set[Package] = set()
         seen: set[int] = set()
         for criterion in criteria:
@@ -466,7 +465,7 @@ class Search:
             raise DeadEnd
 
     def _skip(self) -> None:
-        """Leave the states without which what was learned clashes all the same."""
+        """Leave states that make no difference to the clash learned last."""
         while len(self._states) >= 3:
             last, before = self._leave(), self._leave()
             clashes = self._provider.still_clashes()
@@ -476,7 +475,7 @@ class Search:
                 return
 
     def _jump(self, packages: Collection[Package]) -> bool:
-        """Leave states up to one that may have caused the conflict, and remember what was tried there in vain."""
+        """Go back to a state that may have caused the conflict, and ban the candidate that was tried there."""
         self._skip()
         while len(self._states) >= 3:
             self._leave()
@@ -503,7 +502,7 @@ class Search:
         return False
 
     def _ban(self, rows: Iterable[tuple[Package, Sequence[Candidate]]]) -> bool:
-        """Leave candidates out from here on; False where nothing is left of a package."""
+        """Exclude candidates from here on; False if that leaves nothing of a package."""
         for package, more in rows:
             criterion = self._criteria.get(package)
             if not more or criterion is None:

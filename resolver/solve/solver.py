@@ -1,4 +1,4 @@
-"""Solving: search first, prove what it says, and let the complete engine decide where it fails."""
+"""Solving: search first, check the result, and let the complete engine decide if the search fails."""
 
 from __future__ import annotations
 
@@ -48,16 +48,17 @@ def solve(
     hints: Iterable[NormalizedName] = (),
     tick: Tick | None = None,
 ) -> Resolution | Conflict:
-    """Find a resolution that passed the independent check, or a conflict.
+    """Find a resolution that passes the independent check, or a conflict.
 
-    A conflict is certain, but for two things: where more than 400 releases were not read, none of them is taken to ask
-    for a pre-release that the policy rules out, or for a yanked one (docs/solving.md); and after three archives of a
-    project without static metadata, or three files with that of other releases, the rest of it counts as unusable,
-    which the conflict says.
-    `preferred` are releases to keep where they still fit; `hints` are projects
-    that will probably be needed, so that their pages are asked for at once. `tick` is called with
-    rounds and packages decided, and before each further release that is tried. Raises UndecidedError where neither
-    can be shown, IndexFailure and InputError as the catalog and the facts do.
+    A conflict is certain, with two exceptions. If more than 400 releases were not read, none of them is assumed to
+    require a pre-release that the policy rules out, or a yanked release (docs/solving.md). And after three archives of
+    a project without static metadata, or three files with the metadata of other releases, the project's remaining ones
+    count as unusable, and the conflict says so.
+
+    `preferred` are releases to keep as long as they fit; `hints` are projects that will probably be needed, whose
+    pages are requested at once. `tick` is called with the numbers of rounds and decided packages, and before each
+    further release that is tried. Raises UndecidedError if neither can be shown; IndexFailure and InputError come from
+    the catalog and the facts.
     """
     answer = decide(Universe(problem, catalog, preferred), hints=hints, tick=tick)
     if isinstance(answer, Resolution):
@@ -75,9 +76,9 @@ def decide(
     tick: Tick | None = None,
     wheels: bool = False,
 ) -> Resolution | Refutation:
-    """The same over a universe that is there already; a conflict comes with its proof.
+    """Solve a given universe; like `solve`, but a conflict comes as its proof.
 
-    With `wheels` all wheels of what is found will be asked for, as a lock tells of them: they come while this works.
+    With `wheels`, the metadata of all wheels of the pins is requested meanwhile, as a lock will need it.
     """
     lookahead = Lookahead(universe, wheels=wheels)
     lookahead.expect(universe.roots())
@@ -94,9 +95,9 @@ def decide(
 def search(
     universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, max_rounds: int = ROUNDS
 ) -> Resolution | None:
-    """What the search finds and the check confirms; None where it finds nothing or nonsense, which proves nothing.
+    """What the search finds and the check confirms; None, which proves nothing, if it finds nothing valid.
 
-    On cyclic graphs it is known to fail, by an invalid result or a wrong "impossible" (resolvelib issue 206).
+    On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
     found = _search(universe, lookahead, tick, max_rounds)
     return found if found is not None and _holds(universe, found) else None
@@ -118,7 +119,7 @@ def _holds(universe: Universe, found: Resolution) -> bool:
 
 @counts("solving")
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
-    """What the complete engine finds."""
+    """Decide with the complete engine. Raises UndecidedError if its resolution fails the check."""
     from resolver.solve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only where it is needed
 
     engine = CompleteEngine(universe, tick=tick)
@@ -141,10 +142,10 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 
 
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
-    """A core that does not rest on files which a fact could make usable, if there is one.
+    """A core that does not rest on files that a fact could make usable, if there is one.
 
-    Raises what is wrong with a file of another release where nothing else is in the way, or where some were not
-    even read. An archive without static metadata is a conflict that a fact solves.
+    Raises the error of a file with the metadata of another release if nothing else is in the way, or if some files
+    were not even read. An archive without static metadata is a conflict like any other, which a fact solves.
     """
     refused: dict[Ground, ResolverError] = {}
     unread: set[Ground] = set()

@@ -228,7 +228,7 @@ class _Teller:
             unreachable=tuple(project.unreachable),
             meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
-            cutoff=shown(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
+            cutoff=cutoff_text(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
             unread=_unread(project.set_aside) if ground.lack is Lack.RELEASE and not project.versions else (),
         )
 
@@ -289,7 +289,7 @@ def _asked(origin: StackLine | BuildLine) -> Statement:
     )
 
 
-def shown(cutoff: dt.datetime | None) -> str:
+def cutoff_text(cutoff: dt.datetime | None) -> str:
     """The day to whose end a cut-off goes, or the moment; empty for none."""
     if cutoff is None:
         return ""

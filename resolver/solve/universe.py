@@ -1,7 +1,7 @@
 """Everything that can be chosen for one problem, and what each choice needs.
 
-It is lazy: a page is asked for when a project is first needed (`project`), metadata when a release is first
-chosen (`edges`). The search and the complete engine both stand on it; the independent check does not.
+It is lazy: a page is requested when its project is first needed (`project`), metadata when a release is first
+chosen (`edges`). The search and the complete engine are both built on it; the independent check is not.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from resolver.solve.project import Project, of_source
 class Universe:
     """The candidates of a problem and their edges.
 
-    `preferred` names releases to be tried first: those of the lock before. `sources` are the projects
-    that come from no index, each with the line of the stack that says so.
+    `preferred` names releases to try first: those of the previous lock. `sources` are the projects
+    that come from a repository instead of an index, each with the line of the stack that says so.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class Universe:
         catalog: Catalog | None = None,
         preferred: Mapping[NormalizedName, Version] | None = None,
     ) -> Universe:
-        """The universe of another problem, or seen through another catalog with the same pages.
+        """The universe of another problem, or of the same through another catalog with the same pages.
 
-        What is known is shared where only the stack's lines differ; what this universe prefers is not.
+        If only the stack's lines differ, everything known is shared, except for what this universe prefers.
         """
         before = self.problem
         catalog = self.catalog if catalog is None else catalog
@@ -95,7 +95,7 @@ class Universe:
     # --- what is wanted
 
     def roots(self) -> tuple[Edge, ...]:
-        """What the stack asks for, the components of the target apart."""
+        """The edges of the stack's lines; components of the target are not among them."""
         edges: list[Edge] = []
         for ask in self.problem.stack.asks:
             edges += self._edges.of_need(ask.need, ask.origin)
@@ -103,13 +103,13 @@ class Universe:
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:
-        """What must not be there, and the row that says so: requirements on it do not count."""
+        """The projects that must be absent, each with the row that says so: requirements on them do not count."""
         return kept_out(self.problem, self.project)
 
     # --- what there is
 
     def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
-        """A project with all its releases; asks the catalog the first time, unless given its answer."""
+        """A project with all its releases. The first call asks the catalog, unless given its answer, `lookup`."""
         known = self._projects.get(name)
         if known is not None:
             return known
@@ -140,11 +140,11 @@ class Universe:
         return known
 
     def known(self, name: NormalizedName) -> bool:
-        """Whether the project was looked up already."""
+        """Whether the project has been looked up."""
         return name in self._projects
 
     def mask(self, package: Package, allows: Allows) -> int:
-        """The candidates that a requirement admits: of a project a bit for each release (see `project`)."""
+        """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
         match package.kind:
             case Kind.PROJECT:
                 return self.project(text.name(package.name)).mask(allows)
@@ -157,7 +157,7 @@ class Universe:
                 return 0
 
     def demand(self, *edges: Edge) -> Demand:
-        """What edges on one package ask together. Looks the project up."""
+        """The combined demand of edges on one package. Looks the project up."""
         demand = ANYTHING
         for edge in edges:
             known = self._demands.get(edge)
@@ -167,7 +167,7 @@ class Universe:
         return demand
 
     def is_admitted(self, candidate: Candidate, demand: Demand) -> bool:
-        """Whether a candidate is one that a demand on its package admits, policies apart."""
+        """Whether a demand on its package admits a candidate, leaving policies aside."""
         match candidate.package.kind:
             case Kind.PROJECT:
                 assert isinstance(candidate.chosen, Release)  # noqa: S101  projects have releases
@@ -184,9 +184,9 @@ class Universe:
     def candidates(
         self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
     ) -> Iterator[Candidate]:
-        """The candidates that a demand admits, in the order of preference.
+        """The candidates that a demand and the policies admit (see `preference`), in order of preference.
 
-        Of what policies leave (see `preference`); `stable` says that a final release will do where none is left.
+        With `stable` no pre-release is offered in place of final releases that are all ruled out.
         """
         banned = set(excluded)
         match package.kind:
@@ -211,18 +211,18 @@ class Universe:
                 return
 
     def leaves(self, package: Package, demand: Demand, besides: int = 0) -> bool:
-        """Whether a demand on a project leaves a release that may be taken, besides those in a mask."""
+        """Whether a demand on a project leaves a release that may be taken, other than those in the mask `besides`."""
         return self._preference.leaves(self.project(text.name(package.name)), demand, besides)
 
     def every(self, package: Package) -> Iterator[Candidate]:
-        """All candidates of a project that any requirements could admit, the least wanted last."""
+        """All candidates of a project that some requirements could admit, the least preferred last."""
         for position in self._preference.every(self.project(text.name(package.name))):
             candidate = self.candidate(package, position)
             if candidate is not None:
                 yield candidate
 
     def values(self, package: Package) -> Iterator[Candidate]:
-        """The target's value of a component, then all others that are known or that a fact names."""
+        """The target's value of a component, then all other known values, including those named by facts."""
         own = self.problem.target.system.get(package.name)
         if own is None:
             return
@@ -232,11 +232,11 @@ class Universe:
                 yield self._candidate(package, value)
 
     def owner(self, package: Package, name: str) -> Candidate:
-        """The candidate of a module that stands for its owner."""
+        """The candidate of a module that stands for the owner `name`."""
         return self._candidate(package, name)
 
     def candidate(self, package: Package, position: int) -> Candidate | None:
-        """The candidate for a project's release; None where the target cannot use the release."""
+        """The candidate for a project's release; None if the target cannot use the release."""
         release = self.project(text.name(package.name)).release(position)
         return self._candidate(package, release) if isinstance(release, Release) else None
 
@@ -248,7 +248,7 @@ class Universe:
             return self._candidates[key]
 
     def _check_facts(self, project: Project) -> None:
-        """A fact that no release matches is a mistake, unless part of the indexes was out of reach."""
+        """Raise FactError for a fact that matches no release, unless part of the indexes was out of reach."""
         indexes = self.problem.indexes
         if not project.found or project.source or project.unreachable or indexes.own:
             return
@@ -270,19 +270,19 @@ class Universe:
     # --- what a choice needs
 
     def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
-        """What a candidate needs. Asks for its metadata the first time."""
+        """What a candidate needs. The first call reads its metadata."""
         return self._edges.of(candidate)
 
     def opened(self, candidate: Candidate) -> bool:
-        """Whether the candidate's edges are known already."""
+        """Whether the candidate's edges are known."""
         return self._edges.are_known(candidate)
 
     def opened_of(self, package: Package) -> int:
-        """The releases of a project, as a mask, whose edges are known already."""
+        """The releases of a project whose edges are known, as a mask."""
         return self._edges.known_of(package)
 
     def is_given_up(self, candidate: Candidate) -> bool:
-        """Whether the candidate's file will not be read: files of its project were of other releases."""
+        """Whether the candidate's file will not be read, because files of its project had other releases' metadata."""
         return self._edges.is_given_up(candidate)
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
@@ -290,23 +290,23 @@ class Universe:
         return self._edges.provides(candidate, extra)
 
     def tools(self, candidate: Candidate) -> Sequence[str]:
-        """What an opened candidate is built with in an environment apart: the lines of its build-system.requires."""
+        """The build-system.requires lines of an opened candidate that is built in isolation."""
         return self._edges.tools(candidate)
 
     def is_stated(self, name: NormalizedName) -> bool:
-        """Whether facts say what a project's archives need."""
+        """Whether facts state what a project's archives need."""
         return any(isinstance(fact, (facts.Builds, facts.Metadata)) for fact in self._about.project(name))
 
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
-        """What an opened candidate needs that is not followed, as it must be absent."""
+        """Requirements of an opened candidate that are not followed, because the project must be absent."""
         return self._edges.left_out(candidate)
 
     def read(self) -> Iterable[Candidate]:
-        """The candidates that were opened: by an engine only, never by a look-ahead."""
+        """The candidates that were opened by an engine; a look-ahead opens none."""
         return self._edges.read()
 
     def may_be_pinned(self, name: NormalizedName) -> bool:
-        """Whether a fact pins a project, or may: those that read the requirements of an archive."""
+        """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
         if self.sources or any(isinstance(fact, facts.Builds) for fact in self.problem.facts):
             return True
         needs: list[facts.Need] = []
@@ -326,11 +326,11 @@ class Universe:
 
     @property
     def refused(self) -> Mapping[str, ResolverError]:
-        """What is wrong with files, by name, that a fact could make usable."""
+        """The errors of files that a fact could make usable, by file name."""
         return self._edges.refused
 
     def taken_by(self, name: NormalizedName, version: Version) -> facts.Excludes | facts.Names | None:
-        """The fact that takes a release out."""
+        """The fact that rules a release out, if any."""
         return self._about.taken_by(name, version)
 
     def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:

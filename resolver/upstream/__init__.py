@@ -1,1 +1,1 @@
-"""What became of a lock and of facts on the indexes since they were written. Changes nothing."""
+"""What has happened on the indexes since locks and facts were written. Changes nothing."""

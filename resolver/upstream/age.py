@@ -1,4 +1,4 @@
-"""How long ago facts were checked. The day is given: nothing here reads a clock."""
+"""How long ago facts were checked. Today is a parameter: nothing here reads a clock."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class Old(msgspec.Struct, frozen=True):
 
 
 def older(facts: Iterable[tuple[str, dt.date]], today: dt.date, days: int) -> tuple[Old, ...]:
-    """Those whose day lies more than `days` back, the oldest first."""
+    """Facts checked more than `days` ago, the oldest first."""
     found = (Old(fact, checked) for fact, checked in facts if (today - checked).days > days)
     return tuple(sorted(found, key=lambda old: (old.checked, old.id)))

@@ -1,4 +1,4 @@
-"""Facts about source archives held against the archives."""
+"""Facts about source archives compared with the archives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from resolver.upstream.verdict import Remark, Saying
 
 
 def built_from(fact: Builds, offers: Offers) -> Iterator[Remark]:
-    """Every release that a fact builds has an archive; the newest of each set is opened."""
+    """Check that every release that a fact builds has an archive, and open the newest of each set."""
     without: list[Version] = []
     newest: dict[Version, File] = {}
     for versions in fact.versions:
@@ -55,7 +55,7 @@ def _opened(fact: Builds, file: File, offers: Offers) -> Iterator[Remark]:
 
 
 def stated(fact: Metadata, version: Version, offers: Offers) -> Iterator[Remark]:
-    """What a fact says that an archive needs, held against whatever of it says so statically."""
+    """What a fact says an archive requires, compared with whatever the archive says statically."""
     release = f"{fact.package} {version}"
     wheels = [file for file in offers.files(fact.package, version) if file.is_wheel]
     file = offers.file(fact.package, version) if not wheels else wheels[0]
@@ -81,7 +81,7 @@ def _wheel(file: File, offers: Offers) -> tuple[str, tuple[str, ...]]:
 
 
 def _archive(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
-    """The requirements of an archive: static ones, else those that it notes (see `noted`)."""
+    """The requirements of an archive: static ones, otherwise those that it notes (see `noted`)."""
     archive = offers.catalog.archive(file)
     if archive.metadata is not None:
         return file.filename, archive.metadata.requires_dist
@@ -90,7 +90,7 @@ def _archive(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
 
 
 def _always(lines: Iterable[str]) -> frozenset[str]:
-    """The requirements without those of extras, in one form."""
+    """The requirements without those of extras, normalized."""
     found = (text.requirement(line) for line in lines if _is_requirement(line))
     return frozenset(str(need) for need in found if "extra" not in text.marker_text(need.marker))
 

@@ -12,7 +12,7 @@ from resolver.model.release import QUARANTINED
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """What is locked. `index` is the one that the lock names."""
+    """A locked release. `index` is the one that the lock names."""
 
     project: NormalizedName
     version: str
@@ -24,7 +24,7 @@ class _Of(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scope(Enum):
-    """How much is not there any more."""
+    """How much is gone."""
 
     PROJECT = "project"
     RELEASE = "release"
@@ -32,18 +32,18 @@ class Scope(Enum):
 
 
 class Yanked(_Of, frozen=True, kw_only=True):
-    """Files that were taken back since (PEP 592). `reason` may be empty."""
+    """Files that have been yanked since (PEP 592). `reason` may be empty."""
 
     files: tuple[str, ...]
     reason: str
 
 
 class Restored(_Of, frozen=True, kw_only=True):
-    """What was yanked when it was locked, and is not any more."""
+    """Files that were yanked when they were locked, and no longer are."""
 
 
 class Rehashed(_Of, frozen=True, kw_only=True):
-    """A file of the same name with other content."""
+    """A file with the same name and different content."""
 
     file: str
     locked: str
@@ -57,7 +57,7 @@ class Twofold(_Of, frozen=True, kw_only=True):
 
 
 class Gone(_Of, frozen=True, kw_only=True):
-    """Files that are not offered any more; `needed` tells whether the one that pip takes is among them."""
+    """Files that are no longer offered; `needed` tells whether the one that pip takes is among them."""
 
     scope: Scope
     files: tuple[str, ...]
@@ -81,7 +81,7 @@ Change = Yanked | Restored | Rehashed | Twofold | Gone | Marked | Vulnerable
 
 
 def is_grave(change: Change) -> bool:
-    """Whether somebody should decide before the lock is installed again: PEP 792 calls a quarantined project unsafe."""
+    """Whether somebody should decide before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
     match change:
         case Yanked() | Rehashed() | Twofold() | Vulnerable():
             return True

@@ -1,4 +1,4 @@
-"""A lock held against what the indexes that it names offer today."""
+"""A lock compared with what its indexes offer today."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class OutOfReach(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git.
+    """The result. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git.
 
-    `silent` are the indexes that tell no vulnerabilities, `unknown` the releases of which one that does tells nothing.
+    `silent` are indexes that do not report vulnerabilities; `unknown` are releases about which
+    an index that does says nothing.
     """
 
     changes: tuple[Change, ...]
@@ -42,7 +43,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
-    """What is installed and what builds it, each file once."""
+    """The pins that are installed and those that build them, each file once."""
     seen: dict[tuple[str, str, str], LockedPin] = {}
     for pin in (*lock.pin, *lock.build_pin):
         seen.setdefault((pin.name, pin.version, pin.file[0].name if pin.file else ""), pin)
@@ -50,7 +51,7 @@ def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
 
 
 def as_locked(lock: Lock, indexes: Indexes) -> Indexes:
-    """The same indexes, each project bound to those that the lock names for it and no other."""
+    """The same indexes, with each project bound only to those that the lock names for it."""
     named: dict[str, list[str]] = {}
     for pin in pins_of(lock):
         if pin.file and pin.index not in named.setdefault(canonicalize_name(pin.name), []):
@@ -62,7 +63,7 @@ def as_locked(lock: Lock, indexes: Indexes) -> Indexes:
 
 
 def compare(lock: Lock, catalog: Catalog) -> Compared:
-    """Hold every file of a lock against its index; `catalog` asks the indexes `as_locked`."""
+    """Compare every file of a lock with its index; `catalog` must have the bindings of `as_locked`."""
     pins = pins_of(lock)
     served = [pin for pin in pins if pin.file]
     catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in served)
@@ -91,16 +92,16 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
 
 
 def releases_of(pins: Iterable[LockedPin], index: str) -> tuple[ReleaseName, ...]:
-    """The releases that come from an index, each once."""
+    """The releases that are from an index, each once."""
     return tuple(dict.fromkeys((canonicalize_name(pin.name), pin.version) for pin in pins if pin.index == index))
 
 
 def vulnerable(
     releases: Iterable[ReleaseName], index: str, told: Told, ignored: frozenset[str]
 ) -> tuple[tuple[Vulnerable, ...], tuple[str, ...]]:
-    """The known vulnerabilities of what comes from an index, and the releases of which it says nothing.
+    """The known vulnerabilities of releases from an index, and the releases about which it says nothing.
 
-    `ignored` are identifiers or aliases of those that somebody has judged.
+    `ignored` are identifiers or aliases of those that somebody has assessed.
     """
     found: list[Vulnerable] = []
     unknown: list[str] = []
@@ -119,7 +120,7 @@ def _offered(page: Page | None) -> Mapping[str, File]:
 
 
 def _digests(page: Page | None) -> Mapping[str, set[str]]:
-    """The sha256 of each file, of which a page may list several."""
+    """The sha256 digests of each file; a page may list several."""
     digests: dict[str, set[str]] = {}
     for files in page.releases.values() if page is not None else ():
         for file in files:
@@ -153,7 +154,7 @@ def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, File]) -> 
 
 
 def _scope(pin: LockedPin, page: Page | None) -> Scope:
-    """What is gone with a file: its project, its release, or it alone."""
+    """How much is gone with a file: its project, its release, or only the file."""
     if page is None:
         return Scope.PROJECT
     there = any(text.version(version) == text.version(pin.version) for version in page.releases)

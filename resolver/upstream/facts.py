@@ -1,4 +1,4 @@
-"""Facts held against live metadata: what of each can be told, each kind by what it claims."""
+"""Facts compared with live metadata, each kind by what it claims."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
 def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
-    """What is found of a fact, the weightiest first. An index or repository that fails is a remark, never an error."""
+    """The findings about a fact, the weightiest first. A failing index or repository is a finding, never an error."""
     weight = {verdict: number for number, verdict in enumerate(Verdict)}
     found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weight[remark.saying.verdict])
     return Judged(fact, tuple(found))
 
 
 def projects_of(fact: Fact) -> Iterator[NormalizedName]:
-    """The projects that judging a fact asks for."""
+    """The projects that are looked up to judge a fact."""
     if isinstance(fact, model.Sources):
         return
     yield fact.package
@@ -68,7 +68,7 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
-    """Of each set of versions the newest and the oldest release; and what of them is on no index."""
+    """The newest and the oldest release of each set of versions; and a remark on sets that no index has."""
     lookup = offers.lookup(fact.package)
     found: dict[Version, None] = {}
     at_commits: dict[Version, None] = {}
@@ -142,7 +142,7 @@ def _needs(fact: Fact, needs: Sequence[Need], found: Sequence[Version], offers: 
 
 
 def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark]) -> Iterator[Remark]:
-    """What each release makes of a need: all that is against it, and of what agrees one."""
+    """Findings of each release about a need: all that contradict it, and one of those that agree."""
     agreeing: Remark | None = None
     for version in found:
         try:
@@ -158,7 +158,7 @@ def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark
 
 
 def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
-    """What Requires-Python of one release makes of a need on Python."""
+    """Findings about a need on Python from Requires-Python of one release."""
     said = offers.said(fact.package, version)
     stated = text.specifiers(said.lines.requires_python)
     if stated is None:
@@ -182,14 +182,14 @@ def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offer
         yield Remark(Saying.NO_PROJECT, {"project": need.name})
     elif not fitting:
         yield Remark(Saying.NOTHING_FITS, {"need": str(need), "project": fact.package})
-    elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # whose own word the fact overrules
+    elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # the fact overrides it
         yield from _each(fact, found, lambda version: _held_against(fact, need, fitting, version, offers))
 
 
 def _held_against(
     fact: Fact, need: Requirement, fitting: Sequence[Version], version: Version, offers: Offers
 ) -> Remark:
-    """What the metadata of one release makes of a need."""
+    """Findings about a need from the metadata of one release."""
     said = offers.said(fact.package, version)
     own = offers.counting(said, [need.name])
     told = {"need": str(need), "file": said.where, "line": ", ".join(map(str, own))}
@@ -218,7 +218,7 @@ def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> 
 
 
 def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    """What must not be there with a release is not what the release itself asks for."""
+    """What must not be installed with a release must not be required by the release itself."""
     yield from _there([fact.other], offers)
     held = False
     for version in found:
@@ -249,11 +249,11 @@ def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Itera
             yield Remark(Saying.NO_EXTRA, {"file": said.where, "extra": fact.extra})
 
 
-# --- what is there
+# --- what exists
 
 
 def _there(names: Sequence[NormalizedName], offers: Offers) -> Iterator[Remark]:
-    """The projects of these names that no index has."""
+    """Findings for those of these projects that no index has."""
     for name in names:
         lookup = offers.lookup(name)
         if lookup.pages:

@@ -1,4 +1,4 @@
-"""What the indexes have of projects today, seen from one target: releases, files, and what these say."""
+"""What the indexes offer today of projects, for one target: releases, files and their metadata."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _FEW = 5
 
 
 def some(versions: Sequence[Version]) -> str:
-    """The first few of them, for a remark."""
+    """The first few, for a remark."""
     return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
 
 
 class Unreadable(Exception):
-    """What a release says cannot be read; the text is the reason."""
+    """The metadata of a release cannot be read; the text is the reason."""
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What a release says of its needs; `where` is what says so, `python` what has its Requires-Python."""
+    """What a release says it needs; `where` is the file that says so, `python` the one with its Requires-Python."""
 
     where: str
     python: str
@@ -46,7 +46,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    """Answers from a catalog. Of `facts` those count by which a release is built, and those that know a commit."""
+    """Answers from a catalog. Of `facts`, only those matter by which a release is built, and those about a commit."""
 
     def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
         self.catalog = catalog
@@ -62,7 +62,7 @@ class Offers:
         self._projects: dict[NormalizedName, Project] = {}
 
     def lookup(self, name: NormalizedName) -> Lookup:
-        """What the indexes bound to a project answer; raises IndexFailure."""
+        """The answer of the indexes bound to a project. Raises IndexFailure."""
         return self.catalog.lookup(name)
 
     def versions(self, name: NormalizedName) -> Sequence[Version]:
@@ -74,11 +74,11 @@ class Offers:
         return [version for version in self.versions(name) if wanted.contains(version, prereleases=True)]
 
     def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
-        """The versions of commits that a specifier set admits: on no index, and there all the same."""
+        """The versions of commits that a specifier set admits; they exist although no index has them."""
         return [version for version in self._commits.get(name, ()) if wanted.contains(version, prereleases=True)]
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
-        """All files of a release, whoever can use them."""
+        """All files of a release, usable on the target or not."""
         return [
             file
             for page in self.lookup(name).pages
@@ -88,12 +88,12 @@ class Offers:
         ]
 
     def file(self, name: NormalizedName, version: Version) -> File:
-        """The file that the target takes, else some wheel, else an archive."""
+        """The file for the target, otherwise any wheel, otherwise an archive."""
         release = self._release(name, version)
         return release.file
 
     def said(self, name: NormalizedName, version: Version) -> Said:
-        """What a release says that it needs; raises Unreadable and IndexFailure."""
+        """What a release says it needs. Raises Unreadable and IndexFailure."""
         release = self._release(name, version)
         try:
             where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
@@ -107,7 +107,7 @@ class Offers:
             return Said(noted.where, release.file.filename, Lines(noted.lines, release.file.requires_python, (), ()))
 
     def counting(self, said: Said, names: Iterable[NormalizedName]) -> list[Requirement]:
-        """The requirements on these projects that count for the target without any extra."""
+        """The requirements on these projects that apply on the target without any extra."""
         wanted = set(names)
         found = []
         for line in said.lines.requires:
@@ -120,7 +120,7 @@ class Offers:
         return found
 
     def expect(self, names: Sequence[NormalizedName]) -> None:
-        """A hint that these projects will be asked for."""
+        """A hint that these projects will be needed."""
         self.catalog.expect((name, SpecifierSet()) for name in names)
 
     def _project(self, name: NormalizedName) -> Project:
@@ -130,7 +130,7 @@ class Offers:
         return self._projects[name]
 
     def _release(self, name: NormalizedName, version: Version) -> Release:
-        """The release as the target takes it, else as it is."""
+        """The release as usable on the target, otherwise as it is."""
         project = self._project(name)
         position = project.position(version)
         found = project.release(position) if position is not None else ()

@@ -1,4 +1,4 @@
-"""Source archives that facts speak of, read for `catalog.readings`."""
+"""Source archives that facts are about, read for `catalog.readings`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from resolver.upstream.offers import Offers
 
 
 def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) -> Iterator[tuple[File, list[str]]]:
-    """The archives that locking reads for these facts, the newest first, each with the files in it that it reads.
+    """The archives that locking reads because of these facts, newest first, each with the members that it reads.
 
-    Those are the archives of releases that a `builds` or `metadata` fact speaks of, or any other fact, where all
-    releases that it speaks of are archives. Raises IndexFailure.
+    These are the archives of releases that a `builds` or `metadata` fact is about; for any other fact only if all
+    its releases are archives. Raises IndexFailure.
     """
     paths: dict[Version, list[str]] = {}
     for fact in facts:
@@ -38,9 +38,9 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
 def read_all(
     found: Sequence[tuple[File, list[str]]], known: Iterable[Reading], offers: Offers, tell: Callable[[str], None]
 ) -> Iterator[Reading]:
-    """What is in each archive; those `known` are not read again, and what cannot be read is left out.
+    """The contents of each archive. Those `known` are not read again; unreadable ones are left out.
 
-    `tell` is told of each that is read. Raises IndexFailure.
+    `tell` is called for each one that is read. Raises IndexFailure.
     """
     rows = {row.sha256: row for row in known}
     for file, paths in found:
@@ -53,5 +53,5 @@ def read_all(
             archive = offers.catalog.archive(file)
             texts = {path: offers.catalog.member(file, path) for path in paths}
         except UnusableFile:
-            continue  # who locks is told
+            continue  # reported when locking
         yield reading(file, archive, texts)

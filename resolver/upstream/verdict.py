@@ -1,4 +1,4 @@
-"""What the indexes say of a fact."""
+"""What the indexes say about a fact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from resolver.model.fact import Fact
 
 
 class Verdict(Enum):
-    """The outcome for a fact, the one that counts most first."""
+    """The outcome for a fact, the weightiest first."""
 
     CONTRADICTED = "contradicted"
     GONE = "gone"
@@ -21,24 +21,24 @@ class Verdict(Enum):
 
 
 class Saying(Enum):
-    """One thing that was found, and what it makes of the fact."""
+    """A kind of finding, and the verdict that follows from it."""
 
     # contradicted: an index says otherwise
     CLASHES = "clashes", Verdict.CONTRADICTED  # metadata and the fact leave no release of the other project
-    DIFFERS = "differs", Verdict.CONTRADICTED  # what an archive needs is not what the fact says
-    ASKS = "asks", Verdict.CONTRADICTED  # metadata asks for what the fact keeps apart
-    IDLE = "idle", Verdict.CONTRADICTED  # what the fact drops is not asked for
+    DIFFERS = "differs", Verdict.CONTRADICTED  # an archive does not require what the fact says
+    ASKS = "asks", Verdict.CONTRADICTED  # metadata requires what the fact keeps apart
+    IDLE = "idle", Verdict.CONTRADICTED  # what the fact drops is not required
     NO_ARCHIVE = "no-archive", Verdict.CONTRADICTED
     NO_MEMBER = "no-member", Verdict.CONTRADICTED
     NO_EXTRA = "no-extra", Verdict.CONTRADICTED
     GIT_DIFFERS = "git-differs", Verdict.CONTRADICTED
-    # gone: it speaks of what is not there
+    # gone: it is about something that does not exist
     NO_PROJECT = "no-project", Verdict.GONE
     NO_RELEASE = "no-release", Verdict.GONE
-    # unmet: what it says may well be so, and then no lock can have the release
+    # unmet: it may well be right, but then no lock can have the release
     NOTHING_FITS = "nothing-fits", Verdict.UNMET
-    # holds: what can be compared agrees
-    SILENT = "silent", Verdict.HOLDS  # metadata says nothing of it, which is why there is a fact
+    # holds: whatever can be compared agrees
+    SILENT = "silent", Verdict.HOLDS  # metadata says nothing about it, which is why there is a fact
     AGREES = "agrees", Verdict.HOLDS
     SAYS_SO = "says-so", Verdict.HOLDS  # metadata says it itself, so the fact repeats it
     APART = "apart", Verdict.HOLDS
@@ -46,11 +46,11 @@ class Saying(Enum):
     ARCHIVE = "archive", Verdict.HOLDS
     SAME = "same", Verdict.HOLDS
     THERE = "there", Verdict.HOLDS
-    BEYOND = "beyond", Verdict.HOLDS  # the index has releases that the fact does not speak of
+    BEYOND = "beyond", Verdict.HOLDS  # the index has releases that the fact is not about
     GIT_AGREES = "git-agrees", Verdict.HOLDS
     # unchecked: no index can tell
     FAILED = "failed", Verdict.UNCHECKED
-    PASSED_OVER = "passed-over", Verdict.UNCHECKED  # an index that may be passed over was
+    PASSED_OVER = "passed-over", Verdict.UNCHECKED  # an index that may be skipped was skipped
     UNREADABLE = "unreadable", Verdict.UNCHECKED
     NOT_STATIC = "not-static", Verdict.UNCHECKED
     MACHINE = "machine", Verdict.UNCHECKED
@@ -59,7 +59,7 @@ class Saying(Enum):
     WARNING = "warning", Verdict.UNCHECKED
     VARIABLES = "variables", Verdict.UNCHECKED
     GIT = "git", Verdict.UNCHECKED
-    AT_COMMIT = "at-commit", Verdict.UNCHECKED  # it speaks of what a commit's build calls itself
+    AT_COMMIT = "at-commit", Verdict.UNCHECKED  # it is about the version that a commit's build gives itself
 
     def __init__(self, code: str, verdict: Verdict) -> None:
         self.code = code
@@ -67,14 +67,14 @@ class Saying(Enum):
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A saying with its particulars, texts of indexes among them."""
+    """A finding with its details, which may be texts of indexes."""
 
     saying: Saying
     values: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A fact and what was found of it; at least one remark."""
+    """A fact and the findings about it; at least one remark."""
 
     fact: Fact
     remarks: tuple[Remark, ...]

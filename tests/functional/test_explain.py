@@ -618,6 +618,12 @@ def test_json_has_one_shape(two: Workspace, arguments: list[str], status: str, e
     assert told == {**only, "status": status, "targets": told["targets"]}
 
 
+def test_a_target_that_the_stack_does_not_have(two: Workspace) -> None:
+    """It is told as `lock` and `export` tell it."""
+    run = explain(two, "--target", "other")
+    assert (run.status, run.stderr) == (2, "error: demo has no target `other`\nhint: its targets are old, new\n")
+
+
 def test_a_fix_holds_for_every_target_of_the_stack(two: Workspace) -> None:
     """Or it is not called one: what helps one target must not cost another its lock."""
     (old, _) = explain(two, "--json").json["targets"]

@@ -16,9 +16,10 @@ import tomli
 
 from resolver.catalog import snapshot_file
 from resolver.catalog.cache import Cache
-from resolver.catalog.snapshot import Snapshot, seed_cache
+from resolver.catalog.snapshot import Snapshot
 from tests.functional.workspace import REPOSITORY, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
+from tests.seeded import seed_cache
 
 STACK = "verl-qwen3.5"
 COMMITTED = REPOSITORY / "locks" / STACK / "linux-aarch64-py311-cann8.5.0-a2"

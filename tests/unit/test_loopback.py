@@ -24,7 +24,7 @@ from resolver.catalog.live import LiveCatalog
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.recording import RecordingCatalog
-from resolver.catalog.snapshot import Snapshot, seed_cache, sorted_page
+from resolver.catalog.snapshot import Snapshot, sorted_page
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.model.index import Index, Indexes
 from resolver.model.release import Archive, File, Metadata
@@ -43,6 +43,7 @@ from tests.loopback import (
     truncated,
     wrong_hashes,
 )
+from tests.seeded import seed_cache
 
 DEMO = NormalizedName("demo")
 

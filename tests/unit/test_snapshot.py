@@ -18,8 +18,9 @@ from packaging.utils import NormalizedName, canonicalize_name
 from resolver.catalog import snapshot_file
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.recording import RecordingCatalog, without_addresses
-from resolver.catalog.snapshot import Snapshot, Unusable, moment
+from resolver.catalog.snapshot import Snapshot, Unusable
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
+from resolver.catalog.uploaded import in_whole_seconds
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 from resolver.model.target import Target
@@ -269,7 +270,7 @@ def test_a_platform_that_was_not_recorded_is_a_failure() -> None:
     ],
 )
 def test_upload_times_are_utc_and_whole_seconds(uploaded: str, expected: str) -> None:
-    assert moment(uploaded) == expected
+    assert in_whole_seconds(uploaded) == expected
 
 
 # Addresses

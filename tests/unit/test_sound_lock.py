@@ -35,6 +35,49 @@ fact = "{fact}"
 """
 
 
+STAGE = """\
+[[stage]]
+title = "more"
+mode = "wheels"
+pins = [{}]
+
+[[pin]]
+"""
+
+NUMPY = """\
+[[pin.file]]
+name = "numpy-1.26.4-cp310-cp310-manylinux_2_17_aarch64.manylinux2014_aarch64.whl"
+sha256 = "d209d8969599b27ad20994c8e41936ee0964e6da07478d6c35016bc386b66ad4"
+"""
+
+SETUPTOOLS = """\
+[[build-pin]]
+name = "setuptools"
+version = "80.9.0"
+index = "pypi"
+mode = "wheels"
+why = []
+
+[[build-pin.file]]
+name = "setuptools-80.9.0-py3-none-any.whl"
+sha256 = "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"
+
+"""
+
+TRUSTED = 'rests on the fact `verl-ccd7d934` alone"\n'
+
+STEP = (
+    TRUSTED
+    + """
+[[pin.git.steps]]
+comment = "{}"
+run = ["{}"]
+move = "{}"
+to = "b"
+"""
+)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -66,6 +109,29 @@ fact = "{fact}"
             DRIVER.format(need="cann in 8.5.0", fact="antlr4-runtime-archives"),
             "`cann in 8.5.0` asks nothing of the driver",
         ),
+        ("[[pin]]\n", STAGE.format(""), "the stage `more` has no pins"),
+        ("[[pin]]\n", STAGE.format('"other"'), "a stage has `other`, which is no pin"),
+        ("[[pin]]\n", STAGE.format('"numpy"'), "`numpy` is in 2 stages"),
+        ('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', "`numpy` is in 2 stages"),
+        ('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', "`vllm-ascend` is in 2 stages"),
+        ('name = "verl"', 'name = "numpy"', "`numpy` is a pin 2 times"),
+        ("[[build-pin]]\n", SETUPTOOLS + "[[build-pin]]\n", "`setuptools` is a build-pin 2 times"),
+        ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),
+        ('name = "numpy-1.26.4', 'name = ".numpy-1.26.4', "is not the name of a file"),
+        (NUMPY, "", "`numpy` has no file"),
+        ('version = "0.11.0+empty"', 'version = "0.11.0"\nlabel = "$(x)"', "`$(x)` is not the label of `vllm`"),
+        ("SETUPTOOLS_SCM_PRETEND_VERSION =", "SETUPTOOLS-SCM =", "`SETUPTOOLS-SCM` is not the name of an environment"),
+        ("[import-env]\nTORCH_", "[import-env]\nTORCH-", "`TORCH-DEVICE_BACKEND_AUTOLOAD` is not the name of"),
+        ('name = "HCCL_CONNECT_TIMEOUT"', 'name = "HCCL;x"', "`HCCL;x` is not the name of an environment variable"),
+        (
+            'value = "7200"',
+            'value = "7200\\nx"',
+            "the value of `HCCL_CONNECT_TIMEOUT` has characters that do not print",
+        ),
+        ('    "torch",\n    "vllm",\n', '    "torch; x",\n    "vllm",\n', "`torch; x` is not the name of a module"),
+        (TRUSTED, STEP.format("a\\nb", "true", "a"), "has characters that do not print"),
+        (TRUSTED, STEP.format("a", "true\\nx", "a"), "has characters that do not print"),
+        (TRUSTED, STEP.format("a", "true", "../a"), "it is not a path inside the repository"),
     ],
 )
 def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:
@@ -76,6 +142,16 @@ def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, w
         file.read(tmp_path)
     assert refused.value.message == "the lock cannot be read"
     assert why in refused.value.why
+
+
+def test_a_stage_has_one_pin_from_git(tmp_path: Path) -> None:
+    before, own, after = COMMITTED.read_text(encoding="utf-8").partition('[[stage]]\ntitle = "vllm-ascend, from git"\n')
+    assert own
+    before = before.replace('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', 1)
+    (tmp_path / file.NAME).write_text(before + after[after.index("[[pin]]") :], encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        file.read(tmp_path)
+    assert refused.value.why == "the stage `vllm, from git` has more than the one pin that comes from git"
 
 
 def test_the_same_lock_as_it_was_is_read(tmp_path: Path) -> None:

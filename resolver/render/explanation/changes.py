@@ -1,4 +1,4 @@
-"""The changes of a fix, and what it was locked to, as sentences."""
+"""The changes of a fix and its lock, as sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from resolver.render.explanation.sentences import component_name, explanation_se
 
 
 def change_sentence(change: Change, language: Language) -> str:
-    """What is changed, and how far it is from the wish."""
+    """What changes, and how far it is from the wish."""
     text = _change(change, language)
     more = []
     if change.steps:
@@ -30,7 +30,7 @@ def change_sentence(change: Change, language: Language) -> str:
 
 
 def change_sentences(changes: Sequence[Change], language: Language) -> list[str]:
-    """All changes of a fix or an attempt; a split in one sentence, and all that is stated of archives in one."""
+    """All changes of a fix or an attempt; a split is one sentence, as are all facts about archives."""
     together = (ChangeKind.SPLIT, ChangeKind.STATE)
     told = [change_sentence(change, language) for change in changes if change.kind not in together]
     parts = sum(1 for change in changes if change.kind is ChangeKind.SPLIT)
@@ -43,12 +43,12 @@ def change_sentences(changes: Sequence[Change], language: Language) -> list[str]
 
 
 def changes_sentence(changes: Sequence[Change], language: Language) -> str:
-    """The same in one line."""
+    """The same on one line."""
     return words.SEMICOLON(language).join(change_sentences(changes, language))
 
 
 def risk_sentence(fix: Fix, language: Language) -> str:
-    """What a fix goes against; empty where it is not risky."""
+    """What a fix goes against; empty if it is not risky."""
     if not fix.risky:
         return ""
     against_fact = any(change.kind is ChangeKind.RELAX for change in fix.changes)
@@ -56,7 +56,7 @@ def risk_sentence(fix: Fix, language: Language) -> str:
 
 
 def environment_sentence(environment: Environment, language: Language) -> str:
-    """How large the lock is, the pins that matter, and what is not in it."""
+    """The size of the lock, the pins that matter, and what is missing from it."""
     pins = words.COMMA(language).join(f"{pin.name} {pin.version}" for pin in environment.pins)
     if pins:
         told = words.PROJECTS(language, environment.count, pins=pins)
@@ -69,12 +69,12 @@ def environment_sentence(environment: Environment, language: Language) -> str:
 
 
 def requires_sentence(environment: Environment, language: Language) -> str:
-    """Which lines of the stack an environment has."""
+    """The lines of the stack that an environment has."""
     return words.ENVIRONMENT(language, name=environment.name, requires=words.COMMA(language).join(environment.requires))
 
 
 def outcome_sentence(attempt: Attempt, language: Language) -> str:
-    """Why an attempt gave no lock."""
+    """Why an attempt did not give a lock."""
     match attempt.outcome:
         case Outcome.UNDECIDED:
             return words.UNDECIDED(language)
@@ -90,7 +90,7 @@ def outcome_sentence(attempt: Attempt, language: Language) -> str:
 
 
 def apply_hint(explanation: Explanation, language: Language) -> str:
-    """The command that writes the first way out, one that works for a stack given by name or by path."""
+    """The command that writes the first way out, correct for a stack given by name or by path."""
     argument = _stack_argument(explanation.problem)
     name, options = explanation.fixes[0].name, join(explanation.options)
     if argument != explanation.problem.stack.name:
@@ -99,7 +99,7 @@ def apply_hint(explanation: Explanation, language: Language) -> str:
 
 
 def _stack_argument(problem: Problem) -> str:
-    """What the stack is called on the command line: its name, or its path where it is not in the matrices."""
+    """The stack on the command line: its name, or its path if it is not in the matrices."""
     name = problem.stack.name
     return name if problem.stack.where == f"matrices/stacks/{name}.toml" else problem.stack.where
 
@@ -152,7 +152,7 @@ def _line(change: Change, language: Language) -> str:
 
 
 def _extras(line: str) -> set[str]:
-    """The extras of a line of the stack that is about a project, normalised (PEP 685); none of another."""
+    """The normalized extras (PEP 685) of a line of the stack if it is about this project; otherwise none."""
     try:
         return {canonicalize_name(extra) for extra in Requirement(line).extras}
     except InvalidRequirement:

@@ -1,4 +1,4 @@
-"""Lines for a terminal: wrapped by what is seen, where a Chinese character is two columns wide."""
+"""Lines for a terminal, wrapped by display width: a Chinese character is two columns wide."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from resolver.render.text import one_line
 
 _GAP = 2
 _LEAST = 36  # of the left column
-_STACKED = 80  # on a terminal narrower than this the origin stands below the sentence
-# A word; or one wide character with what may not be parted from it: the mark that closes after it,
-# the bracket that opens before it.
+_STACKED = 80  # on a terminal narrower than this the origin is below the sentence
+# A word; or one wide character with what must stay with it: closing punctuation after it, an opening bracket
+# before it.
 _WIDE = r"\u2e80-\u9fff\uff01-\uff60"
 _CLOSING = r"[，。；：、）》”！？]*"
 _PIECE = re.compile(rf"\s+|[（《“]*(?:[{_WIDE}]{_CLOSING}|[^\s{_WIDE}]+{_CLOSING})")
 
 
 def display_width(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """The width of the text in columns."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The text on lines of at most `width` columns; what cannot be parted overflows."""
+    """The text on lines of at most `width` columns; what cannot be broken overflows."""
     lines: list[str] = []
     line = ""
     for piece in _PIECE.findall(shown(one_line(text))):
@@ -37,7 +37,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def paragraph(text: str, width: int, indent: str, hanging: str | None = None) -> Iterator[str]:
-    """The text wrapped, its first line after `indent` and the others after `hanging` (the same if None)."""
+    """The text wrapped, the first line indented by `indent` and the others by `hanging` (None: the same)."""
     rest = indent if hanging is None else hanging
     for number, line in enumerate(wrap(text, width - max(display_width(indent), display_width(rest)))):
         yield f"{rest if number else indent}{line}"
@@ -49,7 +49,7 @@ Row = tuple[str, str, Sequence[str]]  # a label, a text, the lines of the right 
 def two_columns(rows: Sequence[Row], width: int) -> list[list[str]]:
     """The printed lines of each row; texts and right columns are wrapped.
 
-    On a narrow terminal the right column stands below the text.
+    On a narrow terminal the right column is below the text.
     """
     label = max((display_width(row[0]) for row in rows), default=0) + _GAP
     if width < _STACKED:
@@ -77,7 +77,7 @@ def _stacked(row: Row, width: int, label: int) -> Iterator[str]:
 
 
 def _left_width(rows: Sequence[Row], room: int) -> int:
-    """The width of the left column with which the least overflows, then the fewest lines are printed."""
+    """The width of the left column with the least overflow, then the fewest printed lines."""
 
     def cost(left: int) -> tuple[int, int, int]:
         overflow = lines = 0

@@ -1,7 +1,7 @@
-"""A contradiction as a graph: who needs what, statement by statement.
+"""A contradiction as a graph: what requires what, statement by statement.
 
-Boxes are projects, components, the stack and the target; each statement is a
-label of its own between them, so that labels never overlap.
+Boxes are projects, components, the stack and the target. Each statement is a label between them with a place of
+its own, so that labels never overlap.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from resolver.render.explanation.words import Sort, sort_of
 from resolver.render.text import one_line
 
 _NAMED = re.compile(r"\s*(?P<name>[A-Za-z0-9._-]+)\s*(?P<extras>\[[^\]]*\])?\s*(?P<bound>.*)", re.DOTALL)
-_LONGEST = 36  # characters of one line in a box or a label
+_LONGEST = 36  # characters per line in a box or a label
 
 Role = Literal["root", "project", "component", "module"]
 
 
 class Node(msgspec.Struct):
-    """A box. `detail` is its second line: the releases spoken of. `clash` is a last line where statements meet."""
+    """A box. `detail` is its second line: the releases concerned. `clash` is the last line, where statements meet."""
 
     key: str
     label: str
@@ -40,7 +40,7 @@ class Node(msgspec.Struct):
 
 
 class Label(msgspec.Struct):
-    """A statement: from `sources` to `target`; with no source it is said of the target alone."""
+    """A statement from `sources` to `target`; without a source it is about the target alone."""
 
     number: int
     text: str
@@ -50,14 +50,14 @@ class Label(msgspec.Struct):
 
 
 class Graph(msgspec.Struct):
-    """Nodes by key, in the order in which the statements name them, and the statements."""
+    """Nodes by key, in the order in which statements mention them, and the statements."""
 
     nodes: dict[str, Node] = msgspec.field(default_factory=dict)
     labels: list[Label] = msgspec.field(default_factory=list)
 
 
 def conflict_graph(contradiction: Contradiction, stack: str, language: Language) -> Graph:
-    """The graph of a contradiction of the stack of this name."""
+    """The graph of a contradiction in the stack of this name."""
     graph = Graph()
     for number, statement in enumerate(contradiction.statements, 1):
         _add(graph, number, statement, stack, language)
@@ -100,7 +100,7 @@ def _add(graph: Graph, number: int, statement: Statement, stack: str, language: 
 
 
 def _wanted(graph: Graph, text: str, *, components: bool = False) -> tuple[str, str]:
-    """The node that a requirement names, and the rest of the requirement."""
+    """The node of the project or component of a requirement, and the rest of the requirement."""
     match = _NAMED.fullmatch(one_line(text))
     if match is None:
         return _node(graph, _key(text), _short(text), "project"), ""
@@ -154,7 +154,7 @@ def _lack(statement: Lacks, language: Language) -> str:
 
 
 def _name_releases(graph: Graph, statements: Sequence[Statement], language: Language) -> None:
-    """Write the releases into a box where all that it needs is of the same ones, else to each statement's label."""
+    """Write the releases into a box if all its requirements are of the same ones, otherwise into the labels."""
     spoken: dict[str, list[tuple[Span, ...]]] = {}
     for statement in statements:
         if isinstance(statement, Needs):

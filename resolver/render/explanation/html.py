@@ -1,4 +1,4 @@
-"""`conflict.html`: an explanation as one page that needs no network and no script."""
+"""`conflict.html`: an explanation as one page without network access or scripts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
 
 
 def _details(fix: Fix, language: Language) -> Mapping[str, Any]:
-    """What the block of a fix shows beyond its JSON: lines of code keep their breaks."""
+    """What the block of a fix shows beyond its JSON; code keeps its line breaks."""
     return {
         "summary": one_line(changes_sentence(fix.changes, language)),
         "changes": [one_line(told) for told in change_sentences(fix.changes, language)],
@@ -69,7 +69,7 @@ def _details(fix: Fix, language: Language) -> Mapping[str, Any]:
 
 
 def _one_lined(value: Any) -> Any:
-    """All texts on one line, without control characters and marks that turn the direction of writing."""
+    """All texts on one line each, without control characters and bidirectional marks."""
     match value:
         case str():
             return one_line(value)

@@ -1,4 +1,4 @@
-"""An explanation as JSON: conflict.json, and what `--json` prints. docs/conflict-report.md describes it."""
+"""An explanation as JSON, for conflict.json and `--json`. docs/conflict-report.md describes it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from resolver.render.explanation.sentences import (
 )
 from resolver.render.explanation.words import sort_of
 
-VERSION = 1  # of the schema; a key may be added within a version, none changes its meaning or goes
+VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
 
 
 def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
-    """One target's answer. Texts are in the language, all else is the same in both."""
+    """The explanation of one target. Texts are in the language; everything else is the same in both."""
     problem = explanation.problem
     return {
         "schema": VERSION,
@@ -47,7 +47,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
 
 
 def contradiction_json(contradiction: Contradiction, language: Language) -> dict[str, Any]:
-    """Statements that cannot hold together, where they meet, and the cases."""
+    """Statements that contradict each other, where they meet, and the cases."""
     return {
         "claim": claim(contradiction, language),
         "statements": [
@@ -60,7 +60,7 @@ def contradiction_json(contradiction: Contradiction, language: Language) -> dict
 
 
 def statement_json(number: int, statement: Statement, language: Language) -> dict[str, Any]:
-    """A statement: its sentence, its origin, and the data that the sentence was made of."""
+    """A statement: its sentence, its origin, and the data behind the sentence."""
     place = place_of(statement, language)
     return {
         "number": number,

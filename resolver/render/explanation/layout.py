@@ -1,8 +1,7 @@
-"""Where the boxes and labels of a graph stand: layers from top to bottom, after Sugiyama.
+"""The positions of a graph's boxes and labels, in layers from top to bottom, after Sugiyama.
 
-Boxes and labels alternate in the layers. An edge that passes a layer has a
-place of its own there, so that it crosses no box. All numbers are pixels,
-rounded, and depend on nothing but the graph.
+Layers of boxes and labels alternate. An edge that passes a layer has a place of its own there, so that it crosses no
+box. All numbers are pixels, rounded, and depend only on the graph.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import msgspec
 from resolver.model.digraph import generations, reached
 from resolver.render.explanation.graph import Graph, Label, Node
 
-_CHAR = 7.5  # of the monospaced 12 px font, a little more than it takes
+_CHAR = 7.5  # width in the monospaced 12 px font, with a little to spare
 _PAD = 22
 _GAP = 18  # between neighbours in a layer
 _ROW = 26  # between layers
@@ -26,7 +25,7 @@ _SWEEPS = 12
 
 
 class Placed(msgspec.Struct):
-    """A box, a label, or (neither) the place where an edge passes. `x`, `y` are its centre."""
+    """A box, a label, or (neither) a place where an edge passes. `x`, `y` are its centre."""
 
     key: str
     node: Node | None
@@ -38,7 +37,7 @@ class Placed(msgspec.Struct):
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """A curve; `arrow` is where its head is: at the lower end, the upper one, or at none."""
+    """A curve; `arrow` says where its head is: at the lower end, the upper end, or nowhere."""
 
     path: str
     sort: str
@@ -46,7 +45,7 @@ class Wire(msgspec.Struct, frozen=True):
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """All that an SVG needs."""
+    """Everything needed to draw an SVG."""
 
     width: int
     height: int
@@ -87,7 +86,7 @@ def layout(graph: Graph) -> Drawing:
 
 
 def _edges(graph: Graph) -> Iterator[_Edge]:
-    """The edges, each from the upper to the lower end; those that would close a cycle are turned."""
+    """The edges, each from its upper to its lower end; those that would close a cycle are reversed."""
     below: dict[str, list[str]] = {}
     for label in graph.labels:
         own = _label_key(label)
@@ -104,7 +103,7 @@ def _label_key(label: Label) -> str:
 
 
 def _layers(graph: Graph, edges: Iterable[_Edge]) -> dict[str, int]:
-    """The layer of each: below all that point to it; what nothing points to stands right above what it points to."""
+    """The layer of each: below everything that points to it; or, if nothing does, right above what it points to."""
     above: dict[str, list[str]] = {key: [] for key in (*graph.nodes, *(_label_key(label) for label in graph.labels))}
     alone = {_label_key(label) for label in graph.labels if not label.sources}
     for edge in edges:
@@ -135,7 +134,7 @@ def _text_width(text: str) -> float:
 def _chain(
     edge: _Edge, number: int, layers: dict[str, int], rows: list[list[str]], placed: dict[str, Placed]
 ) -> Iterator[str]:
-    """The ends of an edge, and a place in each layer between them."""
+    """The ends of an edge with a place in each layer between them."""
     yield edge.upper
     for layer in range(layers[edge.upper] + 1, layers[edge.lower]):
         key = f"pass {number} {layer}"
@@ -146,12 +145,12 @@ def _chain(
 
 
 def _order(rows: list[list[str]], above: dict[str, list[str]], below: dict[str, list[str]]) -> None:
-    """Sort each layer by the mean place of what it is joined to, again and again."""
+    """Sort each layer by the mean position of its neighbours, repeatedly."""
     for sweep in range(_SWEEPS):
         joined = below if sweep % 2 else above
         for row in reversed(rows) if sweep % 2 else rows:
             places = {key: at for other in rows for at, key in enumerate(other)}
-            # in thousandths and with the place before as a tie: the same on every machine
+            # in thousandths, ties by the previous place: the same on every machine
             means = {key: _mean([places[one] for one in joined[key]], places[key]) for key in row}
             row.sort(key=lambda key, means=means, places=places: (round(means[key] * 1000), places[key]))  # type: ignore[misc]
 
@@ -176,7 +175,7 @@ def _place_across(
 
 
 def _spread(row: Sequence[Placed], wanted: Sequence[float]) -> None:
-    """As near to the wanted places as neighbours allow: the mean of pushing all to the right, and to the left."""
+    """As close to the wanted places as neighbours allow: the mean of pushing everything right and everything left."""
     room = [(one.width + other.width) / 2 + _GAP for one, other in pairwise(row)]
     right = list(wanted)
     for at in range(1, len(row)):
@@ -189,7 +188,7 @@ def _spread(row: Sequence[Placed], wanted: Sequence[float]) -> None:
 
 
 def _place_down(rows: Sequence[Sequence[str]], placed: dict[str, Placed]) -> tuple[int, int]:
-    """Set the heights, move all into view; returns the size of the drawing."""
+    """Set the heights and move everything into view. Returns the size of the drawing."""
     y = float(_MARGIN)
     for row in rows:
         height = max((placed[key].height for key in row), default=0)
@@ -204,7 +203,7 @@ def _place_down(rows: Sequence[Sequence[str]], placed: dict[str, Placed]) -> tup
 
 
 def _path(chain: Sequence[Placed]) -> str:
-    """A smooth curve from the foot of the first to the head of the last, upright through what lies between."""
+    """A smooth curve from the bottom of the first to the top of the last, vertical where it passes those between."""
     first = chain[0]
     x, y = first.x, first.y + first.height / 2
     parts = [f"M{x:g} {y:g}"]

@@ -1,4 +1,4 @@
-"""Addresses for what a report cites: lines of the matrices, issues and files of upstream repositories."""
+"""Links for what a report cites: lines of the matrices, issues and files of upstream repositories."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _CITED = re.compile(
 
 
 class Cited(msgspec.Struct, frozen=True):
-    """A piece of a text, and the address that it stands for, empty where it stands for none."""
+    """A piece of a text and its address; empty if it has none."""
 
     text: str
     href: str
 
 
 def source_line(where: str) -> str:
-    """The address of a file:line of the matrices, relative to a lock's folder; empty for any other place."""
+    """The link to a file:line of the matrices, relative to a lock's folder; empty for any other place."""
     match = _MATRICES.fullmatch(where)
     return f"{_UP}/{quote(match['path'])}#L{match['line']}" if match else ""
 
 
 def cited(source: str) -> tuple[Cited, ...]:
-    """The text of a fact's source in pieces: what can be told to be an address, and the rest.
+    """The text of a fact's source, split into recognizable addresses and the rest.
 
-    Known are addresses, `owner/repo#123` (and `, #124` after it), `owner/repo path @sha` and the same
+    Recognized are addresses, `owner/repo#123` (and `, #124` after it), `owner/repo path @sha` and the same
     with a tag for the commit.
     """
     return tuple(piece for piece in _pieces(source) if piece.text)

@@ -1,4 +1,4 @@
-"""`conflict.md`: an explanation to be reviewed on a code forge."""
+"""`conflict.md`: an explanation for review on a code forge."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _statement(number: int, statement: Statement, language: Language) -> Iterato
     for detail in statement_details(statement, language):
         yield f"   - {markdown(detail)}"
     if place.fact is not None:
-        if not isinstance(statement, Forbids):  # whose sentence has it already
+        if not isinstance(statement, Forbids):  # its sentence has it already
             yield f"   - {markdown(words.REASON(language, text=reason_of(place.fact, language)))}"
         yield f"   - {_evidence(place.fact, language)}"
 
@@ -228,7 +228,7 @@ def _head(titles: Sequence[str]) -> Iterator[str]:
 
 
 def _fenced(lines: Sequence[str], syntax: str) -> Iterator[str]:
-    """A block of code whose fence is longer than any row of backticks in it."""
+    """A code block whose fence is longer than any run of backticks in it."""
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}{syntax}"
@@ -242,6 +242,6 @@ def _linked(text: str, href: str) -> str:
 
 
 def _unlinked(text: str) -> str:
-    """`markdown`, with the space at either end that a piece of a text may have."""
+    """`markdown`, but keeping spaces at either end of a piece of text."""
     lead, tail = text[:1].isspace(), text[-1:].isspace()
     return f"{' ' if lead else ''}{markdown(text)}{' ' if tail and text.strip() else ''}"

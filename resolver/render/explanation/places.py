@@ -1,4 +1,4 @@
-"""Where a statement comes from: its place, and the evidence of the fact that it rests on."""
+"""Where a statement comes from: its place, and the evidence of its fact."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from resolver.model.language import Language
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
 from resolver.render.explanation import words
 
-_FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # rather than names of indexes
-# How an origin of the search spells it.
+_FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
+# As an origin of the search spells it.
 _METADATA = "metadata of "
 _BUILD = "build-system.requires of "
 
 
 class Place(msgspec.Struct, frozen=True):
-    """An origin. `told` is it in words; `where` is its file:line, empty where it is none of ours."""
+    """An origin. `told` is its description; `where` is its file:line, empty if it is not in our files."""
 
     told: str
     where: str
@@ -26,7 +26,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def place_of(statement: Statement, language: Language) -> Place:
-    """The origin of a statement; the fact's strength is not part of it."""
+    """The origin of a statement, without the fact's strength."""
     fact = fact_of(statement)
     where = statement.where
     match statement:
@@ -54,7 +54,7 @@ def _looked_up(statement: Lacks, language: Language) -> str:
 
 
 def with_strength(place: Place, language: Language) -> str:
-    """The origin in words, with the strength of the fact."""
+    """The description of the origin, with the strength of the fact."""
     if place.fact is None:
         return place.told
     strength = words.strength(place.fact.strength, language)

@@ -1,4 +1,4 @@
-"""The files of a conflict's report: one for each reader, whatever language the run speaks."""
+"""The files of a conflict report, for all readers, independent of the language of the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from resolver.render.text import json_text
 
 
 def report_files(explanation: Explanation) -> dict[str, str]:
-    """File name -> text. Programs read English; people have a page in each language."""
+    """File name -> text. JSON is in English; pages for people are in each language."""
     return {
         "conflict.md": explanation_markdown(explanation, "en"),
         "conflict.zh.md": explanation_markdown(explanation, "zh"),

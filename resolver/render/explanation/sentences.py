@@ -1,4 +1,4 @@
-"""Statements as sentences: the one place where they become words, for every form of a report."""
+"""Statements as sentences, the same for every form of a report."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from resolver.render.bilingual import Counted
 from resolver.render.explanation import words
 from resolver.render.explanation.words import listed
 
-_FILES = 4  # of one release that are told by name
+_FILES = 4  # files of one release that are named
 _COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 
 
 def explanation_sentence(statement: Statement, language: Language) -> str:
-    """What the statement says, in one sentence without a full stop. Texts from outside stand in it as they are."""
+    """The statement as one sentence without a full stop. Texts from outside are not escaped."""
     match statement:
         case Asks():
             template = words.TO_BE_TAKEN if statement.where.startswith("--") else words.ASKS
@@ -57,7 +57,7 @@ def explanation_sentence(statement: Statement, language: Language) -> str:
 
 
 def statement_details(statement: Statement, language: Language) -> tuple[str, ...]:
-    """What goes with the sentence: the files that were set aside, and why, and what a fact could tell of them."""
+    """Details below the sentence: the files that were set aside and why, and which fact could help."""
     if not isinstance(statement, Lacks):
         return ()
     return (*_set_aside(statement, language), *_tellable(statement, language))
@@ -81,7 +81,7 @@ def _tellable(statement: Lacks, language: Language) -> Iterator[str]:
 
 
 def claim(contradiction: Contradiction, language: Language) -> str:
-    """What is claimed of the statements together."""
+    """What is claimed about the statements together."""
     count = len(contradiction.statements)
     if count == 1:
         return words.CLAIM_ONE(language)
@@ -91,7 +91,7 @@ def claim(contradiction: Contradiction, language: Language) -> str:
 
 
 def noted_once(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
-    """The same with each known fault of a release where it is first told of."""
+    """The contradictions, with each known fault of a release only at its first mention."""
     told: set[str] = set()
     rows = []
     for one in contradictions:
@@ -101,13 +101,13 @@ def noted_once(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, 
 
 
 def closing_sentence(closing: Closing, language: Language) -> str:
-    """Where statements meet."""
+    """The sentence about where statements meet."""
     told = words.numbers(closing.numbers, language)
     return words.CLOSING(language, len(closing.numbers), numbers=told, subject=component_name(closing.subject))
 
 
 def branch_sentence(branch: Branch, language: Language) -> str:
-    """One case; where it branches again, the line that its own cases stand under."""
+    """One case; if it branches again, the line above its own cases."""
     case = releases(branch.subject, branch.versions, language)
     if branch.branches:
         return words.CASE_CASES(language, case=case, subject=branch.branches[0].subject)
@@ -117,7 +117,7 @@ def branch_sentence(branch: Branch, language: Language) -> str:
 
 
 def releases(subject: str, versions: Sequence[Span], language: Language) -> str:
-    """`trl 0.27.0 to 0.29.1 (5 releases)`; every release where no versions are given."""
+    """`trl 0.27.0 to 0.29.1 (5 releases)`; every release if no versions are given."""
     if not versions:
         return words.EVERY(language, subject=subject)
     told: list[str] = []
@@ -130,17 +130,17 @@ def releases(subject: str, versions: Sequence[Span], language: Language) -> str:
 
 
 def release_count(versions: Sequence[Span]) -> int:
-    """How many releases there are; one where no versions are given, as "every release" is said of one."""
+    """The number of releases; 1 if no versions are given, as "every release" is singular."""
     return sum(span.count for span in versions) or 1
 
 
 def reason_of(fact: Fact, language: Language) -> str:
-    """The fact's reason, in English where it has none in the language."""
+    """The fact's reason, in English if it has none in the language."""
     return (language == "zh" and fact.reason_zh) or fact.reason
 
 
 def warning_text(fact: Warns, language: Language) -> str:
-    """What the fact warns of, in English where it has no text in the language."""
+    """The fact's warning, in English if it has none in the language."""
     return (language == "zh" and fact.text_zh) or fact.text
 
 
@@ -150,7 +150,7 @@ def component_name(component: str) -> str:
 
 
 def missing_sentence(missing: Sequence[str], language: Language, most: int | None = None) -> str:
-    """What else no index has; by name at most so many of them."""
+    """What else no index has, naming at most so many."""
     names = words.COMMA(language).join(missing[:most])
     rest = len(missing) - len(missing[:most])
     told = words.NAMED_AND_MORE(language, names=names, count=rest) if rest else names
@@ -170,7 +170,7 @@ def target_line(problem: Problem, language: Language) -> str:
 def predicate(row: SetAside, language: Language) -> str:
     """Why one file was set aside."""
     text = words.predicate(row.reason, language)
-    if not row.detail or row.detail in row.filename:  # as the tags of a wheel are
+    if not row.detail or row.detail in row.filename:  # such as the tags of a wheel
         return text
     return words.IN_BRACKETS(language, text=text, extra=row.detail)
 
@@ -222,7 +222,7 @@ def _lacks(statement: Lacks, language: Language) -> str:
 
 
 def _said(template: Counted, statement: Lacks, language: Language) -> str:
-    """What is said of all releases that are concerned, which are named."""
+    """What is said about all releases concerned, with their names."""
     versions = [_dated(refusal, statement, language) for refusal in statement.refusals]
     older = statement.count - len(versions)
     if not versions:
@@ -236,14 +236,14 @@ def _said(template: Counted, statement: Lacks, language: Language) -> str:
 
 
 def _all_dated(statement: Lacks) -> bool:
-    """Whether every file of every release says that it was uploaded after the cut-off."""
+    """Whether every file of every release has an upload time after the cut-off."""
     rows = [row for refusal in statement.refusals for row in refusal.files]
     told = bool(rows) and statement.count == len(statement.refusals)
     return bool(statement.cutoff) and told and all(row.reason is Reason.NEWER and row.detail for row in rows)
 
 
 def _dated(refusal: Refusal, statement: Lacks, language: Language) -> str:
-    """The release; with a cut-off also the day of the first of its files that were uploaded after it."""
+    """The release; with a cut-off, also the day of its first file that was uploaded after it."""
     moments = sorted(row.detail for row in refusal.files if row.reason is Reason.NEWER and row.detail)
     if not statement.cutoff or not moments:
         return refusal.version
@@ -251,12 +251,12 @@ def _dated(refusal: Refusal, statement: Lacks, language: Language) -> str:
 
 
 def _with_reasons(template: Counted, statement: Lacks, language: Language) -> str:
-    """The same, with the reasons where it is one release."""
+    """The same, with the reasons if it is a single release."""
     told = _said(template, statement, language)
     if max(statement.count, len(statement.refusals)) != 1 or not statement.refusals[0].files:
         return told
     only = statement.refusals[0].files[0]
-    if statement.lack is Lack.UNUSABLE and only.detail:  # which says it better than the sort of reason
+    if statement.lack is Lack.UNUSABLE and only.detail:  # more precise than the kind of reason
         return words.LABELLED(language, label=told, text=only.detail)
     return words.LABELLED(language, label=told, text=_reasons(statement.refusals[0], statement.machine, language))
 
@@ -277,7 +277,7 @@ def _unread(row: Unread, language: Language) -> str:
 
 
 def _told_whole(statement: Lacks) -> bool:
-    """Whether the sentence has named the only file already."""
+    """Whether the sentence has already named the only file."""
     one = len(statement.refusals) == 1 and len(statement.refusals[0].files) == 1
     return one and statement.lack in (Lack.FILE, Lack.UNUSABLE) and statement.count <= 1
 
@@ -302,12 +302,12 @@ def _reasons(refusal: Refusal, machine: _Machine, language: Language) -> str:
 
 
 def _needs_of_machine(rows: Sequence[SetAside], machine: _Machine, language: Language, count: int) -> str:
-    """What wheels need and the target has instead, the nearest to it first; empty where a name does not tell."""
+    """What wheels need and what the target has instead, the closest first; empty if a file name does not tell."""
     has = dict(machine)
     missing = [lacking(row.filename, has) if row.reason is Reason.TAGS and has else {} for row in rows]
     if not missing or not all(missing):
         return ""
-    # a file that needs the same and more than another is no further way in
+    # a file that needs more than another one adds nothing
     least = [one for one in missing if not any(other.items() < one.items() for other in missing)]
     needs = list(dict.fromkeys(listed([_part(*pair) for pair in one.items()], language) for one in least))
     more = len(needs) - _FILES
@@ -335,7 +335,7 @@ def _files(refusal: Refusal, machine: _Machine, language: Language) -> Iterator[
 
 
 def _refused(refusal: Refusal, machine: _Machine, language: Language) -> str:
-    """One of several releases in one line."""
+    """One of several refused releases, on one line."""
     names = words.COMMA(language).join(row.filename for row in refusal.files[:_FILES])
     rest = len(refusal.files) - _FILES
     if rest > 0:

@@ -37,11 +37,11 @@ from resolver.render.explanation.sentences import (
 WIDTH = 110
 _ATTEMPTS = 10
 _MISSING = 20
-_MOST = 40  # statements of a contradiction and cases of a branch; the report has all
+_MOST = 40  # statements of a contradiction and cases of a branch; the report has all of them
 
 
 def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
-    """The page for a terminal of `width` columns: plain text that ends with a line break."""
+    """The explanation for a terminal of `width` columns: plain text that ends with a line break."""
     why = why_text(explanation.problem, explanation.contradictions, language, width)
     return f"{why}\n{ways_text(explanation, language, width)}"
 
@@ -49,17 +49,17 @@ def explanation_text(explanation: Explanation, language: Language = "en", width:
 def why_text(
     problem: Problem, contradictions: Sequence[Contradiction], language: Language = "en", width: int = WIDTH
 ) -> str:
-    """The first part of the page, which is known first: what has no solution, and why."""
+    """The first part, which is known first: what has no solution, and why."""
     return "\n".join(_why(problem, contradictions, language, width)) + "\n"
 
 
 def ways_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
-    """The second part of the page: the ways out."""
+    """The last part: the ways out."""
     return "\n".join(_ways(explanation, language, width)) + "\n"
 
 
 def further_text(contradictions: Sequence[Contradiction], language: Language = "en", width: int = WIDTH) -> str:
-    """What stands between them: contradictions that the search for ways out came to."""
+    """The part between them: contradictions that the search for ways out found."""
     return "\n".join(_further(contradictions, language, width)) + "\n"
 
 
@@ -70,7 +70,7 @@ def _further(contradictions: Sequence[Contradiction], language: Language, width:
 
 
 def contradictions_lines(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
-    """Each of several contradictions with its heading; of a single one the heading is the caller's."""
+    """The contradictions, with headings if there are several; the heading of a single one is the caller's."""
     total = len(contradictions)
     for number, contradiction in enumerate(noted_once(contradictions), 1):
         if total > 1:
@@ -82,14 +82,14 @@ def contradictions_lines(contradictions: Sequence[Contradiction], language: Lang
 
 
 def overall_claim(contradictions: Sequence[Contradiction], language: Language) -> str:
-    """What is said of all contradictions in one line."""
+    """What is said about all contradictions, on one line."""
     if len(contradictions) == 1:
         return claim(contradictions[0], language)
     return words.SEVERAL(language, count=len(contradictions))
 
 
 def _contradiction(contradiction: Contradiction, language: Language, width: int) -> Iterator[str]:
-    """The statements with their origins, then where they meet and what is known of the releases."""
+    """The statements with their origins, then where they meet and what is known about the releases."""
     yield from statement_lines(contradiction.statements[:_MOST], language, width)
     yield from _more(len(contradiction.statements), language, "     ")
     if contradiction.closing is not None and len(contradiction.statements) > 1:
@@ -107,7 +107,7 @@ def _contradiction(contradiction: Contradiction, language: Language, width: int)
 
 
 def statement_lines(statements: Sequence[Statement], language: Language, width: int) -> Iterator[str]:
-    """Numbered statements, the origin of each in a right column; a fact's source where it is first told of."""
+    """Numbered statements with their origins in a right column; a fact's source at its first mention."""
     rows = []
     sources: set[str] = set()
     for number, statement in enumerate(statements, 1):
@@ -123,7 +123,7 @@ def statement_lines(statements: Sequence[Statement], language: Language, width: 
 
 
 def _why_the_soc(statement: Statement, language: Language) -> Iterator[str]:
-    """The reason of a fact about the SoC, which nobody changes: it says what may be done where there is another."""
+    """The reason of a fact about the SoC, as it says what else can be done on a SoC that nobody can change."""
     if isinstance(statement, Needs) and statement.fact is not None:
         need = ComponentRequirement.parse(statement.needs)
         if need is not None and need.component == "soc":
@@ -184,7 +184,7 @@ def _ways_out(explanation: Explanation, language: Language, width: int) -> Itera
 
 
 def _fixes(fixes: Sequence[Fix], language: Language, width: int) -> Iterator[str]:
-    """The fixes, and below them their warnings, each once: most fixes share them."""
+    """The fixes, and below them their warnings, each once, as most fixes share them."""
     texts = [
         warning_text(warning, language)
         for fix in fixes

@@ -1,4 +1,4 @@
-"""Why a project is pinned where it is, as text and as JSON."""
+"""Why a project has the version it has, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from resolver.render.explanation.json import VERSION, contradiction_json, statem
 from resolver.render.explanation.sentences import target_line
 from resolver.render.explanation.text import WIDTH, contradictions_lines, overall_claim, statement_lines
 
-_NEWER = 8  # releases that are named in the text
+_NEWER = 8  # newer releases that are named in the text
 
 
 def why_text(why: Why, language: Language = "en", width: int = WIDTH) -> str:
-    """The answer for a terminal of `width` columns: plain text that ends with a line break."""
+    """The text for a terminal of `width` columns: plain, and ending with a line break."""
     return "\n".join(_lines(why, language, width)) + "\n"
 
 
 def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
-    """The answer for `--json`, in the form that docs/conflict-report.md describes."""
+    """The JSON for `--json`, as described in docs/conflict-report.md."""
     return {
         "schema": VERSION,
         "status": "why",

@@ -1,7 +1,7 @@
 """Every word of an explanation, in both languages.
 
-Each entry is a `Words`: the same sentence twice, with the same placeholders. The
-other modules hold no words of their own.
+Each entry is a `Words`: a sentence in both languages, with the same placeholders. The other modules have no words
+of their own.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def listed(items: Sequence[str], language: Language) -> str:
     return COMMA(language).join(items[:-1]) + AND(language) + items[-1]
 
 
-_MANY = 12  # numbers that are told one by one
+_MANY = 12  # numbers that are listed one by one
 
 
 def numbers(items: Sequence[int], language: Language) -> str:
-    """`1, 3 and 4`, as statements are referred to; of many those that follow one another are told as `1-40`."""
+    """`1, 3 and 4`, to refer to statements; among many, consecutive ones are written as `1-40`."""
     if len(items) > _MANY:
         runs: list[list[int]] = []
         for number in items:
@@ -91,7 +91,7 @@ EVERY = Words("every release of {subject}", "{subject} 的任一版本")
 RANGE = Words("{oldest} to {newest} ({count} releases)", "{oldest} 至 {newest}（共 {count} 个版本）")
 WITHIN = Words("{subject} in `{wanted}`", "{subject}（`{wanted}`）")
 
-# --- what there is not
+# --- what does not exist
 
 NO_PROJECT = Words("no index has a project `{subject}`", "软件源中没有名为 `{subject}` 的项目")
 NO_PROJECT_MEANT = Words(
@@ -170,7 +170,7 @@ CUTOFF_OF = Counted(
         "根据软件源的记录，{releases} 都不是在截止时间（{cutoff}）之前上传的",
     ),
 )
-LATER_THAN = Counted(  # where each of their files says when it was uploaded
+LATER_THAN = Counted(  # if each of their files has an upload time
     Words("{releases} is newer than the cut-off ({cutoff})", "{releases} 晚于截止时间（{cutoff}）"),
     Words("{releases} are newer than the cut-off ({cutoff})", "{releases} 都晚于截止时间（{cutoff}）"),
 )
@@ -312,7 +312,7 @@ _PREDICATES = {
 
 
 def predicate(reason: Reason, language: Language, count: int = 1) -> str:
-    """What is said of one file, or of several, that were set aside for this reason."""
+    """What is said about one or several files that were set aside for this reason."""
     return _PREDICATES[reason](language, count)
 
 
@@ -337,12 +337,12 @@ _STRENGTHS = {
 
 
 def strength(strength: Strength, language: Language) -> str:
-    """How strong a fact is."""
+    """The strength of a fact."""
     return _STRENGTHS[strength](language)
 
 
 def strength_name(value: str, language: Language) -> str:
-    """The same, from the strength's own text."""
+    """The strength of a fact, from its text in TOML."""
     return strength(Strength(value), language)
 
 
@@ -367,7 +367,7 @@ SORTS: tuple[Sort, ...] = tuple(_SORTS)
 
 
 def sort_of(statement: Statement) -> Sort:
-    """Who says it, in one word; the word is the same in every language."""
+    """The kind of origin, in one word that is the same in every language."""
     match statement:
         case Asks():
             return "stack"
@@ -384,7 +384,7 @@ def sort_of(statement: Statement) -> Sort:
 
 
 def sort_name(sort: Sort, language: Language) -> str:
-    """The word for people."""
+    """The kind of origin, for people."""
     return _SORTS[sort](language)
 
 
@@ -582,7 +582,7 @@ GRAPH_LACK_SOURCE = Words("another version", "版本不同")
 GRAPH_LACK_UNREACHABLE = Words("index not reached", "软件源无法访问")
 LEGEND = Words("Colours: who says it", "颜色：陈述的来源")
 
-# --- why a project is what it is
+# --- why a project has its version
 
 WHY_HEADING = Words(
     "{name} is locked at {version} in {stack} for {target}.", "{stack}（{target}）中 {name} 锁定为 {version}。"

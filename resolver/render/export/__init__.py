@@ -1,1 +1,1 @@
-"""A lock in forms that other tools read. Made on demand; nothing of it stands beside the lock."""
+"""A lock in formats of other tools. Made on demand, and not stored beside the lock."""

@@ -19,7 +19,7 @@ _PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
 
 
 def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None) -> str:
-    """The text of the Containerfile. `folder` and `wheelhouse` are paths in the build's context."""
+    """The text of the Containerfile. `folder` and `wheelhouse` are paths in the build context."""
     _plain("--base-image", base)
     _plain("the lock's folder", folder)
     if wheelhouse is not None:
@@ -53,7 +53,7 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
 
 
 def base_image(lock: Lock, images: Iterable[Image]) -> str:
-    """The first image that has what the lock's target states. Raises InputError where none is known."""
+    """The first image that fits the lock's target. Raises InputError if none is known."""
     system = lock.target.system
     if not {"cann", "soc"} <= set(system):
         raise InputError(
@@ -87,7 +87,7 @@ def _line(lock: Lock) -> str:
 
 
 def _has_cann(image: Image, wanted: str) -> bool:
-    """Whether the image's CANN is the lock's, or the release that the lock's is a build of."""
+    """Whether the image's CANN is that of the lock, or the release of which the lock's is a build."""
     requirement = ComponentRequirement.parse(f"cann in {image.cann}")
     return requirement is not None and requirement.allows(parse_value("cann", wanted))
 

@@ -1,9 +1,8 @@
 """`pylock.toml` (PEP 751): the files of a lock with their addresses, for pip and uv.
 
-The format can say which files, but not how: no order, no build tools, no variables of a
-build. What is built in the environment itself is therefore left out, and so is what comes
-from git: pip takes no repository (`packages.vcs`) beside files with hashes, and a checkout
-that stays, or that steps change, has no place in the format. `[tool.ascend-lock]` names both.
+The format says which files, but not how: no order, no build tools, no variables of a build. So what is built in the
+environment itself is left out, and so are git sources: pip accepts no repository (`packages.vcs`) beside files with
+hashes, and the format cannot express a checkout that is kept or patched. `[tool.ascend-lock]` names both.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ def exported(lock: Lock) -> tuple[LockedPin, ...]:
 
 
 def left_out(lock: Lock) -> tuple[LockedPin, ...]:
-    """The others, which install.sh builds."""
+    """The other pins, which install.sh builds."""
     return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
 
 
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
-    """The text of pylock.toml; `files` knows the address of each file by its name."""
+    """The text of pylock.toml; `files` has the address of each file by its name."""
     line = ".".join(lock.target.python.split(".")[:2])
     machine = lock.target.platform.partition("-")[2]
     marker = (

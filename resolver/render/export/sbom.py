@@ -1,6 +1,6 @@
 """A CycloneDX 1.6 bill of materials: what is installed, what builds it, what it runs on, and why.
 
-The same lock gives the same bytes: no time, and a serial number that follows from the lock.
+The same lock gives the same bytes: no timestamp, and a serial number derived from the lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from resolver.model.index import PYPI
 from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.render.report import treatment
 
-_NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")  # of serial numbers that follow from locks
+_NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")  # for serial numbers derived from locks
 _OWN = "ascend-lock:"
 _SYSTEM = {
     "cann": (ComponentType.PLATFORM, "CANN", "Huawei"),
@@ -85,7 +85,7 @@ def _root(lock: Lock) -> Component:
 
 
 def _asked(lock: Lock) -> list[str]:
-    """What the stack itself asks for, and what nothing else needs."""
+    """What the stack itself requires, and what nothing else requires."""
     needed = {name for pin in lock.pin for name in pin.needs}
     return [
         pin.name
@@ -126,7 +126,7 @@ def _component(
 
 
 def _purl(pin: LockedPin, version: str, addresses: Mapping[str, str]) -> PackageURL:
-    """What comes from git is `generic`: an index may have another project of that name."""
+    """Git sources are `generic`: an index may have a different project of that name."""
     if pin.git:
         source = {"vcs_url": f"git+{pin.git.url}@{pin.git.commit}"}
         return PackageURL(
@@ -137,7 +137,7 @@ def _purl(pin: LockedPin, version: str, addresses: Mapping[str, str]) -> Package
 
 
 def _system(lock: Lock) -> Iterator[Component]:
-    """What no index serves and the lock counts on."""
+    """System components that the lock relies on and no index serves."""
     for key, value in lock.target.system.items():
         kind, name, supplier = _SYSTEM.get(key, (ComponentType.PLATFORM, key, ""))
         yield Component(

@@ -1,1 +1,1 @@
-"""What became of locks and facts upstream, as text in two languages and as JSON."""
+"""What has happened to locks and facts upstream, as text in two languages and as JSON."""

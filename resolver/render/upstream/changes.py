@@ -1,4 +1,4 @@
-"""What became of a lock upstream, as lines for people and as JSON."""
+"""What has happened to a lock upstream, as lines for people and as JSON."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MARKS: Final[Mapping[str, Words]] = {
     "deprecated": words.DEPRECATED,
     "quarantined": words.QUARANTINED,
 }
-_SOME: Final = 8  # names in one line
-_SUMMARY: Final = 120  # characters of what an index says of a vulnerability
+_SOME: Final = 8  # names on one line
+_SUMMARY: Final = 120  # characters of an index's text about a vulnerability
 
 
 def lines(compared: Compared, old: Sequence[Old], days: int, language: Language) -> Iterator[str]:
-    """A line for each thing, what is grave first."""
+    """A line for each change, grave ones first."""
     for change in sorted(compared.changes, key=lambda one: not is_grave(one)):
         yield sentence(change, language)
     if not compared.changes and compared.files:
@@ -60,7 +60,7 @@ def lines(compared: Compared, old: Sequence[Old], days: int, language: Language)
 
 
 def old_facts(old: Sequence[Old], days: int, language: Language) -> str:
-    """The facts of a lock that nobody looked at for long."""
+    """The facts of a lock that were checked long ago."""
     return words.OLD_FACTS(language, len(old), days=days, facts=_some([shown(one.id) for one in old], language))
 
 
@@ -128,7 +128,7 @@ def _some(names: Sequence[str], language: Language) -> str:
 
 
 def compared_json(compared: Compared) -> dict[str, Any]:
-    """The same for machines: texts are those of the index."""
+    """The changes for programs; texts are those of the index."""
     return {
         "changes": [_change_json(change) for change in compared.changes],
         "files": compared.files,

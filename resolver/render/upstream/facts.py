@@ -1,4 +1,4 @@
-"""What the indexes say of facts, a line each, and as JSON."""
+"""What the indexes say about facts, a line each, and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from resolver.upstream.verdict import Judged, Remark, Verdict
 
 
 def line(judged: Judged, *, old_after: int | None, language: Language) -> str:
-    """One fact; `old_after` is the number of days where it was checked longer ago than that."""
+    """One fact; `old_after` is a number of days if it was checked longer ago than that."""
     remarks = SEMICOLON(language).join(_remark(remark, language) for remark in judged.remarks)
     told = words.FACT(
         language,
@@ -30,7 +30,7 @@ def line(judged: Judged, *, old_after: int | None, language: Language) -> str:
 
 
 def summary(all_judged: Sequence[Judged], target: str, language: Language) -> str:
-    """How many of each."""
+    """The number of facts of each verdict."""
     if not all_judged:
         return words.NO_FACTS(language)
     numbers = Counter(judged.verdict for judged in all_judged)
@@ -39,12 +39,12 @@ def summary(all_judged: Sequence[Judged], target: str, language: Language) -> st
 
 
 def left_out(count: int, arguments: str, language: Language) -> str:
-    """That so many were not told, and the command that tells them."""
+    """That so many were not listed, and the command that lists them."""
     return words.LEFT_OUT(language, count, arguments=arguments)
 
 
 def judged_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any]:
-    """The same for machines; `values` are as the index has them, `text` is in the language."""
+    """The findings for programs; `values` are unchanged from the index, `text` is in the language."""
     fact = judged.fact
     return {
         "id": fact.id,

@@ -1,11 +1,11 @@
-"""Every word about what became of locks and facts upstream, in both languages."""
+"""Every word about what has happened to locks and facts upstream, in both languages."""
 
 from __future__ import annotations
 
 from resolver.render.bilingual import Counted, Words
 from resolver.upstream.verdict import Saying, Verdict
 
-# --- what indexes say of facts
+# --- what indexes say about facts
 
 VERDICTS = {
     Verdict.CONTRADICTED: Words("contradicted", "有矛盾"),

@@ -425,9 +425,26 @@ def test_half_of_a_surrogate_pair_costs_no_page() -> None:
         parse(page({**row, "yanked": "LONE"}).replace("LONE", r"\ud800")[:-1], JSON)
 
 
-def test_a_size_below_nothing_is_none() -> None:
-    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "size": -1}
+@pytest.mark.parametrize("size", [-1, 1 << 61])
+def test_a_size_that_no_file_has_is_none(size: int) -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "size": size}
     assert only(parse(page(row), JSON)).size is None
+
+
+def test_a_reason_for_yanking_is_cut_off() -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": "x" * 501}
+    assert only(parse(page(row), JSON)).yanked == "x" * 500
+    assert only(parse(html(f'<a href="demo-1.zip" data-yanked="{"x" * 501}">x</a>'))).yanked == "x" * 500
+
+
+@pytest.mark.parametrize(
+    ("names", "releases"), [(["other-1.zip", "demo-1.zip"], ["1"]), (["other-1.zip", "demo-x-y.whl"], [])]
+)
+def test_a_foreign_file_does_not_cost_the_page(names: list[str], releases: list[str]) -> None:
+    """Only a page on which every file is another project's is that of another project."""
+    found = parse(page(*({"filename": name, "url": name, "hashes": {}} for name in names)), JSON)
+    assert list(found.releases) == releases
+    assert found.set_aside[0] == SetAside("other-1.zip", Reason.FOREIGN)
 
 
 def test_other_encodings() -> None:

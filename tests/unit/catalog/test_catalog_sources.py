@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from resolver.catalog import git
-from resolver.catalog.git import Repositories, Unreachable
+from resolver.catalog.git import Repositories, UnreadRepository
 from resolver.catalog.sources import settled
 from resolver.errors import InputError
 from resolver.matrix.compile import compile_problems
@@ -243,11 +243,11 @@ def test_a_commit_is_saved_whole_and_known_again(desk: Desk, tmp_path: Path) -> 
 def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
     commit = desk.repository.commit({"a": "x"})
     offline = Repositories(tmp_path / "cache", offline=True, warn=pytest.fail)
-    with pytest.raises(Unreachable, match="no network is asked"):
+    with pytest.raises(UnreadRepository, match="no network is asked"):
         offline.read(desk.repository.url, commit, "a")
     assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
     assert offline.read(desk.repository.url, commit, "a") == b"x"
-    with pytest.raises(Unreachable, match="no network is asked"):
+    with pytest.raises(UnreadRepository, match="no network is asked"):
         offline.named(desk.repository.url, "v1")
 
 
@@ -261,11 +261,11 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
         pack.chmod(0o644)
         pack.write_bytes(b"")
     warned: list[str] = []
-    with pytest.raises(Unreachable):
+    with pytest.raises(UnreadRepository):
         Repositories(tmp_path / "cache", offline=True, warn=warned.append).read(desk.repository.url, commit, "a")
     assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unreachable, match="git is not installed"):
+    with pytest.raises(UnreadRepository, match="git is not installed"):
         Repositories(tmp_path, warn=warned.append).named(desk.repository.url, "v1")
 
 
@@ -278,7 +278,7 @@ def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
     warned: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"https://127.0.0.1:{server.getsockname()[1]}/demo.git"
-        with pytest.raises(Unreachable, match="no answer within 1 seconds"):
+        with pytest.raises(UnreadRepository, match="no answer within 1 seconds"):
             Repositories(tmp_path, warn=warned.append).named(url, "v1")
         server.settimeout(5)
         server.accept()[0].close()

@@ -5,18 +5,21 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from io import StringIO
 
+from msgspec.structs import replace
+
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.explain.explain import explain
+from resolver.explain.explain import explain, lettered
 from resolver.explain.trial import Clock
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs
-from resolver.model.explanation import Explanation, Fix
+from resolver.model.explanation import ChangeKind, Explanation, Fix
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
+from tests.unit.render import samples
 
 STACK = """\
 index = []
@@ -417,6 +420,16 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
         ["plugin==2 -> plugin==2.post1"],
     ]
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
+
+
+def test_what_goes_against_a_fact_comes_last_however_cheap() -> None:
+    sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
+    files = (("s", '[stack]\nname = "s"\nsummary = "s"\nrequires = ["a"]\n'),)
+    aside = replace(sample.changes[0], kind=ChangeKind.RELAX, subject="fact")
+    risky = replace(sample, changes=(aside,), files=files, risky=True, price=1)
+    safe = replace(sample, files=files, risky=False, price=10_000)
+    found = lettered(replace(samples.trl(), fixes=(risky, safe)))
+    assert [(fix.name, fix.risky) for fix in found.fixes] == [("A", False), ("B", True)]
 
 
 def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:

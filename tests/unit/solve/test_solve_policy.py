@@ -9,8 +9,10 @@ from packaging.version import Version
 
 from resolver.errors import FactError
 from resolver.model.index import PYPI, Index, Indexes
+from resolver.model.package import Package
 from resolver.solve.check import check
 from resolver.solve.solver import solve
+from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, collides, excludes, names, pins, problem, refused, requires, solved
 
@@ -44,6 +46,22 @@ def test_policies(policy: str, taken: str) -> None:
     assert pins(problem("a", prereleases=policy), catalog) == {"a": taken}
     assert pins(problem("a", prereleases_of={"a": policy}), catalog) == {"a": taken}
     assert pins(problem("a", prereleases=policy, prereleases_of={"b": "allow"}), catalog) == {"a": taken}
+
+
+@pytest.mark.parametrize(("stable", "admitted"), [(False, ["3rc1"]), (True, [])])
+def test_no_prerelease_where_a_final_release_will_do(stable: bool, admitted: list[str]) -> None:
+    """None is taken in the place of a final release that was decided before: what rules that out is gone back on."""
+    universe = Universe(problem("a>2"), DataCatalog({"a": {"1": [], "2": [], "3rc1": []}}))
+    asked = universe.demand(*universe.roots())
+    found = universe.candidates(Package("a"), asked, stable=stable)
+    assert [str(one.version) for one in found] == admitted
+
+
+def test_the_complete_engine_tries_what_was_yanked_last() -> None:
+    catalog = DataCatalog({"a": {"1": [], "3rc1": []}})
+    catalog.add_wheel("a", "2", yanked="broken")
+    universe = Universe(problem("a"), catalog)
+    assert [str(one.version) for one in universe.every(Package("a"))] == ["1", "3rc1", "2"]
 
 
 def test_never_means_never() -> None:

@@ -1,0 +1,30 @@
+"""A live catalog's cache, filled from a snapshot."""
+
+from __future__ import annotations
+
+from resolver.catalog.cache import Cache
+from resolver.catalog.meter import Meter
+from resolver.catalog.snapshot import Snapshot, Unusable
+from resolver.catalog.stored import NoMember, Stored, Told
+from resolver.model.release import File
+
+
+def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
+    """Put what is known of the content of files into a live catalog's cache.
+
+    An index made of a snapshot can serve pages and the metadata of wheels, but
+    no file itself; with this, it needs to serve none.
+    """
+    stored = Stored(cache, Meter())
+
+    def sha256(key: str) -> str:
+        return snapshot.hashed.get(key, (key, None))[0]
+
+    for key, metadata in snapshot.metadata.items():
+        if isinstance(metadata, Unusable):
+            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata.why)
+    for key, archive in snapshot.archives.items():
+        stored.put("archive", sha256(key), archive.why if isinstance(archive, Unusable) else archive)
+    for (key, path), member in snapshot.members.items():
+        value = NoMember(member.why) if isinstance(member, Unusable) else member
+        stored.keep_member(File("", sha256=sha256(key)), path, value)

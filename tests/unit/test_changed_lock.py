@@ -1,0 +1,53 @@
+"""What a lock says of what changed since the one before."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from resolver.lock import diff, file
+from resolver.model.lock import Change, Lock
+from tests.functional.workspace import REPOSITORY
+
+COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Lock:
+    shutil.copy(COMMITTED, tmp_path / file.NAME)
+    found = file.read(tmp_path)
+    assert found is not None
+    return replace(found, first=False, change=())
+
+
+def test_the_first_lock_says_that_it_is(lock: Lock) -> None:
+    assert diff.after(None, lock) == replace(lock, first=True)
+
+
+def test_locking_again_keeps_what_changed_before(lock: Lock) -> None:
+    before = replace(lock, change=(Change(name="numpy", old="1.26.3", new="1.26.4"),))
+    assert diff.after(before, lock) == before
+    assert diff.after(replace(lock, first=True), lock).first
+
+
+def test_what_moved_came_and_went(lock: Lock) -> None:
+    numpy = next(pin for pin in lock.pin if pin.name == "numpy")
+    moved = replace(lock, pin=(replace(numpy, version="2.0"), replace(numpy, name="six"), *lock.pin[2:]))
+    assert [(one.name, one.old, one.new) for one in diff.after(lock, moved).change] == [
+        ("numpy", "1.26.4", "2.0"),
+        ("six", "", "1.26.4"),
+        ("verl", "0.7.0.dev0 (ccd7d934f91b)", ""),
+    ]
+
+
+def test_whether_a_source_was_read_is_no_change(lock: Lock) -> None:
+    """That depends on the network of the day; what builds are made with does not."""
+    read = replace(
+        lock, pin=tuple(pin if pin.git is None else replace(pin, git=replace(pin.git, trust="")) for pin in lock.pin)
+    )
+    assert read != lock
+    assert diff.same(lock, read)
+    assert not diff.same(lock, replace(lock, build_pin=lock.build_pin[:1]))
