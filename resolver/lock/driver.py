@@ -27,11 +27,20 @@ def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
                 for need in fact.needs if isinstance(fact, facts.Requires) else fact.add:
                     if isinstance(need, ComponentRequirement) and need.component == _HDK:
                         binding = fact.strength is not facts.Strength.OBSERVED
-                        yield LockedDriver(by=_by(fact, resolution), needs=(str(need),), fact=fact.id, binding=binding)
+                        yield LockedDriver(
+                            by=_by(fact, resolution),
+                            needs=(str(need),),
+                            text=fact.reason,
+                            text_zh=fact.reason_zh,
+                            fact=fact.id,
+                            binding=binding,
+                        )
             case facts.Warns() if _HDK in fact.components and fact.components - {_HDK} <= system.keys():
                 needs = (need for need in fact.unless if isinstance(need, ComponentRequirement))
                 texts = tuple(str(need) for need in needs if need.component == _HDK)
-                yield LockedDriver(by=_by(fact, resolution), needs=texts, fact=fact.id)
+                yield LockedDriver(
+                    by=_by(fact, resolution), needs=texts, text=fact.text, text_zh=fact.text_zh, fact=fact.id
+                )
             case _:
                 pass
 

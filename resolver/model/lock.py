@@ -132,12 +132,15 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 class LockedDriver(_Row, kw_only=True, frozen=True):
     """What something in the lock asks of the driver (HDK), of which the target says nothing: any of `needs`.
 
-    `by` says what asks, `fact` names the fact that says so. Where it is `binding`, the fact requires it and rests on
-    more than that somebody saw it; else a machine that does not meet it is warned.
+    `by` says what asks, `text` what it is about (the Chinese may be empty), `fact` names the fact that says so. If it
+    is `binding`, the fact requires it and rests on more than an observation; otherwise a machine that does not meet
+    it is warned.
     """
 
     by: str
     needs: tuple[str, ...]
+    text: str
+    text_zh: str = ""
     fact: str
     binding: bool = False
 

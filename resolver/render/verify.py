@@ -183,16 +183,16 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
         "binding": row.binding,
         "strength": fact.strength,
         "source": fact.source,
-        "reason": [_evidence(fact, "en"), _evidence(fact, "zh")],
+        "reason": [_evidence(row, fact, "en"), _evidence(row, fact, "zh")],
     }
 
 
-def _evidence(fact: LockedFact, language: Language) -> str:
-    """Why a fact is so, and who says so."""
+def _evidence(row: LockedDriver, fact: LockedFact, language: Language) -> str:
+    """What a fact says of the driver, and who says so."""
     strength = STRENGTHS[fact.strength](language) if fact.strength in STRENGTHS else fact.strength
     if language == "zh":
-        return f"{fact.reason_zh or fact.reason}（{strength}：{fact.source}）"
-    return f"{fact.reason} ({strength}: {fact.source})"
+        return f"{row.text_zh or row.text}（{strength}：{fact.source}）"
+    return f"{row.text} ({strength}: {fact.source})"
 
 
 def _value(clause: Clause) -> str:

@@ -792,7 +792,7 @@ reason-zh = "版本说明如此"
 source = "notes of 8.5.0"
 strength = "{strength}"
 """
-WARNS = ("warns", 'text = "it wants a driver"\nunless')
+WARNS = ("warns", 'text = "the notes say so"\ntext-zh = "版本说明如此"\nunless')
 
 
 def asking_for_a_driver(workspace: Workspace, index: LoopbackIndex, kind: str, key: str, strength: str) -> None:
@@ -855,8 +855,8 @@ def test_what_a_warning_about_another_component_says_of_the_driver_is_not_asked(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     """The target states no CANN: whether the fact is about its CANN is not known."""
-    key = 'text = "it wants a driver"\nunless = ["cann != 8.5.*"]\nunless'
-    asking_for_a_driver(workspace, index, "warns", key.replace('"]\nunless', '", "hdk >= 25.2.0"]\n#'), "vendor")
+    key = 'text = "it wants a driver"\nunless = ["cann != 8.5.*", "hdk >= 25.2.0"]\n#'
+    asking_for_a_driver(workspace, index, "warns", key, "vendor")
     assert "driver" not in workspace.content()
     assert workspace.content()["warnings"]
 

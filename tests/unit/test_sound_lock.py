@@ -29,6 +29,7 @@ DRIVER = """\
 [[driver]]
 by = "CANN 8.3.RC1"
 needs = ["{need}"]
+text = "it wants a driver"
 fact = "{fact}"
 
 [[pin]]
