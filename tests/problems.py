@@ -150,6 +150,11 @@ def names(package: str, versions: str, index: str) -> facts.Names:
     return facts.Names(**_common(package, versions, "names"), index=index)
 
 
+def put_last(package: str, version: str, level: int, *unless: str) -> facts.Warns:
+    common = _common(package, f"=={version}", "warns")
+    return facts.Warns(**common, text="another target's", extra="", unless=tuple(map(need, unless)), last=level)
+
+
 def _common(package: str, versions: str, kind: str) -> dict[str, Any]:
     return {
         "id": f"{package}-{kind}",

@@ -54,7 +54,19 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+_EXAMPLES = """\b
+Examples:
+  ascend-lock lock verl-qwen3.5            write locks/verl-qwen3.5/<target>/
+  ascend-lock explain trl-guide --apply A  write a changed stack that has a solution
+"""
+
+
+@click.command(
+    cls=_Group,
+    invoke_without_command=True,
+    epilog=_EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="ascend-lock")
 @click.pass_context
 def _commands(context: click.Context) -> int:

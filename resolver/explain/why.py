@@ -16,7 +16,7 @@ from resolver.explain.trial import Clock, Expired
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.fact import Absent, Collides, Excludes, Names, Requires
+from resolver.model.fact import Absent, Collides, Excludes, Names, Requires, Warns
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.problem import Ask
 from resolver.model.requirement import Requirement
@@ -74,7 +74,16 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
         moves=moves,
         unreachable=tuple(project.unreachable),
         untried=untried,
+        later=tuple(_later(project, pin, newer)),
     )
+
+
+def _later(project: Project, pin: Pin, newer: tuple[str, ...]) -> Iterator[tuple[str, tuple[Warns, ...]]]:
+    """The newer releases that facts put after the pin, where nothing else says which is taken."""
+    for version in newer:
+        position = project.position(Version(version))
+        if position is not None and project.precedes(pin.release.position, position):
+            yield version, tuple(project.put_last(position))
 
 
 def _newer(project: Project, version: Version) -> Iterator[str]:

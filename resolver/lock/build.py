@@ -11,6 +11,7 @@ from resolver.catalog.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import WrongRelease
 from resolver.lock import cautions
+from resolver.lock.driver import drivers
 from resolver.lock.exports import exports
 from resolver.lock.order import stages
 from resolver.model import fact as facts
@@ -106,6 +107,7 @@ def build(
             )
             for fact in about
         ),
+        driver=tuple(drivers(resolution, about)),
         override=tuple(_overrides(resolution, catalog)),
         passed_over=tuple(
             LockedPassedOver(

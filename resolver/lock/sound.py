@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.filename import archive_version, is_readable, wheel_release
 from resolver.model import direct, text
-from resolver.model.component import parse_value
-from resolver.model.lock import Lock, LockedGit, LockedPin, LockedTarget
+from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.lock import Lock, LockedDriver, LockedGit, LockedPin, LockedTarget
 from resolver.model.target import PLATFORMS
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -46,6 +46,9 @@ def require_sound(lock: Lock) -> None:
     for row in lock.passed_over:
         for version in (row.version, row.archive_version):
             _require_version(version, row.project)
+    facts = {fact.id for fact in lock.fact}
+    for driver in lock.driver:
+        _require_driver(driver, facts)
     for shown in _shown(lock):
         if not shown.isprintable():
             raise ValueError(f"`{shown}` has characters that do not print")
@@ -80,6 +83,15 @@ def _require_target(target: LockedTarget) -> None:
     _match(_GLIBC, target.glibc, "the target's glibc")
     for component, value in target.system.items():
         parse_value(component, value)
+
+
+def _require_driver(driver: LockedDriver, facts: Set[str]) -> None:
+    if driver.fact not in facts:
+        raise ValueError(f"what {driver.by} asks of the driver rests on `{driver.fact}`, which is no fact of the lock")
+    for line in driver.needs:
+        need = ComponentRequirement.parse(line)
+        if need is None or need.component != "hdk":
+            raise ValueError(f"`{line}` asks nothing of the driver")
 
 
 def _require_pin(pin: LockedPin) -> None:

@@ -145,6 +145,13 @@ def _fact(
         case schema.AfterRow():
             return model.After(**common, others=projects(row.others, "others"))
         case schema.WarnsRow():
+            unless = needs(row.unless, "unless")
+            if row.last and (row.with_ or row.extra or row.wheels or any(isinstance(n, Requirement) for n in unless)):
+                raise InputError(
+                    "which releases come last cannot hang on what else is in the lock",
+                    where=document.place(kind, number, "last"),
+                    hint="leave out `with`, `extra` and `wheels`, and name components alone in `unless`",
+                )
             return model.Warns(
                 **common,
                 text=row.text,
@@ -153,7 +160,8 @@ def _fact(
                 wheels=row.wheels,
                 extra=text.name(row.extra or ""),
                 beside=requirements(row.with_, "with"),
-                unless=needs(row.unless, "unless"),
+                unless=unless,
+                last=row.last,
             )
         case schema.NamesRow():
             return model.Names(**common, index=row.index)

@@ -122,6 +122,7 @@ class WarnsRow(FactRow, kw_only=True):
     with_: list[Text] = msgspec.field(name="with", default_factory=list)
     unless: list[Text] = []
     extra: Text | None = None
+    last: Annotated[int, msgspec.Meta(ge=0, le=9, description="a number from 1 to 9")] = 0
 
 
 class NamesRow(FactRow, kw_only=True):

@@ -7,28 +7,19 @@ a requirement in a file's metadata always means a project on an index.
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 from packaging.version import InvalidVersion, Version
 
-from resolver.model.system import SystemVersion
+from resolver.model.system import SIGNS, SystemVersion
 
 COMPONENTS: Final = ("cann", "hdk", "soc", "glibc", "python")
 
 Value = SystemVersion | Version | str
 
-_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 _REQUIREMENT = re.compile(r"\s*(?P<component>[a-z]+)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL)
 _CLAUSE = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>[^\s=<>!]\S*)\s*")
 
@@ -84,14 +75,12 @@ class Clause(msgspec.Struct, frozen=True):
                 same = isinstance(value, Version) and value.release[: len(self.line)] == self.line
             return same if self.operator == "==" else not same
         if isinstance(value, SystemVersion) and isinstance(self.value, SystemVersion):
-            if self.value.build is not None:
-                return _OPERATORS[self.operator](value, self.value)
-            return _compare_releases(self.operator, value, self.value)
+            return value.holds(self.operator, self.value)
         if isinstance(value, Version) and isinstance(self.value, Version) and self.operator in ("==", "!="):
             # `python in 3.11` means the release line, as a target may state 3.11 or 3.11.14
             same = value.release[: len(self.value.release)] == self.value.release
             return same if self.operator == "==" else not same
-        return _OPERATORS[self.operator](value, self.value)
+        return SIGNS[self.operator](value, self.value)
 
 
 class ComponentRequirement(msgspec.Struct, frozen=True):
@@ -144,19 +133,3 @@ def _clause(component: str, sign: str, text: str) -> Clause:
     if component == "soc" and sign not in ("==", "!="):
         raise ValueError(f"`{sign} {text}`: SoC families have no order")
     return Clause(sign, parse_value(component, text))
-
-
-def _compare_releases(sign: str, value: SystemVersion, wanted: SystemVersion) -> bool:
-    match sign:
-        case "==":
-            return value.same_release(wanted)
-        case "!=":
-            return not value.same_release(wanted)
-        case "<":
-            return value.before(wanted)
-        case ">":
-            return wanted.before(value)
-        case "<=":
-            return not wanted.before(value)
-        case _:
-            return not value.before(wanted)

@@ -158,7 +158,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     `newer` is what exists beyond it, newest first. `tried` is the release that was tried instead, empty
     for none, with the contradictions that taking it meets; where there are none it can be had, with
     `moves` as the pins that then change (name, from, to). `unreachable` are indexes that may have more releases;
-    `untried` says why none was tried, where an index failed.
+    `untried` says why none was tried, where an index failed. `later` are newer releases that come after it, each with
+    the facts that put it there.
     """
 
     problem: Problem
@@ -173,3 +174,4 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     bound: tuple[Statement, ...] = ()
     unreachable: tuple[str, ...] = ()
     untried: str = ""
+    later: tuple[tuple[str, tuple[Warns, ...]], ...] = ()

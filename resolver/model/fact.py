@@ -7,6 +7,7 @@ If a Chinese text (`…_zh`) is empty, the English one is shown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from enum import Enum
 from typing import TypeVar
@@ -16,7 +17,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.component import ComponentRequirement
+from resolver.model.component import ComponentRequirement, Value
 from resolver.model.recipe import Recipe
 from resolver.model.requirement import Requirement
 
@@ -116,7 +117,8 @@ class Warns(_Common, frozen=True, kw_only=True):
     """A warning if `package` and all of `beside` are in the lock, and none of `unless` holds.
 
     With `extra`, only if that extra is in use; with `wheels`, only if a wheel of an index is in the lock. A `grave`
-    one says that the project fails at its main purpose.
+    one says that the project fails at its main purpose. `last` puts releases after others that differ in their post
+    number alone and have a lower `last`.
     """
 
     text: str
@@ -126,11 +128,17 @@ class Warns(_Common, frozen=True, kw_only=True):
     extra: str
     beside: tuple[Requirement, ...] = ()
     unless: tuple[Need, ...]
+    last: int = 0
 
     @property
     def components(self) -> frozenset[str]:
         """The target's components that it depends on: with other values it might not apply."""
         return frozenset(need.component for need in self.unless if isinstance(need, ComponentRequirement))
+
+    def is_needless_on(self, system: Mapping[str, Value]) -> bool:
+        """Whether the components of a target meet one of `unless`."""
+        needs = (need for need in self.unless if isinstance(need, ComponentRequirement))
+        return any(need.component in system and need.allows(system[need.component]) for need in needs)
 
 
 class Names(_Common, frozen=True, kw_only=True):

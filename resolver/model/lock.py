@@ -129,6 +129,22 @@ class LockedFact(_Row, kw_only=True, frozen=True):
     checked: str
 
 
+class LockedDriver(_Row, kw_only=True, frozen=True):
+    """What something in the lock asks of the driver (HDK), of which the target says nothing: any of `needs`.
+
+    `by` says what asks, `text` what it is about (the Chinese may be empty), `fact` names the fact that says so. If it
+    is `binding`, the fact requires it and rests on more than an observation; otherwise a machine that does not meet
+    it is warned.
+    """
+
+    by: str
+    needs: tuple[str, ...]
+    text: str
+    text_zh: str = ""
+    fact: str
+    binding: bool = False
+
+
 class Override(_Row, kw_only=True, frozen=True):
     """A requirement of upstream metadata that was taken out. pip check complains of it.
 
@@ -212,6 +228,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     pin: tuple[LockedPin, ...]
     build_pin: tuple[LockedPin, ...] = ()
     fact: tuple[LockedFact, ...] = ()
+    driver: tuple[LockedDriver, ...] = ()
     override: tuple[Override, ...] = ()
     passed_over: tuple[LockedPassedOver, ...] = ()
     export: tuple[LockedExport, ...] = ()

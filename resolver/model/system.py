@@ -13,10 +13,12 @@ That T (test) builds come before RC is an inference from their names.
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import total_ordering
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _FORM = re.compile(
     r"""
@@ -28,6 +30,14 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
@@ -90,6 +100,12 @@ class SystemVersion:
     def before(self, other: SystemVersion) -> bool:
         """Whether this is an earlier release; two builds of one release are not."""
         return self._key < other._key
+
+    def holds(self, sign: str, other: SystemVersion) -> bool:
+        """Whether `self sign other`: of releases, unless `other` names a build."""
+        if other.build is not None:
+            return SIGNS[sign](self, other)
+        return SIGNS[sign](self._key, other._key)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SystemVersion) and (self._key, self.build) == (other._key, other.build)

@@ -14,7 +14,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.component import Clause, ComponentRequirement
+from resolver.model.language import Language
+from resolver.model.lock import Lock, LockedDriver, LockedFact, LockedPin
+from resolver.render.report_words import STRENGTHS
 from resolver.render.text import one_line
 
 FILE = "verify.py"
@@ -33,6 +36,7 @@ MODULES = (
     "verify/cann",
     "verify/imports",
     "verify/npu",
+    "verify/driver",
     "verify/record",
     "verify/collisions",
     "verify/requirements",
@@ -49,7 +53,7 @@ _HEAD = '''\
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--soc] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--hdk] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
 differs, 2 the command is wrong. What the lock says is at the end of this file.
@@ -150,6 +154,7 @@ def _told(lock: Lock) -> str:
         "import_env": dict(sorted(lock.import_env.items())),
         "rewritten": sorted({name for pin in lock.pin if pin.git is not None for name in pin.git.rewrites}),
         "absent": {row.name: row.reason for row in lock.absent},
+        "driver": [_driver(row, lock) for row in lock.driver],
     }
     lines = [f'"{key}": {json.dumps(value)},' for key, value in rows.items()]
     return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(json.dumps, pins)), "]", "}"])
@@ -164,6 +169,34 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
         row |= {"commit": pin.git.commit, "editable": pin.git.editable}
     row["sha256"] = [file.sha256 for file in pin.file]
     return row
+
+
+def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
+    needs = [need for need in map(ComponentRequirement.parse, row.needs) if need is not None]
+    fact = next(fact for fact in lock.fact if fact.id == row.fact)
+    return {
+        "by": row.by,
+        "wanted": " | ".join(map(str, needs)),
+        "ranges": [
+            [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
+        ],
+        "binding": row.binding,
+        "strength": fact.strength,
+        "source": fact.source,
+        "reason": [_evidence(row, fact, "en"), _evidence(row, fact, "zh")],
+    }
+
+
+def _evidence(row: LockedDriver, fact: LockedFact, language: Language) -> str:
+    """What a fact says of the driver, and who says so."""
+    strength = STRENGTHS[fact.strength](language) if fact.strength in STRENGTHS else fact.strength
+    if language == "zh":
+        return f"{row.text_zh or row.text}（{strength}：{fact.source}）"
+    return f"{row.text} ({strength}: {fact.source})"
+
+
+def _value(clause: Clause) -> str:
+    return ".".join([*map(str, clause.line), "*"]) if clause.line else str(clause.value)
 
 
 def _quiet(text: str) -> str:

@@ -82,9 +82,15 @@ def _asked(universe: Universe, resolution: Resolution) -> Mapping[str, Sequence[
 
 
 def _newer(universe: Universe, pin: Pin, asked: Sequence[Edge]) -> Mapping[Version, Candidate]:
-    """The releases newer than a project's pin that all requirements admit and that may be for this target."""
+    """The releases newer than a project's pin, and preferred to it, that all requirements admit for this target."""
     admitted = universe.candidates(Package(pin.name), universe.demand(*asked), stable=not pin.version.is_prerelease)
-    newer = (candidate for candidate in admitted if candidate.version > pin.version)
+    project = universe.project(pin.name)
+    own = pin.release.position
+    newer = (
+        candidate
+        for candidate in admitted
+        if candidate.version > pin.version and project.precedes(candidate.chosen.position, own)  # type: ignore[union-attr]
+    )
     return {one.version: one for one in newer if not _is_for_another_target(universe, pin, one.version)}
 
 

@@ -35,7 +35,7 @@ class Preference:
                 among ^= 1 << first
                 if _takes(project, first, demand.wished):
                     yield first
-            for position in project.positions(among & ~(project.unusable if demand.wished else project.unwanted)):
+            for position in project.in_order(among & ~(project.unusable if demand.wished else project.unwanted)):
                 if _takes(project, position, demand.wished):
                     yield position
 
@@ -82,7 +82,7 @@ class Preference:
         late: list[int] = []
         for among in (stable, 0 if policy == "never" else project.all & ~stable):
             first = self._first(project)
-            order = list(project.positions(among))
+            order = list(project.in_order(among))
             if first in order:
                 order.sort(key=lambda position: position != first)
             for position in order:

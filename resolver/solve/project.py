@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -12,8 +14,9 @@ from packaging.version import Version
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.screen import Screen
 from resolver.model.candidate import Release
+from resolver.model.component import Value
 from resolver.model.edge import Allows, Exactly
-from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
 from resolver.model.release import File, Page, Reason, SetAside
 from resolver.model.source import Source
 from resolver.profile import counts
@@ -26,7 +29,7 @@ class Project:
     """All releases of a project on the indexes bound to it, newest first; or only that of its `source`.
 
     `facts` are those about this project. Each release is screened when first looked at. Masks have a bit for each
-    position.
+    position. `system` has the components of the target.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class Project:
         *,
         wheels_only: bool = False,
         source: Source | None = None,
+        system: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
         self._wheels_only = wheels_only
         self.name = name
@@ -57,6 +61,8 @@ class Project:
             for versions in fact.versions:
                 mask |= ordered.mask(versions)
             self._facts.setdefault(type(fact), []).append((fact, mask))
+        last = [(fact, mask) for fact, mask in self._facts.get(Warns, ()) if isinstance(fact, Warns) and fact.last]
+        self._last = [(fact, mask) for fact, mask in last if not fact.is_needless_on(system)]
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
         # of those looked at: what the target cannot use; and the same including yanked ones
         self.unusable = self.unwanted = 0
@@ -96,6 +102,32 @@ class Project:
                 low = word & -word
                 yield 8 * at + low.bit_length() - 1
                 word ^= low
+
+    def in_order(self, mask: int) -> Iterator[int]:
+        """The positions in a mask, newest first, but for posts of one release that a fact puts last: these after it."""
+        if not any(mask & late for _, late in self._last):
+            yield from self.positions(mask)
+            return
+        for _, posts in groupby(self.positions(mask), key=self._base):
+            yield from sorted(posts, key=self._late)
+
+    def precedes(self, position: int, other: int) -> bool:
+        """Whether a release is taken before another one."""
+        if self._base(position) != self._base(other):
+            return position < other
+        return (self._late(position), position) < (self._late(other), other)
+
+    def put_last(self, position: int) -> list[Warns]:
+        """The facts that put a release after others that differ in their post number alone."""
+        return [fact for fact, mask in self._last if mask >> position & 1]
+
+    def _late(self, position: int) -> int:
+        return max((fact.last for fact in self.put_last(position)), default=0)
+
+    def _base(self, position: int) -> tuple[object, ...]:
+        """What posts of one release have in common; they stand next to each other."""
+        version = self.versions[position]
+        return version.epoch, version.release, version.pre
 
     def position(self, version: Version) -> int | None:
         """The position of a version; None if the project has no such release."""

@@ -127,6 +127,7 @@ class Universe:
                     self._about.project(name),
                     wheels_only=self.problem.wheels_only,
                     source=source,
+                    system=self.problem.target.system,
                 )
                 self._check_facts(project)
                 self._projects[name] = project

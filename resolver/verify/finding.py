@@ -11,12 +11,14 @@ class Finding:
     """Something that is not as locked, or could not be told.
 
     `code` is a key of `CASES`, which has the sentences; `values` fills their
-    placeholders. `mend` is a command that is better than the one of the case.
+    placeholders. `mend` is a command that is better than the one of the case,
+    `reason` what `{reason}` stands for in English and in Chinese.
     """
 
     code: str
     values: Mapping[str, str]
     mend: str = ""
+    reason: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,22 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
 
 
+class DriverNeed(NamedTuple):
+    """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
+
+    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    does not meet it is a warning.
+    """
+
+    by: str
+    wanted: str
+    ranges: tuple[tuple[tuple[str, str], ...], ...]
+    binding: bool
+    strength: str
+    source: str
+    reason: tuple[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
     """All that verify.py knows of the lock that it belongs to."""
@@ -42,6 +58,7 @@ class LockedStack:
     import_env: Mapping[str, str] = field(default_factory=dict)
     rewritten: frozenset[str] = frozenset()
     absent: Mapping[str, str] = field(default_factory=dict)
+    driver: tuple[DriverNeed, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
@@ -55,6 +72,7 @@ class LockedStack:
                 "overrides": frozenset(map(tuple, raw["overrides"])),
                 "imports": tuple(raw["imports"]),
                 "rewritten": frozenset(raw.get("rewritten", ())),
+                "driver": tuple(DriverNeed(**need) for need in raw.get("driver", ())),
             }
         )
 

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from resolver.verify.cann import check_cann
 from resolver.verify.collisions import check_collisions
 from resolver.verify.distributions import check_distributions
+from resolver.verify.driver import check_hdk
 from resolver.verify.finding import Group
 from resolver.verify.imports import check_imports
 from resolver.verify.installed import installed_distributions
 from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_machine, check_python
-from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu, told_soc
+from resolver.verify.npu import ask_npu_smi, check_npu, check_soc, has_npu, told_soc
 from resolver.verify.record import check_files, read_records
 from resolver.verify.report import Report, UnwritableError
 from resolver.verify.requirements import check_requirements
@@ -57,6 +58,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout.write(told_soc(ask_npu_smi(asked)))
         return 0
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    if given.hdk:
+        sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
+        return 0
     try:
         report.begin()
         for group in checks(asked):
@@ -91,8 +95,8 @@ def checks(asked: Asked) -> Iterator[Group]:
     if "cann" in system:
         yield check_cann(asked)
     on_npu = "torch-npu" in asked.lock.pins
-    tool = ask_npu_smi(asked) if on_npu or system else None
-    if on_npu or "hdk" in system:
+    tool = ask_npu_smi(asked) if on_npu or system or asked.lock.driver else None
+    if on_npu or "hdk" in system or asked.lock.driver:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
@@ -161,6 +165,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
     parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
+    parser.add_argument(
+        "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Driver (HDK), SoC, and a tensor on the NPU.
+"""What npu-smi says, the SoC, and a tensor on the NPU.
 
 npu-smi is asked for what it calls Software Version, and for the chip's names:
 an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
@@ -13,11 +13,10 @@ import re
 import shutil
 from typing import NamedTuple
 
-from resolver.model.system import SystemVersion
 from resolver.verify.finding import Finding, Group
 from resolver.verify.imports import ImportRun, run_python, shown_command
 from resolver.verify.locked import Asked
-from resolver.verify.reading import UnreadableError, answer, assignments, read_text
+from resolver.verify.reading import answer, assignments
 
 # vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
@@ -61,53 +60,6 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
 def has_npu(tool: NpuTool | None) -> bool:
     """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
     return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
-
-
-def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
-    """Whether the driver is the lock's: by its version.info, or where that is not to be seen, by npu-smi."""
-    wanted = asked.lock.system.get("hdk", "")
-    path = f"{asked.ascend}/driver/version.info"
-    running = tool.driver if tool else ""
-    values = {"wanted": wanted, "found": "", "path": path, "running": running}
-    findings: list[Finding] = []
-    version = None
-    try:
-        text = read_text(path)
-        if text is not None:
-            rows = assignments(text)
-            values["found"] = rows.get("version") or rows.get("package_version") or ""
-            version = _parsed(values["found"], path)
-    except UnreadableError as error:
-        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-        return Group("hdk", tuple(findings), "", values)
-    if version is None and running:
-        values["found"], values["path"] = running, "npu-smi"
-        try:
-            version = _parsed(running, "npu-smi")
-        except UnreadableError as error:
-            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-    elif running and version is not None:
-        try:
-            if not _parsed(running, "npu-smi").same_release(version):
-                findings.append(Finding("hdk-not-running", values))
-        except UnreadableError:
-            pass  # a form that only npu-smi uses; the file is what counts
-    if version is None:
-        if wanted and not findings:
-            findings.append(Finding("hdk-missing", values))
-        return Group("hdk", tuple(findings), "hdk-none", values)
-    if wanted:
-        target = SystemVersion.parse(wanted)
-        if not version.same_release(target):
-            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
-    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-any", values)
-
-
-def _parsed(text: str, where: str) -> SystemVersion:
-    try:
-        return SystemVersion.parse(text)
-    except ValueError as error:
-        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
 
 
 def soc_family(name: str) -> str:

@@ -49,6 +49,16 @@ class Report:
         group = self._groups[-1]
         return any(finding.code in _ENDS and not self._is_warning(group, finding) for finding in group.findings)
 
+    def told(self, group: Group) -> str:
+        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
+        rows = []
+        for finding in group.findings:
+            what, why, mend = self._sentences(finding)
+            state = "warning" if self._is_warning(group, finding) else "wrong"
+            said = self._fill(LABELS["because"], {"what": what, "why": why})
+            rows.append("\t".join(map(printable, (state, said, mend))) + "\n")
+        return "".join(rows)
+
     def end(self) -> int:
         """Everything that differs, and the exit status."""
         found = [(group, finding) for group in self._groups for finding in group.findings]
@@ -100,10 +110,11 @@ class Report:
 
     def _sentences(self, finding: Finding) -> tuple[str, str, str]:
         case = CASES[finding.code]
+        values = {**finding.values, "reason": finding.reason[self._language]}
         return (
-            self._fill(case.what, finding.values),
-            self._fill(case.why, finding.values),
-            finding.mend or self._fill(case.mend, finding.values),
+            self._fill(case.what, values),
+            self._fill(case.why, values),
+            finding.mend or self._fill(case.mend, values),
         )
 
     def _is_warning(self, group: Group, finding: Finding) -> bool:

@@ -27,6 +27,10 @@ _WHOSE = (
     "of {count} files that differ, {theirs} are {other}'s now and {ours} are {owner}'s",
     "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
 )
+_DRIVER = (
+    "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
+    "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
+)
 
 CASES: dict[str, Case] = {
     # --- the machine
@@ -185,6 +189,23 @@ CASES: dict[str, Case] = {
             'lock again with hdk = "{found}" in the stack\'s target',
             '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
         ),
+    ),
+    "hdk-refused": Case(
+        (
+            "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
+            "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
+        ),
+        _both("{reason}"),
+        _DRIVER,
+    ),
+    "hdk-unmet": Case(
+        (
+            "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
+            "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
+        ),
+        _both("{reason}"),
+        _DRIVER,
+        warning=True,
     ),
     "hdk-not-running": Case(
         ("{path} says driver {found}, npu-smi says {running}", "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}"),
@@ -456,6 +477,8 @@ NOTES: dict[str, tuple[str, str]] = {
     "cann": _both("{found} ({home})"),
     "hdk": _both("{found}"),
     "hdk-any": ("{found}; the lock asks for none in particular", "{found}；锁文件未指定版本"),
+    "hdk-met": ("{found}; asked for: {asked}", "{found}；要求：{asked}"),
+    "hdk-unseen": ("none found; asked for: {asked}", "未找到；要求：{asked}"),
     "hdk-none": ("none found; the lock asks for none", "未找到；锁文件也未要求"),
     "soc": _both("{found} ({chip})"),
     "distributions": ("{count}, as locked", "{count} 个，与锁文件一致"),
@@ -489,6 +512,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "warning": ("warning: {what}", "警告：{what}"),
     "why": ("   why: {why}", "  原因：{why}"),
     "mend": ("  mend: {mend}", "  修复：{mend}"),
+    "because": ("{what}: {why}", "{what}：{why}"),
     "ended": (
         "Nothing else was looked at: it would only follow from this.",
         "其余未检查：它们只会是由此引起的后果。",

@@ -740,6 +740,29 @@ a 1.0 can be had; 3 other pins move:
     assert [(row["name"], row["old"], row["new"]) for row in told["moves"]] == moves
 
 
+def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace, index: LoopbackIndex) -> None:
+    for version in ("1.0", "1.0.post1"):
+        index.add_wheel("a", version)
+    workspace.facts(
+        "a",
+        '[[warns]]\nid = "pair"\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\n'
+        'reason = "it is made for another CANN"\nreason-zh = "它面向另一个 CANN 版本"\n',
+    )
+    workspace.stack("a")
+    run = explain(workspace, "--package", "a")
+    assert (run.status, run.stderr) == (0, "")
+    assert run.stdout.endswith("""\
+Newer: 1.0.post1 (1 release)
+1.0.post1 comes after 1.0, another post of the same release, by matrices/facts/a.toml:6 (vendor)
+   it is made for another CANN
+
+a 1.0.post1 can be had; no other pin moves.
+""")
+    assert "\n   它面向另一个 CANN 版本\n" in explain(workspace, "--package", "a", "--lang", "zh").stdout
+    told = explain(workspace, "--package", "a", "--json").json
+    assert told["later"] == [{"version": "1.0.post1", "facts": ["pair"]}]
+
+
 def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("a", "1.0")
     workspace.stack("a")

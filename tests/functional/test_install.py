@@ -769,6 +769,112 @@ esac
     return f"{tool.parent}:{os.environ['PATH']}"
 
 
+def with_driver(workspace: Workspace, version: str) -> str:
+    """A PATH with a tool that tells of a driver, as in a container that has the devices alone."""
+    tool = workspace.root / "tools" / "npu-smi"
+    tool.parent.mkdir(exist_ok=True)
+    tool.write_text(f"""#!/bin/bash
+case "$*" in
+"info -m") echo '  0  0  0  Ascend' ;;
+"info -t board -i 0") echo 'Software Version : {version}' ;;
+esac
+""")
+    tool.chmod(0o755)
+    return f"{tool.parent}:{os.environ['PATH']}"
+
+
+ASKS = """
+[[{kind}]]
+id = "base-driver"
+{key} = ["hdk >= 25.2.0"]
+reason = "the notes say so"
+reason-zh = "版本说明如此"
+source = "notes of 8.5.0"
+strength = "{strength}"
+"""
+WARNS = ("warns", 'text = "the notes say so"\ntext-zh = "版本说明如此"\nunless')
+
+
+def asking_for_a_driver(workspace: Workspace, index: LoopbackIndex, kind: str, key: str, strength: str) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.facts("base", ASKS.format(kind=kind, key=key, strength=strength))
+    workspace.stack("base", target=HERE)
+    workspace.locked()
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "strength", "chinese"),
+    [(*WARNS, "vendor", "厂商"), ("requires", "needs", "observed", "实测")],
+)
+def test_a_driver_older_than_a_table_or_somebody_says_is_a_warning(
+    workspace: Workspace, index: LoopbackIndex, kind: str, key: str, strength: str, chinese: str
+) -> None:
+    asking_for_a_driver(workspace, index, kind, key, strength)
+    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.0.rc1"))
+    assert (run.status, run.stderr) == (
+        0,
+        (
+            "warning: the driver (HDK) is 25.0.rc1, and base 1.0 asks for hdk >= 25.2.0 (npu-smi): the notes say so "
+            f"({strength}: notes of 8.5.0)\n"
+            "hint: install driver and firmware that meet hdk >= 25.2.0 on the machine (a container uses its host's) "
+            "and restart it\n"
+        ),
+    )
+    run = install(workspace, sys.executable, "--dry-run", "--lang", "zh", PATH=with_driver(workspace, "25.0.rc1"))
+    assert run.stderr == (
+        "警告：驱动（HDK）是 25.0.rc1，而 base 1.0 要求 hdk >= 25.2.0（npu-smi）："
+        f"版本说明如此（{chinese}：notes of 8.5.0）\n"
+        "提示：在机器上安装满足 hdk >= 25.2.0 的驱动和固件（容器使用宿主机的驱动）并重启\n"
+    )
+
+
+@pytest.mark.parametrize("version", ["25.2.0", "26.0.rc1", ""])
+def test_a_driver_that_is_asked_for_and_none_pass(workspace: Workspace, index: LoopbackIndex, version: str) -> None:
+    asking_for_a_driver(workspace, index, *WARNS, "vendor")
+    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, version))
+    assert (run.status, run.stderr) == (0, "")
+
+
+def test_a_driver_that_a_requirement_rules_out_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
+    asking_for_a_driver(workspace, index, "requires", "needs", "vendor")
+    path = with_driver(workspace, "25.0.rc1")
+    run = install(workspace, sys.executable, PATH=path)
+    assert_refused(
+        run,
+        "error: the driver (HDK) is 25.0.rc1, and base 1.0 needs hdk >= 25.2.0 (npu-smi): the notes say so "
+        "(vendor: notes of 8.5.0)\n"
+        "hint: install driver and firmware that meet hdk >= 25.2.0 on the machine (a container uses its host's) "
+        "and restart it\n",
+    )
+    run = install(workspace, sys.executable, "--dry-run", "--skip-system-checks", PATH=path)
+    assert run.status == 0
+    assert "warning: the driver (HDK) is 25.0.rc1, and base 1.0 needs" in run.stderr
+
+
+def test_what_a_warning_about_another_component_says_of_the_driver_is_not_asked(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """The target states no CANN: whether the fact is about its CANN is not known."""
+    key = 'text = "it wants a driver"\nunless = ["cann != 8.5.*", "hdk >= 25.2.0"]\n#'
+    asking_for_a_driver(workspace, index, "warns", key, "vendor")
+    assert "driver" not in workspace.content()
+    assert workspace.content()["warnings"]
+
+
+def test_the_driver_of_the_target_is_the_one_that_runs(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", target=HERE + '[target.system]\nhdk = "25.3.rc1"\n')
+    workspace.locked()
+    run = install(workspace, sys.executable, PATH=with_driver(workspace, "25.2.1"))
+    assert_refused(
+        run,
+        "error: the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (npu-smi): what the stack uses may not be "
+        "in an older driver\nhint: install HDK 25.3.rc1 and restart the machine\n",
+    )
+    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.3.RC1.b083"))
+    assert (run.status, run.stderr) == (0, "")
+
+
 def on_soc(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("base", "1.0")
     workspace.stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')

@@ -154,3 +154,16 @@ def test_an_archive_that_another_release_stands_in_for_is_not_told(workspace: Wo
     workspace.locked()
     assert workspace.pins() == {"demo": "1.0", "other": "1.0"}
     assert warnings(workspace) == []
+
+
+def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, index: LoopbackIndex) -> None:
+    """It would not be taken before the pin if its archive were readable."""
+    index.add_wheel("demo", "1.0")
+    index.add_wheel("demo", "1.0.post1", requires=["broken"])
+    index.add_archive("broken", "0.2", static=False)
+    workspace.stack("demo")
+    workspace.locked()
+    assert len(warnings(workspace)) == 1
+    workspace.facts("demo", '[[warns]]\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\nreason = "another target\'s"\n')
+    workspace.locked()
+    assert (workspace.pins(), warnings(workspace)) == ({"demo": "1.0"}, [])

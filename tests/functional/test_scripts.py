@@ -89,6 +89,14 @@ def everything_of_a_machine(workspace: Workspace, index: LoopbackIndex) -> None:
     workspace.stack("base", target=HERE + '[target.system]\ncann = "8.5.0.B160"\nhdk = "25.3.rc1.2"\nsoc = "A2"\n')
 
 
+def a_driver_that_is_asked_for(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.facts(
+        "base", f'[[warns]]\nunless = ["hdk >= 25.0.rc1"]\ntext = "x"\nsource = "{COMMANDS}"\nreason = "x"\n'
+    )
+    workspace.stack("base", target=HERE)
+
+
 def an_override(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("base", "1.0", requires=["absent[x]>=1 ; python_version > '3'"])
     workspace.facts("base", '[[replaces]]\ndrop = ["absent"]\nreason = "it is never imported"\n')
@@ -138,6 +146,7 @@ KINDS = [
     another_index,
     words_of_facts,
     everything_of_a_machine,
+    a_driver_that_is_asked_for,
     an_override,
     from_git,
 ]

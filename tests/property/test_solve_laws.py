@@ -7,9 +7,11 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -22,7 +24,9 @@ from resolver.solve.gather import gather
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.solver import solve
 from resolver.solve.universe import Universe
+from tests.problems import put_last
 from tests.property.bruteforce import BruteForce
+from tests.property.worlds import Version as Release
 from tests.property.worlds import World, worlds
 
 
@@ -180,6 +184,60 @@ def test_the_seed_of_hashes_does_not_matter() -> None:
         answers.append(json.loads(run.stdout))
     assert len(answers[0]) == len(some)
     assert answers[0] == answers[1]
+
+
+# --- newest first, but for posts that facts put last
+
+_POSTS = ("1", "1.post1", "1.post2", "1.post3", "2rc1", "2rc1.post1", "2", "2.post1", "2.post2")
+
+
+@st.composite
+def posts(draw: st.DrawFn) -> tuple[World, dict[str, int]]:
+    """A project that needs nothing, some of whose releases facts put last, and how far."""
+    versions = draw(st.lists(st.sampled_from(_POSTS), min_size=1, unique=True))
+    levels = {version: draw(st.integers(0, 2)) for version in versions}
+    rows = tuple(put_last("p", version, level) for version, level in levels.items() if level)
+    return World(projects={"p": {one: Release() for one in versions}}, asks=("p",), facts=rows), levels
+
+
+@given(posts())
+def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn: tuple[World, dict[str, int]]) -> None:
+    world, levels = drawn
+    versions = sorted(map(Version, levels))
+    usable = [version for version in versions if not version.is_prerelease] or versions
+    newest = usable[-1]
+    same = [one for one in usable if (one.release, one.pre) == (newest.release, newest.pre)]
+    lowest = min(levels[str(one)] for one in same)
+    wanted = {"p": str(max(one for one in same if levels[str(one)] == lowest))}
+    solved, proved = answer(world), complete(world)
+    assert isinstance(solved, Resolution)
+    assert proved is not None
+    assert pins(solved) == pins(proved) == wanted
+    again = solve(world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins})
+    assert isinstance(again, Resolution)
+    assert pins(again) == wanted
+
+
+@given(posts(), st.data())
+def test_what_is_put_last_can_be_pinned_and_kept(drawn: tuple[World, dict[str, int]], data: st.DataObject) -> None:
+    world, levels = drawn
+    version = data.draw(st.sampled_from(sorted(levels)))
+    pinned = world.asking(f"p=={version}")
+    solved, proved = answer(pinned), complete(pinned)
+    assert isinstance(solved, Resolution)
+    assert proved is not None
+    assert pins(solved) == pins(proved) == {"p": version}
+    if not Version(version).is_prerelease:
+        kept = solve(world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins})
+        assert isinstance(kept, Resolution)
+        assert pins(kept) == {"p": version}
+
+
+@given(worlds(prereleases=True), st.data())
+def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(world: World, data: st.DataObject) -> None:
+    releases = sorted((name, version) for name, known in world.projects.items() for version in known)
+    late = data.draw(st.lists(st.sampled_from(releases), unique=True)) if releases else []
+    holds(replace(world, facts=(*world.facts, *(put_last(name, version, 1) for name, version in late))))
 
 
 # --- newest first

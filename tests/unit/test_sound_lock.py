@@ -25,6 +25,16 @@ index = "pypi"
 [[pin]]
 """
 
+DRIVER = """\
+[[driver]]
+by = "CANN 8.3.RC1"
+needs = ["{need}"]
+text = "it wants a driver"
+fact = "{fact}"
+
+[[pin]]
+"""
+
 
 STAGE = """\
 [[stage]]
@@ -94,6 +104,12 @@ to = "b"
         ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
         ('name = "numpy-', 'name = "numpy-1', " is not a file of numpy "),
         ("[[pin]]\n", PASSED_OVER, "`1 x` is not the version of `numpy`"),
+        ("[[pin]]\n", DRIVER.format(need="hdk >= 25", fact="numpy-abi"), "`numpy-abi`, which is no fact of the lock"),
+        (
+            "[[pin]]\n",
+            DRIVER.format(need="cann in 8.5.0", fact="antlr4-runtime-archives"),
+            "`cann in 8.5.0` asks nothing of the driver",
+        ),
         ("[[pin]]\n", STAGE.format(""), "the stage `more` has no pins"),
         ("[[pin]]\n", STAGE.format('"other"'), "a stage has `other`, which is no pin"),
         ("[[pin]]\n", STAGE.format('"numpy"'), "`numpy` is in 2 stages"),

@@ -180,6 +180,14 @@ else
     fi
 fi
 
+# As verify.py tells it at the end: a line for each thing that is wrong with the driver (HDK)
+while IFS=$'\t' read -r state what mend; do
+    case $state in
+        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
+        warning) tell warning 警告 "$what" "$mend" "$what" "$mend" ;;
+    esac
+done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
+
 # As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
@@ -582,7 +590,7 @@ if stage 4 'verl, from git' 'verl，来自 git' "$here/stages/4.txt"; then
     run record verl 0.5.0.dev0 9e5d81541a5841520be87335d4fd412d '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "vcs": "git"}}'
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:406)
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:420)
 if stage 5 torch-npu torch-npu "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi

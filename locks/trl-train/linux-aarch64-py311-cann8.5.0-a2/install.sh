@@ -180,6 +180,14 @@ else
     fi
 fi
 
+# As verify.py tells it at the end: a line for each thing that is wrong with the driver (HDK)
+while IFS=$'\t' read -r state what mend; do
+    case $state in
+        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
+        warning) tell warning 警告 "$what" "$mend" "$what" "$mend" ;;
+    esac
+done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
+
 # As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
@@ -375,7 +383,7 @@ if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:406)
+# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:420)
 if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi

@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--soc] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--hdk] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
 differs, 2 the command is wrong. What the lock says is at the end of this file.
@@ -17,6 +17,7 @@ import csv
 import glob
 import hashlib
 import json
+import operator
 import os
 import platform
 import re
@@ -28,7 +29,7 @@ import subprocess
 import sys
 import sysconfig
 import unicodedata
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, NamedTuple
@@ -63,6 +64,14 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
@@ -126,6 +135,12 @@ class SystemVersion:
         """Whether this is an earlier release; two builds of one release are not."""
         return self._key < other._key
 
+    def holds(self, sign: str, other: SystemVersion) -> bool:
+        """Whether `self sign other`: of releases, unless `other` names a build."""
+        if other.build is not None:
+            return SIGNS[sign](self, other)
+        return SIGNS[sign](self._key, other._key)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SystemVersion) and (self._key, self.build) == (other._key, other.build)
 
@@ -153,12 +168,14 @@ class Finding:
     """Something that is not as locked, or could not be told.
 
     `code` is a key of `CASES`, which has the sentences; `values` fills their
-    placeholders. `mend` is a command that is better than the one of the case.
+    placeholders. `mend` is a command that is better than the one of the case,
+    `reason` what `{reason}` stands for in English and in Chinese.
     """
 
     code: str
     values: Mapping[str, str]
     mend: str = ""
+    reason: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -201,6 +218,10 @@ _FRESH = _both("{fresh}")
 _WHOSE = (
     "of {count} files that differ, {theirs} are {other}'s now and {ours} are {owner}'s",
     "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
+)
+_DRIVER = (
+    "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
+    "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
 )
 
 CASES: dict[str, Case] = {
@@ -360,6 +381,23 @@ CASES: dict[str, Case] = {
             'lock again with hdk = "{found}" in the stack\'s target',
             '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
         ),
+    ),
+    "hdk-refused": Case(
+        (
+            "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
+            "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
+        ),
+        _both("{reason}"),
+        _DRIVER,
+    ),
+    "hdk-unmet": Case(
+        (
+            "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
+            "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
+        ),
+        _both("{reason}"),
+        _DRIVER,
+        warning=True,
     ),
     "hdk-not-running": Case(
         ("{path} says driver {found}, npu-smi says {running}", "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}"),
@@ -631,6 +669,8 @@ NOTES: dict[str, tuple[str, str]] = {
     "cann": _both("{found} ({home})"),
     "hdk": _both("{found}"),
     "hdk-any": ("{found}; the lock asks for none in particular", "{found}；锁文件未指定版本"),
+    "hdk-met": ("{found}; asked for: {asked}", "{found}；要求：{asked}"),
+    "hdk-unseen": ("none found; asked for: {asked}", "未找到；要求：{asked}"),
     "hdk-none": ("none found; the lock asks for none", "未找到；锁文件也未要求"),
     "soc": _both("{found} ({chip})"),
     "distributions": ("{count}, as locked", "{count} 个，与锁文件一致"),
@@ -664,6 +704,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "warning": ("warning: {what}", "警告：{what}"),
     "why": ("   why: {why}", "  原因：{why}"),
     "mend": ("  mend: {mend}", "  修复：{mend}"),
+    "because": ("{what}: {why}", "{what}：{why}"),
     "ended": (
         "Nothing else was looked at: it would only follow from this.",
         "其余未检查：它们只会是由此引起的后果。",
@@ -695,6 +736,22 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
 
 
+class DriverNeed(NamedTuple):
+    """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
+
+    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    does not meet it is a warning.
+    """
+
+    by: str
+    wanted: str
+    ranges: tuple[tuple[tuple[str, str], ...], ...]
+    binding: bool
+    strength: str
+    source: str
+    reason: tuple[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
     """All that verify.py knows of the lock that it belongs to."""
@@ -711,6 +768,7 @@ class LockedStack:
     import_env: Mapping[str, str] = field(default_factory=dict)
     rewritten: frozenset[str] = frozenset()
     absent: Mapping[str, str] = field(default_factory=dict)
+    driver: tuple[DriverNeed, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
@@ -724,6 +782,7 @@ class LockedStack:
                 "overrides": frozenset(map(tuple, raw["overrides"])),
                 "imports": tuple(raw["imports"]),
                 "rewritten": frozenset(raw.get("rewritten", ())),
+                "driver": tuple(DriverNeed(**need) for need in raw.get("driver", ())),
             }
         )
 
@@ -1428,7 +1487,7 @@ def shown_command(asked: Asked, code: str) -> str:
 
 # --- npu
 #
-# Driver (HDK), SoC, and a tensor on the NPU.
+# What npu-smi says, the SoC, and a tensor on the NPU.
 #
 # npu-smi is asked for what it calls Software Version, and for the chip's names:
 # an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
@@ -1476,53 +1535,6 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
 def has_npu(tool: NpuTool | None) -> bool:
     """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
     return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
-
-
-def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
-    """Whether the driver is the lock's: by its version.info, or where that is not to be seen, by npu-smi."""
-    wanted = asked.lock.system.get("hdk", "")
-    path = f"{asked.ascend}/driver/version.info"
-    running = tool.driver if tool else ""
-    values = {"wanted": wanted, "found": "", "path": path, "running": running}
-    findings: list[Finding] = []
-    version = None
-    try:
-        text = read_text(path)
-        if text is not None:
-            rows = assignments(text)
-            values["found"] = rows.get("version") or rows.get("package_version") or ""
-            version = _parsed(values["found"], path)
-    except UnreadableError as error:
-        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-        return Group("hdk", tuple(findings), "", values)
-    if version is None and running:
-        values["found"], values["path"] = running, "npu-smi"
-        try:
-            version = _parsed(running, "npu-smi")
-        except UnreadableError as error:
-            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-    elif running and version is not None:
-        try:
-            if not _parsed(running, "npu-smi").same_release(version):
-                findings.append(Finding("hdk-not-running", values))
-        except UnreadableError:
-            pass  # a form that only npu-smi uses; the file is what counts
-    if version is None:
-        if wanted and not findings:
-            findings.append(Finding("hdk-missing", values))
-        return Group("hdk", tuple(findings), "hdk-none", values)
-    if wanted:
-        target = SystemVersion.parse(wanted)
-        if not version.same_release(target):
-            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
-    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-any", values)
-
-
-def _parsed(text: str, where: str) -> SystemVersion:
-    try:
-        return SystemVersion.parse(text)
-    except ValueError as error:
-        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
 
 
 def soc_family(name: str) -> str:
@@ -1577,6 +1589,86 @@ def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
         if "sum" in row:
             return float(row["sum"]), int(row["count"]), str(row["name"])
     return None
+
+
+# --- driver
+#
+# Driver (HDK): the one that the lock's target states, or what the lock asks of any.
+#
+# It is read from the driver's version.info, or where that is not to be seen, as in a
+# container that has the devices alone, from npu-smi.
+
+def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the driver is the lock's, or one that the lock asks for."""
+    wanted = asked.lock.system.get("hdk", "")
+    needs = asked.lock.driver
+    path = f"{asked.ascend}/driver/version.info"
+    running = tool.driver if tool else ""
+    told = ", ".join(f"{need.by}: {need.wanted}" for need in needs)
+    values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
+    findings: list[Finding] = []
+    version = None
+    try:
+        text = read_text(path)
+        if text is not None:
+            rows = assignments(text)
+            values["found"] = rows.get("version") or rows.get("package_version") or ""
+            version = _parsed(values["found"], path)
+    except UnreadableError as error:
+        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+        return Group("hdk", tuple(findings), "", values)
+    if version is None and running:
+        values["found"], values["path"] = running, "npu-smi"
+        try:
+            version = _parsed(running, "npu-smi")
+        except UnreadableError as error:
+            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+    elif running and version is not None:
+        try:
+            if not _parsed(running, "npu-smi").same_release(version):
+                findings.append(Finding("hdk-not-running", values))
+        except UnreadableError:
+            pass  # a form that only npu-smi uses; the file is what counts
+    if version is None:
+        if wanted and not findings:
+            findings.append(Finding("hdk-missing", values))
+        return Group("hdk", tuple(findings), "hdk-unseen" if needs else "hdk-none", values)
+    if wanted:
+        target = SystemVersion.parse(wanted)
+        if not version.same_release(target):
+            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
+    findings = [*_unmet(needs, version, values["found"], values["path"]), *findings]
+    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-met" if needs else "hdk-any", values)
+
+
+def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
+    """What is asked of the driver and this one does not meet, what must be met first."""
+    for need in sorted(needs, key=lambda need: not need.binding):
+        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
+            values = {
+                "found": found,
+                "path": path,
+                "by": need.by,
+                "asked": need.wanted,
+                "strength": need.strength,
+                "source": need.source,
+            }
+            yield Finding("hdk-refused" if need.binding else "hdk-unmet", values, reason=need.reason)
+
+
+def _holds(version: SystemVersion, sign: str, text: str) -> bool:
+    """One comparison; `== 25.5.*` is about the release line."""
+    if not text.endswith(".*"):
+        return version.holds(sign, SystemVersion.parse(text))
+    line = tuple(map(int, text[:-2].split(".")))
+    return (version.line[: len(line)] == line) == (sign == "==")
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
 
 
 # --- record
@@ -1930,6 +2022,16 @@ class Report:
         group = self._groups[-1]
         return any(finding.code in _ENDS and not self._is_warning(group, finding) for finding in group.findings)
 
+    def told(self, group: Group) -> str:
+        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
+        rows = []
+        for finding in group.findings:
+            what, why, mend = self._sentences(finding)
+            state = "warning" if self._is_warning(group, finding) else "wrong"
+            said = self._fill(LABELS["because"], {"what": what, "why": why})
+            rows.append("\t".join(map(printable, (state, said, mend))) + "\n")
+        return "".join(rows)
+
     def end(self) -> int:
         """Everything that differs, and the exit status."""
         found = [(group, finding) for group in self._groups for finding in group.findings]
@@ -1981,10 +2083,11 @@ class Report:
 
     def _sentences(self, finding: Finding) -> tuple[str, str, str]:
         case = CASES[finding.code]
+        values = {**finding.values, "reason": finding.reason[self._language]}
         return (
-            self._fill(case.what, finding.values),
-            self._fill(case.why, finding.values),
-            finding.mend or self._fill(case.mend, finding.values),
+            self._fill(case.what, values),
+            self._fill(case.why, values),
+            finding.mend or self._fill(case.mend, values),
         )
 
     def _is_warning(self, group: Group, finding: Finding) -> bool:
@@ -2075,6 +2178,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout.write(told_soc(ask_npu_smi(asked)))
         return 0
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    if given.hdk:
+        sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
+        return 0
     try:
         report.begin()
         for group in checks(asked):
@@ -2109,8 +2215,8 @@ def checks(asked: Asked) -> Iterator[Group]:
     if "cann" in system:
         yield check_cann(asked)
     on_npu = "torch-npu" in asked.lock.pins
-    tool = ask_npu_smi(asked) if on_npu or system else None
-    if on_npu or "hdk" in system:
+    tool = ask_npu_smi(asked) if on_npu or system or asked.lock.driver else None
+    if on_npu or "hdk" in system or asked.lock.driver:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
@@ -2179,6 +2285,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
     parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
+    parser.add_argument(
+        "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
     parser.add_argument(
@@ -2209,6 +2318,7 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {"triton": "Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand."},
+"driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "strength": "vendor", "source": "hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json", "reason": ["CANN 8.5.X needs HDK 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer (driver and firmware); the target does not promise that. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "CANN 8.5.X \u9700\u8981 HDK 25.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\uff1b\u800c\u76ee\u6807\u673a\u5668\u5e76\u672a\u4fdd\u8bc1\u8fd9\u4e00\u70b9\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"]}, {"by": "verl 0.7.1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "observed", "source": "verl/utils/device.py in the wheels 0.7.1 to 0.9.1", "reason": ["verl hands weights to the rollout through IPC only where it finds HDK 25.3.rc1 or newer; the target does not promise that. (observed: verl/utils/device.py in the wheels 0.7.1 to 0.9.1)", "verl \u53ea\u6709\u5728\u68c0\u6d4b\u5230 HDK 25.3.rc1 \u6216\u66f4\u65b0\u7684\u7248\u672c\u65f6\uff0c\u624d\u901a\u8fc7 IPC \u5c06\u6743\u91cd\u4f20\u7ed9 rollout\uff1b\u800c\u76ee\u6807\u673a\u5668\u5e76\u672a\u4fdd\u8bc1\u8fd9\u4e00\u70b9\u3002\uff08\u5b9e\u6d4b\uff1averl/utils/device.py in the wheels 0.7.1 to 0.9.1\uff09"]}, {"by": "vllm-ascend 0.13.0", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "strength": "documented", "source": "vllm-ascend docs v0.13.0", "reason": ["vllm-ascend's documentation recommends HDK 25.5 (driver and firmware) for 0.13.0. (documented: vllm-ascend docs v0.13.0)", "vllm-ascend \u7684\u6587\u6863\u5efa\u8bae 0.13.0 \u4f7f\u7528 HDK 25.5\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u3002\uff08\u6587\u6863\uff1avllm-ascend docs v0.13.0\uff09"]}],
 "pins": [
 {"name": "absl-py", "version": "2.5.1", "stage": 4, "sha256": ["721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8"]},
 {"name": "accelerate", "version": "1.2.0", "stage": 4, "sha256": ["815708367eb83cd682e120da634b2cf318729bff95f30e2f046c086aae20201e"]},

@@ -41,6 +41,7 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "tried": why.tried,
         "unreachable": list(why.unreachable),
         "untried": why.untried,
+        "later": [{"version": version, "facts": [fact.id for fact in facts]} for version, facts in why.later],
         "contradictions": [contradiction_json(one, language) for one in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }
@@ -68,6 +69,15 @@ def _lines(why: Why, language: Language, width: int) -> Iterator[str]:
         yield from statement_lines(why.facts, language, width)
     yield ""
     yield from paragraph(_newer(why, language), width, "")
+    for version, facts in why.later:
+        places = words.COMMA(language).join(
+            words.WITH_STRENGTH(language, where=fact.where, strength=words.strength(fact.strength, language))
+            for fact in facts
+        )
+        told = words.TAKEN_LATER(language, version=version, pin=why.version, facts=places)
+        yield from paragraph(told, width, "")
+        for fact in facts:
+            yield from paragraph((fact.reason_zh if language == "zh" else "") or fact.reason, width, "   ")
     if why.unreachable:
         indexes = words.COMMA(language).join(f"`{index}`" for index in why.unreachable)
         yield from paragraph(words.MAY_HAVE_NEWER(language, indexes=indexes, name=why.name), width, "")

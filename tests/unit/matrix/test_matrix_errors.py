@@ -480,6 +480,13 @@ def fact(row: str) -> str:
             id="blank reason",
         ),
         pytest.param(
+            '[[warns]]\nlast = 1\nunless = ["cann in 8.5.*", "numpy"]\ntext = "x"\nreason = "x"\n',
+            "which releases come last cannot hang on what else is in the lock\n"
+            "  at matrices/facts/verl.toml:7: warns[0].last\n"
+            "hint: leave out `with`, `extra` and `wheels`, and name components alone in `unless`",
+            id="last by what else is there",
+        ),
+        pytest.param(
             '[[excludes]]\nreason = "broken"\nreason-zh = "  "\n',
             "the fact has an empty reason\n"
             "  at matrices/facts/verl.toml:8: excludes[0].reason-zh\n"

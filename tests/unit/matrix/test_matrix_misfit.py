@@ -737,7 +737,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             "unknown key `message`\n"
             "  at matrices/facts/verl.toml:7: warns[0].message\n"
             "hint: did you mean `text`? known keys are id, package, reason, reason-zh, strength, source, checked, "
-            "versions, text, text-zh, grave, wheels, with, unless, extra",
+            "versions, text, text-zh, grave, wheels, with, unless, extra, last",
             id="another word for text",
         ),
         pytest.param(

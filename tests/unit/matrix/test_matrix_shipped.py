@@ -49,6 +49,24 @@ def test_the_newest_torch_npu_is_one_whose_series_accepts_the_cann(cann: str, ta
     assert pins(problem("torch-npu", target=target(cann=cann), facts=FACTS), pages)["torch-npu"] == taken
 
 
+@pytest.mark.parametrize(
+    ("cann", "taken"),
+    [
+        ("8.5.0", "2.8.0.post2"),  # its pair
+        ("9.0.0", "2.8.0.post4"),  # its pair
+        ("9.1.0", "2.8.0.post4"),  # of no pair, and accepted; no table has .post5
+        ("8.3.RC1", "2.8.0"),
+    ],
+)
+def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(cann: str, taken: str) -> None:
+    releases = ["2.8.0.post5", "2.8.0.post4", "2.8.0.post2", "2.8.0.post1", "2.8.0"]
+    asked = [problem(line, target=target(cann=cann), facts=FACTS) for line in ("torch-npu==2.8.0.*", "torch-npu")]
+    assert [pins(one, catalog(torch_npu=releases))["torch-npu"] for one in asked] == [taken, taken]
+    pinned = problem("torch-npu==2.8.0.post5", target=target(cann=cann), facts=FACTS)
+    assert pins(pinned, catalog(torch_npu=releases))["torch-npu"] == "2.8.0.post5"
+    assert "torch-npu-not-in-the-table" in warned("torch-npu==2.8.0.post5", catalog(torch_npu=releases), cann=cann)
+
+
 def test_torch_npu_brings_what_cann_compiles_operators_with() -> None:
     found = pins(problem("torch-npu", target=target(cann="8.5.0"), facts=FACTS), catalog(torch_npu=["2.9.0"]))
     assert {"attrs", "decorator", "psutil", "scipy"} <= found.keys()

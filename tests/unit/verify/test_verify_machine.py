@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from resolver.verify.cann import check_cann
+from resolver.verify.driver import check_hdk
 from resolver.verify.finding import Group
-from resolver.verify.locked import Asked, LockedStack
+from resolver.verify.locked import Asked, DriverNeed, LockedStack
 from resolver.verify.machine import check_machine, check_python
-from resolver.verify.npu import NpuTool, ask_npu_smi, check_hdk, check_soc, soc_family
+from resolver.verify.npu import NpuTool, ask_npu_smi, check_soc, soc_family
 from resolver.verify.report import Report
 
 MACHINE = platform.machine()
@@ -46,6 +47,7 @@ class Installation:
         self.environ = {"ASCEND_HOME_PATH": str(self.home), "HOME": str(root / "home"), "PATH": str(root)}
         self._capsys = capsys
         self.system = {"cann": "8.5.0", "hdk": "25.3.rc1", "soc": "A2"}
+        self.driver: tuple[DriverNeed, ...] = ()
         for name, text in CANN_FILES.items():
             self.write(f"cann-8.5.0/{name}", text)
         self.write("driver/version.info", DRIVER)
@@ -57,12 +59,12 @@ class Installation:
 
     @property
     def asked(self) -> Asked:
-        lock = LockedStack("demo", "here", f"linux-{MACHINE}", "3.11", "2.17", self.system)
+        lock = LockedStack("demo", "here", f"linux-{MACHINE}", "3.11", "2.17", self.system, driver=self.driver)
         return Asked(lock, "/lock", self.environ, ascend=str(self.root))
 
-    def told(self, group: Group) -> str:
+    def told(self, group: Group, language: str = "en") -> str:
         """What is said of a group, from its line on."""
-        report = Report(self.asked, "en", as_json=False, lenient=False)
+        report = Report(self.asked, language, as_json=False, lenient=False)
         report.add(group)
         report.end()
         return self._capsys.readouterr().out.replace(str(self.root), "<root>")
@@ -70,8 +72,8 @@ class Installation:
     def cann(self) -> str:
         return self.told(check_cann(self.asked))
 
-    def hdk(self, running: str = "") -> str:
-        return self.told(check_hdk(self.asked, NpuTool(running, "", 1) if running else None))
+    def hdk(self, running: str = "", language: str = "en") -> str:
+        return self.told(check_hdk(self.asked, NpuTool(running, "", 1) if running else None), language)
 
 
 @pytest.fixture
@@ -350,6 +352,95 @@ def test_a_driver_file_that_cannot_be_read(there: Installation, text: bytes, why
         "install the driver again",
         state="warning",
     )
+
+
+NEED = DriverNeed(
+    "CANN 8.5.0",
+    "hdk >= 25.2.0",
+    (((">=", "25.2.0"),),),
+    binding=False,
+    strength="vendor",
+    source="notes of 8.5.0",
+    reason=("the notes say so (vendor: notes of 8.5.0)", "版本说明如此（厂商：notes of 8.5.0）"),
+)
+ASKED = "CANN 8.5.0: hdk >= 25.2.0"
+UNMET = (
+    "the driver (HDK) is {found}, and CANN 8.5.0 asks for hdk >= 25.2.0 ({path})  [hdk-unmet]",
+    "the notes say so (vendor: notes of 8.5.0)",
+    "install driver and firmware that meet hdk >= 25.2.0 on the machine (a container uses its host's) and restart it",
+)
+
+
+@pytest.fixture
+def asking(there: Installation) -> Installation:
+    """A lock that states no driver, whose CANN asks for one."""
+    del there.system["hdk"]
+    there.driver = (NEED,)
+    return there
+
+
+@pytest.mark.parametrize("found", ["25.2.0", "25.2.0.b083", "25.2.1", "25.3.RC1", "26.0.rc1"])
+def test_a_driver_that_the_cann_asks_for(asking: Installation, found: str) -> None:
+    asking.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
+    assert asking.hdk() == fine(HDK, f"{found}; asked for: {ASKED}")
+
+
+@pytest.mark.parametrize("found", ["25.2.rc1", "25.0.rc1.1", "24.1.0"])
+def test_a_driver_older_than_the_cann_asks_for(asking: Installation, found: str) -> None:
+    asking.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
+    what, why, mend = UNMET
+    said = what.format(found=found, path="<root>/driver/version.info")
+    assert asking.hdk() == wrong(HDK, said, why, mend, state="warning")
+    (asking.root / "driver" / "version.info").unlink()
+    said = what.format(found=found, path="npu-smi")
+    assert asking.hdk(running=found) == wrong(HDK, said, why, mend, state="warning"), "a container sees npu-smi alone"
+
+
+def test_what_the_cann_asks_for_in_chinese(asking: Installation) -> None:
+    asking.write("driver/version.info", DRIVER.replace("25.3.rc1", "24.1.0"))
+    assert asking.hdk(language="zh") == (
+        "  驱动 (HDK)     警告     hdk-unmet\n\n"
+        "警告：驱动（HDK）是 24.1.0，而 CANN 8.5.0 要求 hdk >= 25.2.0（<root>/driver/version.info）  [hdk-unmet]\n"
+        "  原因：版本说明如此（厂商：notes of 8.5.0）\n"
+        "  修复：在机器上安装满足 hdk >= 25.2.0 的驱动和固件（容器使用宿主机的驱动）并重启\n\n"
+        "与锁文件一致（错误：0，警告：1）\n"
+    )
+
+
+def test_a_driver_that_a_requirement_rules_out_is_wrong(asking: Installation) -> None:
+    asking.driver = (NEED, NEED._replace(by="tiny 1.0", binding=True))
+    asking.write("driver/version.info", DRIVER.replace("25.3.rc1", "24.1.0"))
+    text = asking.hdk()
+    assert (
+        "wrong: the driver (HDK) is 24.1.0, and tiny 1.0 needs hdk >= 25.2.0 (<root>/driver/version.info)  "
+        "[hdk-refused]" in text
+    )
+    assert text.endswith("not as locked (wrong: 1, warnings: 1)\n")
+
+
+@pytest.mark.parametrize(
+    ("ranges", "met"),
+    [
+        ("== 25.3.*", True),
+        ("!= 25.3.*", False),
+        ("== 25.*", True),
+        ("== 25.0.rc1 | == 25.3.rc1", True),
+        ("== 25.0.rc1 | == 25.2.1", False),
+        ("< 25.3.rc1", False),
+        (">= 25.2.0, != 25.3.rc1", False),
+        ("> 25.3.rc1.b001", True),
+    ],
+)
+def test_each_form_of_what_is_asked(asking: Installation, ranges: str, *, met: bool) -> None:
+    asking.write("driver/version.info", DRIVER.replace("25.3.rc1", "25.3.rc1.b083"))
+    clauses = [[clause.partition(" ")[::2] for clause in one.split(", ")] for one in ranges.split(" | ")]
+    asking.driver = (NEED._replace(ranges=tuple(map(tuple, clauses))),)
+    assert ("[hdk-unmet]" not in asking.hdk()) == met
+
+
+def test_where_no_driver_is_found_nothing_is_judged(asking: Installation) -> None:
+    (asking.root / "driver" / "version.info").unlink()
+    assert asking.hdk() == fine(HDK, f"none found; asked for: {ASKED}")
 
 
 # --- the SoC

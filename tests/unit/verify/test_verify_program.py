@@ -102,6 +102,12 @@ def test_it_knows_the_lock(program: str) -> None:
     lock = LockedStack.parse(data)
     assert (lock.stack, lock.system, len(lock.pins)) == ("verl-qwen3.5", {"cann": "8.5.0", "soc": "A2"}, 216)
     assert lock.imports == ("torch", "vllm", "transformers", "ray", "tensordict")
+    assert [(need.by, need.ranges, need.binding) for need in lock.driver] == [
+        ("CANN 8.5.0", [[[">=", "25.0.rc1"]]], False),
+        ("verl 0.7.1", [[[">=", "25.3.rc1"]]], False),
+        ("vllm-ascend 0.13.0", [[[">=", "25.5.0"]]], False),
+    ]
+    assert lock.driver[0].source.startswith("hiascend.com/")
     assert lock.pins["vllm"].built
     assert lock.pins["torch"].stage < lock.pins["torch-npu"].stage < lock.pins["vllm-ascend"].stage
     assert json.loads(data)["pins"][0]["name"] == "absl-py"

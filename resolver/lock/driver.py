@@ -1,0 +1,54 @@
+"""What a lock asks of the driver (HDK) where its target states none; install.sh and verify.py look at the machine's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from resolver.model import fact as facts
+from resolver.model.component import ComponentRequirement
+from resolver.model.lock import LockedDriver
+from resolver.model.resolution import Resolution
+
+_HDK = "hdk"
+
+
+def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedDriver]:
+    """What the facts that the lock rests on ask of the driver, in their order.
+
+    A warning asks for one where nothing but the driver would make it needless. One that hangs on another component
+    that the target does not state, such as the CANN, asks for nothing: whether it is meant is not known.
+    """
+    system = resolution.problem.target.system
+    if _HDK in system:
+        return
+    for fact in about:
+        match fact:
+            case facts.Requires() | facts.Replaces():
+                for need in fact.needs if isinstance(fact, facts.Requires) else fact.add:
+                    if isinstance(need, ComponentRequirement) and need.component == _HDK:
+                        binding = fact.strength is not facts.Strength.OBSERVED
+                        yield LockedDriver(
+                            by=_by(fact, resolution),
+                            needs=(str(need),),
+                            text=fact.reason,
+                            text_zh=fact.reason_zh,
+                            fact=fact.id,
+                            binding=binding,
+                        )
+            case facts.Warns() if _HDK in fact.components and fact.components - {_HDK} <= system.keys():
+                needs = (need for need in fact.unless if isinstance(need, ComponentRequirement))
+                texts = tuple(str(need) for need in needs if need.component == _HDK)
+                yield LockedDriver(
+                    by=_by(fact, resolution), needs=texts, text=fact.text, text_zh=fact.text_zh, fact=fact.id
+                )
+            case _:
+                pass
+
+
+def _by(fact: facts.Fact, resolution: Resolution) -> str:
+    """Who asks: the CANN where the fact is about certain ones, else the project."""
+    cann = resolution.problem.target.system.get("cann")
+    if isinstance(fact, facts.Warns) and "cann" in fact.components and cann is not None:
+        return f"CANN {cann}"
+    pin = resolution.pin(fact.package)
+    return f"{fact.package} {pin.version}" if pin is not None else str(fact.package)
