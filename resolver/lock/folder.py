@@ -3,7 +3,7 @@
 New files are written to a folder beside, synced, and exchanged with the old
 one in a single step of the kernel (renameat2 with RENAME_EXCHANGE). Where the
 file system cannot, two renames take its place, and a run that finds only the
-half of them done finishes it.
+half of them done finishes it. The old one goes when the disk has the exchange.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from resolver import disk
@@ -43,7 +43,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
     with contextlib.ExitStack() as stack:
         try:
             for parent in sorted({folder.parent for folder in folders}):
-                parent.mkdir(parents=True, exist_ok=True)
+                disk.make_folder(parent)
                 stack.enter_context(_alone(parent))
                 for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # of targets that are no more, too
                     _recover(parent / left.name[1:-4])
@@ -53,8 +53,10 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
                 stack.callback(shutil.rmtree, fresh, ignore_errors=True)
                 _fill(fresh, files)
                 _keep_others(folder, fresh, files)
+                disk.sync_tree(fresh)
             for folder in folders:
                 _swap(folder, _fresh(folder))
+            _settle(folders)
         except OSError as error:
             raise InputError(
                 "the lock could not be written; what was there before is untouched",
@@ -67,17 +69,21 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
 def add(folder: Path, files: Mapping[str, str]) -> None:
     """Put texts beside what the folder holds, each of them whole or not at all."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder.parent)
         with _alone(folder.parent):
             _recover(folder)
-            folder.mkdir(exist_ok=True)
-            for name, text in files.items():
-                fresh = folder / _partial(name)  # alone here: one name will do, and the next run writes over it
-                try:
-                    _write(fresh, text)
+            disk.make_folder(folder)
+            partial = {name: folder / _partial(name) for name in files}  # alone here: the next run writes over them
+            try:
+                for name, fresh in partial.items():
+                    _write(fresh, files[name])
+                disk.sync(partial.values())
+                for name, fresh in partial.items():
                     fresh.replace(folder / name)
-                finally:
+            finally:
+                for fresh in partial.values():
                     fresh.unlink(missing_ok=True)
+            disk.sync_folder(folder)
     except OSError as error:
         raise InputError(
             "the report could not be written",
@@ -159,8 +165,6 @@ def _fill(fresh: Path, files: Mapping[str, str]) -> None:
 def _write(path: Path, text: str) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as handle:
         handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
 
 
 def _partial(name: str) -> str:
@@ -187,10 +191,17 @@ def _swap(folder: Path, fresh: Path) -> None:
         return
     if _exchange(fresh, folder):
         return
-    old = _old(folder)
-    folder.rename(old)
+    folder.rename(_old(folder))
     fresh.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+
+
+def _settle(folders: Iterable[Path]) -> None:
+    """Have the disk keep the exchange before anything of the old folders goes: all are exchanged, nothing fails now."""
+    for parent in sorted({folder.parent for folder in folders}):
+        with contextlib.suppress(OSError):
+            disk.sync_folder(parent)
+    for folder in folders:
+        shutil.rmtree(_old(folder), ignore_errors=True)
 
 
 def _exchange(one: Path, other: Path) -> bool:
