@@ -7,11 +7,15 @@ import errno
 import fcntl
 import os
 import stat
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 MIB: Final = 1 << 20
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_AT_ONCE: Final = 8
+_NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
 
 def advice(number: int | None) -> str:
@@ -55,7 +59,7 @@ def read_text(path: Path, limit: int) -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Put a file in place, whole or not at all; raises OSError.
+    """Put a file in place, whole or not at all, be it that the power goes; raises OSError.
 
     It grows beside its place, under one name: what a killed run left there is written over, who writes at the same
     time waits, and a link there is not followed. An error names the file, whatever it came of.
@@ -78,11 +82,67 @@ def _write(path: Path, content: bytes) -> None:
                 file.truncate(0)
                 file.write(content)
                 file.flush()
+                os.fsync(file.fileno())
                 fresh.replace(path)
             except BaseException:
                 fresh.unlink(missing_ok=True)
                 raise
+            sync_folder(path.parent)
             return
+
+
+def sync(paths: Iterable[Path]) -> None:
+    """Wait until the contents of files outlast that the power goes; raises OSError.
+
+    All at once, as the disk then takes what waits for it in one turn: fifteen files cost little more than one.
+    """
+    paths = list(paths)
+    try:
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            list(threads.map(_sync, paths))
+    except RuntimeError:  # no thread can be begun
+        for path in paths:
+            _sync(path)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder outlast that the power goes; raises OSError where the disk fails.
+
+    Until then a file that was renamed may come back as what it was, though its content is on the disk.
+    """
+    try:
+        _sync(path)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:  # not every file system can, nor everybody read where he may write
+            raise
+
+
+def sync_tree(path: Path) -> None:
+    """The same for a folder and all that is in it."""
+    folders = []
+    files = []
+    for folder, _, names in os.walk(path):
+        folders.append(Path(folder))
+        files += [one for name in names if not (one := Path(folder, name)).is_symlink()]
+    sync(files)
+    for one in reversed(folders):
+        sync_folder(one)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are not there, so that their names last; raises OSError."""
+    fresh = [one for one in (path, *path.parents) if not one.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for one in fresh:
+        sync_folder(one.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _begun(fresh: Path) -> int:

@@ -148,6 +148,14 @@ def split_written(written: str) -> tuple[str, str]:
     return secret, begin + rest
 
 
+def has_password(written: str) -> bool:
+    """Whether an address that somebody wrote holds one."""
+    try:
+        return bool(split_written(written.strip())[0].partition(":")[2])
+    except WrittenError:
+        return False  # told where it is asked
+
+
 def _before_query(url: str) -> str:
     """An address without its query, which may be a token."""
     return url.partition("#")[0].partition("?")[0]

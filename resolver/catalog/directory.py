@@ -1,7 +1,7 @@
 """Finding a member in a zip's list of members without creating an object for each of ten thousand.
 
 Reads as `zipfile` does, but only the plain case: anything not plain (ZIP64, comments, encryption, other
-compressions) or incomplete is left to `zipfile`.
+compressions, later versions) or incomplete is left to `zipfile`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _LENGTHS = struct.Struct("<4s24x3H")  # of an entry: signature, and the lengths of name, extra field and comment
 _LOCAL = struct.Struct("<4s5H3L2H")
-_ENCRYPTED = 0x1
+_ODD_FLAGS = 0x1 | 0x20 | 0x40  # encrypted, a patch, encrypted strongly
+_VERSION = 63  # of the format: what asks for a later one is refused by `zipfile`, and so by pip
 _DEFLATED = 8
 _ZIP64 = 0xFFFFFFFF
 
@@ -69,6 +70,8 @@ def entries(source: Source, ending: str, limit: int) -> list[Entry] | None:
         end = start + name
         if end in ends and name >= len(wanted):
             row = _ENTRY.unpack_from(listed, at)
+            if row[2] & 0xFF > _VERSION:
+                return None
             try:
                 title = listed[start:end].decode("ascii")
             except UnicodeDecodeError:
@@ -93,7 +96,7 @@ def content(source: Source, entry: Entry, limit: int, require: Callable[[int, in
 
     `require` is called with the member's start and end before it is read.
     """
-    if entry.flags & _ENCRYPTED or entry.method not in (0, _DEFLATED) or entry.size > limit:
+    if entry.flags & _ODD_FLAGS or entry.method not in (0, _DEFLATED) or entry.size > limit:
         return None
     if _ZIP64 in (entry.packed, entry.size, entry.offset):
         return None

@@ -16,6 +16,8 @@ from resolver.model.release import File
 ARCHIVE_LIMIT: Final = 2 << 30
 WHEEL_LIMIT: Final = 8 << 30
 
+_LONGEST: Final = 40  # characters
+
 # A file's bytes unchanged: no transfer compression, which would hide ranges and lengths.
 PLAIN: Final = {"Accept-Encoding": "identity"}
 
@@ -76,7 +78,7 @@ class Downloads:
                         raise IndexFailure(
                             f"{file.filename} is larger than it should be.",
                             where=file.url,
-                            why=f"It was broken off after {limit} bytes.",
+                            why=f"It was broken off after {limit} bytes{packing(response)}.",
                         )
                     digest.update(chunk)
                     try:
@@ -98,7 +100,7 @@ class Downloads:
             raise IndexFailure(
                 f"{file.filename} is not the file that its index page names.",
                 where=file.url,
-                why=f"Its sha256 is {download.sha256}; the page says {file.sha256}.",
+                why=f"Its sha256 is {download.sha256}; the page says {file.sha256}{packing(response)}.",
                 hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
             )
         return download
@@ -108,6 +110,15 @@ class Downloads:
             self._folder = Scratch(self._within)
         self._count += 1
         return self._folder.path / str(self._count)
+
+
+def packing(response: Response) -> str:
+    """Said of a file that is not what it should be: that it came packed. Of itself it is no fault.
+
+    Some servers call each .tar.gz packed, and send it as it is.
+    """
+    name = response.headers.get("content-encoding", "identity").strip()
+    return "" if name in ("", "identity") else f" (it came packed by `{name[:_LONGEST]}`, which was not asked for)"
 
 
 def _refused(file: File, where: str, error: OSError) -> InputError:

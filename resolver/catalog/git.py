@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from resolver import disk
 from resolver.catalog.scratch import Scratch, sweep
 from resolver.errors import InputError
 
@@ -88,9 +89,10 @@ class Repositories:
     def save(self, url: str, commit: str, path: Path) -> None:
         """Write the commit with its tree as a bundle that install.sh takes. Raises UnreadRepository."""
         partial = path.with_name(f".{path.name}.partial")
-        partial.parent.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(partial.parent)
         try:
             self._of(url, commit, "bundle", "create", "--quiet", str(partial), _ref(commit))
+            disk.sync([partial])
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)

@@ -11,13 +11,14 @@ import asyncio
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from resolver.catalog.address import Origin, origin
-from resolver.catalog.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status
+from resolver.catalog.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status, packing
 from resolver.catalog.http import Client
 from resolver.catalog.meter import Meter
 from resolver.catalog.part import Part, part_path
@@ -96,7 +97,7 @@ class Transfer:
         return None
 
     async def _save(self, file: File) -> None:
-        part = await asyncio.to_thread(Part, file, self._folder)
+        part = await self._opened(file)
         self._told(part.size)
         idle = 0
         known = part.size
@@ -119,7 +120,7 @@ class Transfer:
                         await asyncio.to_thread(part.finish)
                         return
                     case _End.WHOLE if not part.mixed:
-                        raise _wrong(file, part)
+                        raise _wrong(file, part, why)
                     case _End.NO_RANGE if not with_ranges:
                         raise IndexFailure(
                             f"{file.filename} cannot be downloaded.",
@@ -147,8 +148,17 @@ class Transfer:
         finally:
             part.close()
 
+    async def _opened(self, file: File) -> Part:
+        opening = asyncio.ensure_future(asyncio.to_thread(Part, file, self._folder))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with suppress(OSError):
+                (await opening).close()
+            raise
+
     async def _consume(self, file: File, part: Part, response: Response) -> tuple[_End, str]:
-        """Write an answer's body. Returns whether the file is complete, or why not."""
+        """Write an answer's body. Returns whether the file is complete, or why not, or why it may be another one."""
         if response.status_code == 206:
             if not _continues(response, file, part.size):
                 return _End.NO_RANGE, ""
@@ -167,7 +177,7 @@ class Transfer:
                 raise _WrongFile(
                     f"{file.filename} is larger than it should be.",
                     where=file.url,
-                    why=f"It was broken off after {limit} bytes.",
+                    why=f"It was broken off after {limit} bytes{packing(response)}.",
                 )
             part.write(chunk)
             self._meter.add(received=len(chunk))
@@ -182,8 +192,8 @@ class Transfer:
         except WireError as error:
             return _End.CUT, str(error).rstrip(".")
         if file.size is not None and part.size < file.size:
-            return _End.CUT, f"It ends although {file.size} bytes were announced"
-        return _End.WHOLE, ""
+            return _End.CUT, f"It ends although {file.size} bytes were announced{packing(response)}"
+        return _End.WHOLE, packing(response)
 
     def _restart(self, part: Part) -> None:
         self._told(-part.size)
@@ -209,11 +219,11 @@ class _WrongFile(IndexFailure):
     """What a server sent is not the file in the lock."""
 
 
-def _wrong(file: File, part: Part) -> IndexFailure:
+def _wrong(file: File, part: Part, more: str) -> IndexFailure:
     return _WrongFile(
         f"{file.filename} is not the file of the lock; it was removed.",
         where=file.url,
-        why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}.",
+        why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}{more}.",
         hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
     )
 

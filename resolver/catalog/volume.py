@@ -23,6 +23,8 @@ _NAME: Final = 20  # bytes
 _ROW: Final = struct.Struct(f"<{_NAME}s16sQQ")
 _ABANDONED: Final = 3600.0  # seconds without a write after which a volume counts as finished if locks cannot tell
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe would be waited for
+_MOST_ROWS: Final = 1 << 20  # far more than are ever written: what is larger is none of ours
 
 
 class Row(NamedTuple):
@@ -85,9 +87,9 @@ class Volume:
     @classmethod
     def open(cls, path: str) -> Volume:
         """Open an existing volume for reading. Raises OSError."""
-        data = os.open(path + DATA, os.O_RDONLY | os.O_CLOEXEC)
+        data = os.open(path + DATA, _READ)
         try:
-            return cls(path, data, os.open(path + ROWS, os.O_RDONLY | os.O_CLOEXEC))
+            return cls(path, data, os.open(path + ROWS, _READ))
         except OSError:
             os.close(data)
             raise
@@ -101,7 +103,8 @@ class Volume:
         """The present rows, oldest first. Whatever is in the file, they have the right format."""
         content = b""
         with suppress(OSError):
-            content = _read(self._rows, os.fstat(self._rows).st_size, 0)
+            size = os.fstat(self._rows).st_size
+            content = _read(self._rows, size, 0) if size <= _MOST_ROWS * _ROW.size else b""
         return Rows(content[: len(content) // _ROW.size * _ROW.size])
 
     def read(self, offset: int, length: int) -> bytes | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from resolver import disk
 from resolver.cli import options
 from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
 from resolver.cli.called import as_called
@@ -110,7 +111,7 @@ def _refuse_locks(folder: Path, locks: Path) -> None:
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError("the folder of the bundle cannot be made", where=str(folder), why=why) from None

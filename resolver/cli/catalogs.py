@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from packaging.utils import NormalizedName
 
+from resolver.catalog.address import has_password
 from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.git import Repositories
@@ -127,8 +128,15 @@ class Catalogs:
                 return None  # solving will meet it again if it matters
 
     def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
-        """The catalog of the problem's indexes."""
+        """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""
         pool = self.pool
+        for index in problem.indexes.indexes.values():
+            if any(map(has_password, (index.url, *index.mirrors))):
+                file = problem.stack.where if problem.indexes.own else "indexes.toml"
+                self._progress.warn(
+                    f"The address of index `{index.name}` has a password, which everybody has who has {file}."
+                    "\nhint: leave it out there and write it into ~/.netrc: machine HOST login USER password PASSWORD"
+                )
         return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, purpose=purpose, pool=pool)
 
     @property

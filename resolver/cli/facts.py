@@ -32,7 +32,7 @@ from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
 from resolver.render import words
 from resolver.render.upstream import facts as told
-from resolver.upstream.age import DAYS
+from resolver.upstream.age import DAYS, is_to_come
 from resolver.upstream.facts import judge, projects_of
 from resolver.upstream.offers import Offers
 from resolver.upstream.reading import archives_of, read_all
@@ -97,12 +97,15 @@ def check(
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
                     old = (today - fact.checked).days > days
-                    rows.append(told.judged_json(judged, old=old, language=tongue))
-                    if not (every_line or old or _asks_for_a_look(judged, failures)):
+                    ahead = is_to_come(fact.checked, today)
+                    rows.append(told.judged_json(judged, old=old, to_come=ahead, language=tongue))
+                    if not (every_line or old or ahead or _asks_for_a_look(judged, failures)):
                         quiet += 1
                     elif not as_json:
                         progress.clear()
-                        sys.stdout.write(told.line(judged, old_after=days if old else None, language=tongue) + "\n")
+                        sys.stdout.write(
+                            told.line(judged, old_after=days if old else None, to_come=ahead, language=tongue) + "\n"
+                        )
             progress.clear()
             if not as_json:
                 sys.stdout.write(told.summary(found, str(problem.target), tongue) + "\n")

@@ -25,6 +25,7 @@ from resolver.model.target import default_name
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)([^\n]*)")
 _CUTOFF = re.compile(r"(exclude-newer[\"']?\s*=\s*)[0-9][-+:.0-9TtZz ]*[0-9Zz]")
+_ROW = re.compile(r"[^\n]*\n|[^\n]+")
 _NOTE = re.compile(r"instead of (.+?): ")
 _LONGEST_NAME = 80
 
@@ -107,7 +108,7 @@ class StackText:
         expected = _put(self._raw, ("stack", "facts"), [*names, name])
         if not names:
             return self._first([], expected)
-        rows = self.text.splitlines(keepends=True)
+        rows = _rows(self.text)
         at = Lines(self.text).line(("stack", "facts", len(names) - 1)) - 1
         longer = [
             f'{rows[at][: match.end()]}, "{name}"{rows[at][match.end() :]}' for match in _STRING.finditer(rows[at])
@@ -118,17 +119,17 @@ class StackText:
         """Without exclude-newer."""
         policy = {key: value for key, value in self._raw["policy"].items() if key != "exclude-newer"}
         at = Lines(self.text).line(("policy", "exclude-newer")) - 1
-        shorter = _joined(self.text.splitlines(keepends=True), at, "")
+        shorter = _joined(_rows(self.text), at, "")
         return self._first([shorter], {**self._raw, "policy": policy})
 
     def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
         """With the exclude-newer line that this stack lacks and one before it had, or with another day in it."""
         at = Lines(before.text).line(("policy", "exclude-newer")) - 1
-        row = before.text.splitlines(keepends=True)[at]
+        row = _rows(before.text)[at]
         value = before._raw["policy"]["exclude-newer"] if day is None else day
         if day is not None:
             row = _CUTOFF.sub(lambda match: f"{match[1]}{day}", row, count=1)
-        rows = self.text.splitlines(keepends=True)
+        rows = _rows(self.text)
         places = sorted(range(len(rows) + 1), key=lambda place: abs(place - at))
         longer = ("".join([*rows[:place], row, *rows[place:]]) for place in places)
         return self._first(longer, {**self._raw, "policy": {**self._raw.get("policy", {}), "exclude-newer": value}})
@@ -137,7 +138,7 @@ class StackText:
         """With this cut-off, a day or a moment in TOML, instead of its own or none."""
         row = f"exclude-newer = {cutoff}\n"
         policy = {**self._raw.get("policy", {}), **tomli.loads(row)}
-        rows = self.text.splitlines(keepends=True)
+        rows = _rows(self.text)
         longer = [f"{self.text.rstrip()}\n\n[policy]\n{row}"]
         if "exclude-newer" in self._raw.get("policy", {}):
             at = Lines(self.text).line(("policy", "exclude-newer")) - 1
@@ -166,7 +167,7 @@ class StackText:
 
     def _with(self, path: tuple[str | int, ...], before: str, after: str, note: str = "") -> StackText:
         """With the text at a path replaced; a comment beside it then begins with `note`."""
-        rows = self.text.splitlines(keepends=True)
+        rows = _rows(self.text)
         at = Lines(self.text).line(path) - 1
         swapped = (_joined(rows, at, row) for row in _swapped(rows[at], before, after, note))
         return self._first(swapped, _put(self._raw, path, after))
@@ -176,7 +177,7 @@ class StackText:
         table: Any = self._raw
         for step in path:
             table = table[step]
-        rows = self.text.splitlines(keepends=True)
+        rows = _rows(self.text)
         plain = [name for name, known in table.items() if not isinstance(known, (dict, list))]
         lines = Lines(self.text)
         places = [lines.line((*path, name)) for name in plain]
@@ -185,7 +186,7 @@ class StackText:
 
     def _cut(self, number: int) -> StackText:
         """Without one requirement: without its line, or its part of a line."""
-        rows = self.text.splitlines(keepends=True)
+        rows = _rows(self.text)
         at = Lines(self.text).line(("stack", "requires", number)) - 1
         kept = list(self._raw["stack"]["requires"])
         gone = kept.pop(number)
@@ -200,6 +201,11 @@ class StackText:
                 if tomli.loads(text) == expected:
                     return StackText(text)
         return StackText(tomli_w.dumps(expected))
+
+
+def _rows(text: str) -> list[str]:
+    """The lines with their ends, as TOML counts them: other characters at which Python splits are text to it."""
+    return _ROW.findall(text)
 
 
 def _joined(rows: Sequence[str], at: int, row: str) -> str:

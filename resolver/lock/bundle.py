@@ -147,16 +147,20 @@ def write(
     folder: Path, locks: Iterable[Served], files: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
 ) -> Manifest:
     """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names."""
+    files = tuple(files)
     for path, text in texts.items():
         _write(folder / path, text)
+    for parent in sorted({(folder / path).parent for path in (*texts, *(row.path for row in files))}):
+        disk.sync_folder(parent)
     told = [
         Text(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
         for path, text in sorted(texts.items())
     ]
-    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=tuple(files), texts=tuple(told), left=tuple(left))
+    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=files, texts=tuple(told), left=tuple(left))
     content = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n"
     _write(folder / MANIFEST, content)
     _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
+    disk.sync_folder(folder)
     return manifest
 
 
@@ -216,7 +220,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    disk.make_folder(path.parent)
     fresh = path.with_name(path.name + _TEMPORARY)
     with fresh.open("w", encoding="utf-8", newline="\n") as handle:
         handle.write(text)

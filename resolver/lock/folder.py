@@ -2,7 +2,8 @@
 
 New files are written to a folder beside it, synced, and exchanged with the old one in a single system call
 (renameat2 with RENAME_EXCHANGE). If the file system does not support that, two renames are used instead, and a
-run that finds only one of them done finishes the job.
+run that finds only one of them done finishes the job. The old folder is removed
+once the disk has the exchange.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from resolver import disk
@@ -42,7 +43,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
     with contextlib.ExitStack() as stack:
         try:
             for parent in sorted({folder.parent for folder in folders}):
-                parent.mkdir(parents=True, exist_ok=True)
+                disk.make_folder(parent)
                 stack.enter_context(_alone(parent))
                 for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
                     _recover(parent / left.name[1:-4])
@@ -52,8 +53,10 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
                 stack.callback(shutil.rmtree, fresh, ignore_errors=True)
                 _fill(fresh, files)
                 _keep_others(folder, fresh, files)
+                disk.sync_tree(fresh)
             for folder in folders:
                 _swap(folder, _fresh(folder))
+            _settle(folders)
         except OSError as error:
             raise InputError(
                 "the lock could not be written; what was there before is untouched",
@@ -66,17 +69,21 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
 def add(folder: Path, files: Mapping[str, str]) -> None:
     """Add texts to the folder, each atomically."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder.parent)
         with _alone(folder.parent):
             _recover(folder)
-            folder.mkdir(exist_ok=True)
-            for name, text in files.items():
-                fresh = folder / _partial(name)  # no other writer: a fixed name will do, and the next run overwrites it
-                try:
-                    _write(fresh, text)
+            disk.make_folder(folder)
+            partial = {name: folder / _partial(name) for name in files}  # alone here: the next run writes over them
+            try:
+                for name, fresh in partial.items():
+                    _write(fresh, files[name])
+                disk.sync(partial.values())
+                for name, fresh in partial.items():
                     fresh.replace(folder / name)
-                finally:
+            finally:
+                for fresh in partial.values():
                     fresh.unlink(missing_ok=True)
+            disk.sync_folder(folder)
     except OSError as error:
         raise InputError(
             "the report could not be written",
@@ -158,8 +165,6 @@ def _fill(fresh: Path, files: Mapping[str, str]) -> None:
 def _write(path: Path, text: str) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as handle:
         handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
 
 
 def _partial(name: str) -> str:
@@ -186,10 +191,17 @@ def _swap(folder: Path, fresh: Path) -> None:
         return
     if _exchange(fresh, folder):
         return
-    old = _old(folder)
-    folder.rename(old)
+    folder.rename(_old(folder))
     fresh.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+
+
+def _settle(folders: Iterable[Path]) -> None:
+    """Have the disk keep the exchange before anything of the old folders goes: all are exchanged, nothing fails now."""
+    for parent in sorted({folder.parent for folder in folders}):
+        with contextlib.suppress(OSError):
+            disk.sync_folder(parent)
+    for folder in folders:
+        shutil.rmtree(_old(folder), ignore_errors=True)
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -14,7 +14,7 @@ from resolver.errors import InputError
 from resolver.matrix.document import Document
 from resolver.matrix.repair import component_meant, requirement_hint
 from resolver.model import text
-from resolver.model.component import COMPONENTS, ComponentRequirement
+from resolver.model.component import COMPONENTS, OTHER_NAMES, ComponentRequirement
 from resolver.model.direct import Direct
 from resolver.model.fact import Need
 from resolver.model.problem import Ask
@@ -24,11 +24,11 @@ from resolver.model.target import Target
 
 def parse_need(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Need:
     """A requirement on a project or a component, as in facts and stacks. With `direct` it may name an address."""
-    component = document.parse(
+    about = document.parse(
         ComponentRequirement.parse, line, *path, hint="write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
     )
-    if component is not None:
-        return component
+    if about is not None:
+        return about
     need = parse_requirement(document, line, *path, direct=direct)
     if need.name in COMPONENTS:
         meant = component_meant(line)
@@ -36,6 +36,14 @@ def parse_need(document: Document[Any], line: str, *path: str | int, direct: boo
             f"`{line}` says nothing of the component `{need.name}`",
             where=document.place(*path),
             hint=f"did you mean `{meant}`?" if meant else f"write `{need.name} in A | B` or `{need.name} >= A`",
+        )
+    component = OTHER_NAMES.get(text.name(need.name), "")
+    if component and need.specifier and not direct:  # a stack may ask for any project
+        raise InputError(
+            f"`{line}` asks indexes for a project `{need.name}`",
+            where=document.place(*path),
+            why=f"the component of a machine that goes by that name is `{component}`",
+            hint=f"did you mean `{component} {need.specifier}`?",
         )
     return need
 

@@ -17,6 +17,11 @@ from packaging.version import InvalidVersion, Version
 from resolver.model.system import SIGNS, SystemVersion
 
 COMPONENTS: Final = ("cann", "hdk", "soc", "glibc", "python")
+# What people call them besides; to indexes these are names of projects.
+OTHER_NAMES: Final = {
+    **dict.fromkeys(("driver", "firmware", "npu-driver", "npu-firmware", "ascend-driver", "ascend-hdk"), "hdk"),
+    **dict.fromkeys(("ascend-cann", "ascend-toolkit", "cann-toolkit", "ascend-cann-toolkit"), "cann"),
+}
 
 Value = SystemVersion | Version | str
 

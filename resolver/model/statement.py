@@ -129,7 +129,8 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     `count`. `newest` is the newest release on the indexes, empty where there is none.
     `where` names the indexes that were asked, or the file. `unreachable` are indexes
     that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
-    says so. `meant` is a known project of a similar name, where no index has this one. Where wheels were set aside
+    says so. `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels
+    were set aside
     `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
     cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release,
     the most frequent reason first.

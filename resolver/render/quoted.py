@@ -46,6 +46,12 @@ _HEARD: Final = (
         "无法写入缓存目录 {folder}（{why}）；将不使用缓存继续。\n提示：请将 {variable} 设为您自己的目录",
     ),
     Phrase(
+        "The address of index `{name}` has a password, which everybody has who has {file}."
+        "\nhint: leave it out there and write it into ~/.netrc: machine HOST login USER password PASSWORD",
+        "软件源 `{name}` 的地址中有密码，任何拥有 {file} 的人都能看到。"
+        "\n提示：请从该文件中删去密码，写入 ~/.netrc：machine HOST login USER password PASSWORD",
+    ),
+    Phrase(
         "A page in the cache is damaged. It was thrown away, and pages are read anew.",
         "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
     ),

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from resolver.model import text
 from resolver.model.candidate import Release
+from resolver.model.component import OTHER_NAMES
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine, Unusable
 from resolver.model.package import Kind, Package
@@ -226,7 +227,7 @@ class _Teller:
             newest=str(project.versions[0]) if project.versions else "",
             refusals=tuple(refusals),
             unreachable=tuple(project.unreachable),
-            meant=meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
+            meant=_meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
             cutoff=cutoff_text(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
             unread=_unread(project.set_aside) if ground.lack is Lack.RELEASE and not project.versions else (),
@@ -244,6 +245,10 @@ def _unread(files: Iterable[SetAside]) -> tuple[Unread, ...]:
 
 def _is_said_of(ground: Ground, project: str) -> bool:
     return isinstance(ground, Said) and text.name(ground.package.name) == project
+
+
+def _meant(clauses: Clauses, name: str) -> str:
+    return OTHER_NAMES.get(name, "") or meant(clauses, name)
 
 
 def meant(clauses: Clauses, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 DAYS: Final = 180
+_ZONES: Final = 1  # days by which it may be later elsewhere
 
 
 class Old(msgspec.Struct, frozen=True):
@@ -16,6 +17,11 @@ class Old(msgspec.Struct, frozen=True):
 
     id: str
     checked: dt.date
+
+
+def is_to_come(checked: dt.date, today: dt.date) -> bool:
+    """Whether a fact says that it was checked on a day that nobody has seen: it would never grow old."""
+    return (checked - today).days > _ZONES
 
 
 def older(facts: Iterable[tuple[str, dt.date]], today: dt.date, days: int) -> tuple[Old, ...]:

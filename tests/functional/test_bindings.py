@@ -223,6 +223,26 @@ def test_credentials_of_an_index_are_never_shown_or_kept(
         assert not [text for text in whole if secret in text], secret
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["indexes.toml", "stack"])
+def test_a_password_in_a_file_is_warned_of(workspace: Workspace, index: LoopbackIndex, own: bool) -> None:
+    index.add_wheel("demo", "1.0", index="vendor")
+    address = index.url_of("vendor").replace("http://", "http://reader:hunter2%21@")
+    rows = f'[[index]]\nname = "vendor"\nurl = "{address}"\n[[binding]]\npackages = ["demo"]\nindexes = ["vendor"]\n'
+    workspace.stack("demo", more=rows if own else "")
+    if not own:
+        workspace.indexes(rows)
+    told = "matrices/stacks/demo.toml" if own else "indexes.toml"
+    assert workspace.locked().stderr == (
+        f"warning: The address of index `vendor` has a password, which everybody has who has {told}.\n"
+        "hint: leave it out there and write it into ~/.netrc: machine HOST login USER password PASSWORD\n"
+    )
+    chinese = f"警告：软件源 `vendor` 的地址中有密码，任何拥有 {told} 的人"
+    assert workspace.locked("--lang", "zh").stderr.startswith(chinese)
+    file = workspace.root / "matrices" / told.removeprefix("matrices/")
+    file.write_text(file.read_text().replace("reader:hunter2%21@", ""))
+    assert workspace.locked().stderr == ""
+
+
 def test_the_script_asks_another_index_without_its_credentials(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     bind(workspace, index, vendor=index.url_of("vendor").replace("http://", "http://reader:hunter2@"))

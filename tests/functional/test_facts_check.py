@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
+from resolver.upstream.age import is_to_come
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, status
 
@@ -344,6 +346,20 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace, index: LoopbackI
         "checked 2020-01-31, more than 30 days ago"
     )
     assert run.status == 0
+
+
+def test_a_day_that_is_still_to_come(workspace: Workspace, index: LoopbackIndex) -> None:
+    """A slip of the pen: the fact would never grow old."""
+    index.add_wheel("app", "1.0")
+    workspace.stack("app")
+    workspace.facts("app", '[[excludes]]\nid = "a"\nversions = "==1.0"\nreason = "r"\nchecked = 9999-12-31\n')
+    said = "holds: a (matrices/facts/app.toml:6): the index has 1.0"
+    run = workspace.run("facts", "check")
+    assert run.stdout.splitlines()[0] == f"{said}; checked 9999-12-31, which is still to come"
+    (row,) = workspace.run("facts", "check", "--json").json["facts"]
+    assert (row["old"], row["to_come"], run.status) == (False, True, 0)
+    today = dt.datetime.now(tz=dt.timezone.utc).date()
+    assert not is_to_come(today + dt.timedelta(1), today)  # it is tomorrow already in China
 
 
 def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None:

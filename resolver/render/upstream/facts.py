@@ -14,8 +14,8 @@ from resolver.render.upstream import words
 from resolver.upstream.verdict import Judged, Remark, Verdict
 
 
-def line(judged: Judged, *, old_after: int | None, language: Language) -> str:
-    """One fact; `old_after` is a number of days if it was checked longer ago than that."""
+def line(judged: Judged, *, old_after: int | None, to_come: bool, language: Language) -> str:
+    """One fact; `old_after` is a number of days if it was checked longer ago than that, `to_come` if in the future."""
     remarks = SEMICOLON(language).join(_remark(remark, language) for remark in judged.remarks)
     told = words.FACT(
         language,
@@ -24,9 +24,10 @@ def line(judged: Judged, *, old_after: int | None, language: Language) -> str:
         where=judged.fact.where,
         remarks=remarks,
     )
-    if old_after is None:
-        return told
-    return words.OLD(language, text=told, checked=judged.fact.checked.isoformat(), days=old_after)
+    checked = judged.fact.checked.isoformat()
+    if to_come:
+        return words.TO_COME(language, text=told, checked=checked)
+    return told if old_after is None else words.OLD(language, text=told, checked=checked, days=old_after)
 
 
 def summary(all_judged: Sequence[Judged], target: str, language: Language) -> str:
@@ -43,7 +44,7 @@ def left_out(count: int, arguments: str, language: Language) -> str:
     return words.LEFT_OUT(language, count, arguments=arguments)
 
 
-def judged_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any]:
+def judged_json(judged: Judged, *, old: bool, to_come: bool, language: Language) -> dict[str, Any]:
     """The findings for programs; `values` are unchanged from the index, `text` is in the language."""
     fact = judged.fact
     return {
@@ -54,6 +55,7 @@ def judged_json(judged: Judged, *, old: bool, language: Language) -> dict[str, A
         "verdict": judged.verdict.value,
         "checked": fact.checked.isoformat(),
         "old": old,
+        "to_come": to_come,
         "remarks": [
             {
                 "code": remark.saying.code,

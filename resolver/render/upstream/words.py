@@ -62,6 +62,7 @@ SAYINGS = {
     Saying.GIT: Words("{address}: {why}", "{address}：{why}"),
 }
 FACT = Words("{verdict}: {id} ({where}): {remarks}", "{verdict}：{id}（{where}）：{remarks}")
+TO_COME = Words("{text}; checked {checked}, which is still to come", "{text}；上次核对于 {checked}，该日期尚未到来")
 OLD = Words("{text}; checked {checked}, more than {days} days ago", "{text}；上次核对于 {checked}，已超过 {days} 天")
 FACTS = Counted(
     Words("{count} fact for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),

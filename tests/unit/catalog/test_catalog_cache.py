@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,30 @@ def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
         f"无法写入缓存目录 {tmp_path}/cache/v2（Not a directory）；将不使用缓存继续。"
         "\n提示：请将 ASCEND_LOCK_CACHE 设为您自己的目录"
     )
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_a_volume_that_is_no_file_is_not_waited_for(
+    tmp_path: Path, warnings: list[str], make: Callable[[Path], object]
+) -> None:
+    (tmp_path / "v2").mkdir()
+    for ending in (DATA, ROWS):
+        make(tmp_path / "v2" / f"0000000001-0123456789abcdef{ending}")
+    for _ in range(2):
+        Cache(tmp_path, warnings.append).put("page", "a", b"1")
+        assert Cache(tmp_path, warnings.append).get("page", "a") == b"1"
+    assert warnings == []
+
+
+def test_rows_beyond_all_measure_are_none(tmp_path: Path, warnings: list[str]) -> None:
+    """As a disk that lost power may leave a file."""
+    (tmp_path / "v2").mkdir()
+    for ending in (DATA, ROWS):
+        with (tmp_path / "v2" / f"0000000001-0123456789abcdef{ending}").open("wb") as file:
+            file.truncate(10 << 30)
+    cache = Cache(tmp_path, warnings.append)
+    cache.put("page", "a", b"1")
+    assert (cache.get("page", "a"), cache.has("page", "b"), warnings) == (b"1", False, [])
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

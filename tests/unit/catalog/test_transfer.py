@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import random
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from resolver.catalog import transfer
 from resolver.catalog.http import Client, Patience, Unreachable
 from resolver.catalog.meter import Meter
+from resolver.catalog.part import Part
 from resolver.catalog.pipconfig import PipConfig
 from resolver.catalog.transfer import Copied, Transfer
-from resolver.errors import IndexFailure
+from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated
 
@@ -37,11 +42,11 @@ def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
     return File(NAME, url, hashlib.sha256(CONTENT).hexdigest(), size)
 
 
-def save(file: File, folder: Path, told: list[Copied] | None = None) -> None:
+def save(file: File, folder: Path, told: list[Copied] | None = None, more: Sequence[File] = ()) -> None:
     async def run() -> None:
         client = Client(PipConfig(index_url="", timeout=5), Meter(), patience=Patience(tries=3, pause=0.01))
         try:
-            await Transfer(client, Meter(), folder, (told if told is not None else []).append).save([file])
+            await Transfer(client, Meter(), folder, (told if told is not None else []).append).save([file, *more])
         finally:
             await client.close()
 
@@ -197,3 +202,43 @@ def test_a_busy_server_is_tried_again(index: LoopbackIndex, tmp_path: Path) -> N
     index.fault(WHEEL, status(503), times=2)
     save(file_of(index), tmp_path)
     assert (tmp_path / NAME).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("size", [None, len(CONTENT) * 2])
+def test_a_file_that_came_packed_is_told_as_that(index: LoopbackIndex, tmp_path: Path, size: int | None) -> None:
+    """The longer one is cut short by the packing, the other is of other bytes."""
+    index.fault(WHEEL, lambda answer: replace(answer, body=b"packed", headers={"Content-Encoding": "gzip"}))
+    with pytest.raises(IndexFailure) as caught:
+        save(file_of(index, size=size), tmp_path)
+    assert "(it came packed by `gzip`, which was not asked for)" in str(caught.value)
+
+
+def test_what_a_server_calls_packed_by_mistake_is_taken(index: LoopbackIndex, tmp_path: Path) -> None:
+    """As some do with each .tar.gz."""
+    index.fault(WHEEL, lambda answer: replace(answer, headers={**answer.headers, "Content-Encoding": "x-gzip"}))
+    save(file_of(index, size=len(CONTENT)), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+
+
+def test_a_part_that_is_opened_while_another_fails_is_closed(
+    index: LoopbackIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = file_of(index)
+    slow = msgspec.structs.replace(slow, filename="slow-1.0-py3-none-any.whl")
+    opened = []
+
+    class Slow(Part):
+        def __init__(self, file: File, folder: Path) -> None:
+            if file is slow:
+                time.sleep(0.3)
+            super().__init__(file, folder)
+            opened.append(self)
+
+        def write(self, chunk: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(transfer, "Part", Slow)
+    with pytest.raises(InputError, match="cannot be stored"):
+        save(file_of(index), tmp_path, more=[slow])
+    assert [part._handle.closed for part in opened] == [True, True]
+    assert list(tmp_path.iterdir()) == []

@@ -33,6 +33,43 @@ exclude-newer = 2026-01-31  # the guide's day
 COMMENT = "# instead of torch==2.8.0: the plug-in's"
 
 
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+def test_what_ends_a_line_for_python_alone_costs_no_comment(end: str) -> None:
+    """Such come with what is copied from a page."""
+    text = STACK.replace("the stack of the guide", f"the stack{end}of the guide")
+    changed = StackText(text).with_line(0, "torch==2.9.0").text
+    assert changed == text.replace('"torch==2.8.0",   # the plug-in\'s', f'"torch==2.9.0",   {COMMENT}')
+
+
+HOSTILE = (
+    '"]\nevil = ["',
+    "'''\n[fact]",
+    '"""\n[fact]',
+    "\\",
+    "\x1b]8;;x\x07\u202e",
+    "a\r\nb = 1",
+    "\x7f\x00",
+    "# no comment",
+    "\u2028[x]",
+)
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_no_text_of_an_index_is_more_than_a_text(value: str) -> None:
+    """Whatever it holds, it is the value of the one key that changes, and nothing in it acts on a terminal."""
+    row = {"package": value, "requires": [value], "reason": value}
+    stack = StackText(STACK).with_line(1, value).with_table("fact.metadata", row)
+    raw = tomli.loads(STACK)
+    requires = ["torch==2.8.0", value, "trl[vllm]==0.28.0"]
+    assert tomli.loads(stack.text) == {
+        **raw,
+        "stack": {**raw["stack"], "requires": requires},
+        "fact": {"metadata": [row]},
+    }
+    assert "# one machine" in stack.text
+    assert not [char for char in stack.text if (char < " " and char != "\n") or char == "\x7f"]
+
+
 def test_another_name_and_nothing_that_reads_the_same() -> None:
     assert StackText(STACK).renamed("demo-a").text == STACK.replace('name = "demo"', 'name = "demo-a"')
 

@@ -266,6 +266,15 @@ def test_a_need_of_a_component_that_cannot_be_read(need: str, hint: str, tmp_pat
     assert message(tmp_path, facts=FACTS.replace("cann in 8.5.0 | 8.5.1", need)).splitlines()[-1] == f"hint: {hint}"
 
 
+def test_a_need_of_a_component_by_another_name(tmp_path: Path) -> None:
+    assert message(tmp_path, facts=FACTS.replace("cann in 8.5.0 | 8.5.1", "driver >= 25.3")) == (
+        "`driver >= 25.3` asks indexes for a project `driver`\n"
+        "  at matrices/facts/verl.toml:8: requires[0].needs[1]\n"
+        "  the component of a machine that goes by that name is `hdk`\n"
+        "hint: did you mean `hdk >=25.3`?"
+    )
+
+
 TWO_TARGETS = (
     STACK[: STACK.index("[target]")]
     + """\

@@ -1,0 +1,149 @@
+"""What is renamed into place is on the disk before, and the new name is before anything old goes: the power may go."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resolver import disk
+from resolver.lock import bundle, folder
+
+LOCK = {"lock.toml": "format = 1\n", "install.sh": "#!/bin/bash\n", "stages/1.txt": "demo==1.0\n"}
+
+
+class Disk:
+    """Knows of each file and folder what a power cut would leave of it: what it was when it was last synced.
+
+    `unsafe` has every renaming and removal that came before what it rests on was synced.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._kept: dict[int, object] = {}
+        self._renamed: set[Path] = set()
+        self.unsafe: list[str] = []
+        self.renamed = 0
+        fsync, rename, replace, remove = os.fsync, Path.rename, Path.replace, shutil.rmtree
+
+        def synced(handle: int) -> None:
+            fsync(handle)
+            self._kept[os.fstat(handle).st_ino] = self._of_handle(handle)
+
+        def moved(move: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
+            def run(path: Path, to: Path) -> Path:
+                self.before_renaming(path, to)
+                return move(path, to)
+
+            return run
+
+        def removed(path: Path, **rest: Any) -> None:
+            if Path(path).exists():
+                self.unsafe += [f"{one} before {path} goes" for one in self._renamed if not self.lasts(one)]
+            remove(path, **rest)
+
+        patch.setattr(os, "fsync", synced)
+        patch.setattr(Path, "rename", moved(rename))
+        patch.setattr(Path, "replace", moved(replace))
+        patch.setattr(shutil, "rmtree", removed)
+
+    def before_renaming(self, path: Path, to: Path) -> None:
+        self.renamed += 1
+        tree = [path, *path.rglob("*")] if path.is_dir() else [path]
+        if not to.name.startswith("."):  # what is moved aside was there before
+            self.unsafe += [f"{one} before it is {to}" for one in tree if not self.lasts(one)]
+        self._renamed.add(to.parent)
+
+    def lasts(self, path: Path) -> bool:
+        """Whether this file's content, or the names in this folder, would be there."""
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            return self._kept.get(os.fstat(handle).st_ino) == self._of_handle(handle)
+        finally:
+            os.close(handle)
+
+    def require(self, *paths: Path) -> None:
+        assert self.renamed > 0
+        assert self.unsafe == []
+        assert [path for path in paths if not self.lasts(path)] == []
+
+    def _of_handle(self, handle: int) -> object:
+        found = os.fstat(handle)
+        if not stat.S_ISDIR(found.st_mode):
+            return found.st_size  # nothing here is written over
+        return sorted((entry.name, entry.inode()) for entry in os.scandir(handle))
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_a_lock_is_the_old_one_or_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool) -> None:
+    place = tmp_path / "locks" / "demo" / "there"
+    kept = Disk(monkeypatch)
+    exchange = folder._exchange
+
+    def exchanged(one: Path, other: Path) -> bool:
+        if not exchanges:
+            return False
+        kept.before_renaming(one, other)
+        return exchange(one, other)
+
+    monkeypatch.setattr(folder, "_exchange", exchanged)
+    folder.replace({place: LOCK})
+    kept.require(tmp_path, tmp_path / "locks", place.parent, place, place / "stages")
+    (place / "notes").mkdir()
+    (place / "notes" / "mine.txt").write_text("somebody's own")
+    folder.replace({place: LOCK | {"lock.toml": "format = 2\n"}})
+    kept.require(place, place / "stages" / "1.txt", place / "notes", place / "notes" / "mine.txt")
+
+
+def test_a_report_beside_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Disk(monkeypatch)
+    folder.add(tmp_path / "demo" / "there", {"conflict.md": "# No\n", "conflict.json": "{}\n"})
+    kept.require(tmp_path, tmp_path / "demo", tmp_path / "demo" / "there")
+
+
+def test_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Disk(monkeypatch)
+    disk.write(tmp_path / "stack.toml", b"[stack]\n")
+    kept.require(tmp_path, tmp_path / "stack.toml")
+
+
+def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Disk(monkeypatch)
+    wheel = tmp_path / "sources" / "demo.bundle"
+    wheel.parent.mkdir()
+    wheel.write_bytes(b"1")
+    row = bundle.Entry(path="sources/demo.bundle", sha256="", size=1, pins=(), locks=())
+    bundle.write(tmp_path, [], [row], {"locks/demo/there/install.sh": "#!/bin/bash\n"}, [])
+    kept.require(tmp_path, wheel.parent, tmp_path / "locks" / "demo" / "there", tmp_path / bundle.MANIFEST)
+
+
+@pytest.mark.parametrize(("number", "raised"), [("EINVAL", False), ("EIO", True)])
+def test_a_file_system_that_cannot_sync_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, raised: bool
+) -> None:
+    def refuse(path: Path) -> None:
+        raise OSError(getattr(errno, number), "refused")
+
+    monkeypatch.setattr(disk, "_sync", refuse)
+    if raised:
+        with pytest.raises(OSError, match="refused"):
+            disk.write(tmp_path / "a", b"1")
+    else:
+        disk.write(tmp_path / "a", b"1")
+    assert (tmp_path / "a").read_bytes() == b"1"
+
+
+def test_where_no_thread_can_be_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Disk(monkeypatch)
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    folder.replace({tmp_path / "there": LOCK})
+    kept.require(tmp_path / "there", tmp_path / "there" / "lock.toml", tmp_path)
