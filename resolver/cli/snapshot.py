@@ -20,6 +20,7 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError
+from resolver.explain.trial import Clock
 from resolver.lock import build as lock_build
 from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
@@ -64,7 +65,8 @@ def _record(stack: str, matrices: Path, locks: Path) -> None:
                 for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
                     answer = decide(Universe(problem, catalog, keep), tick=progress.solving)
                     if not isinstance(answer, Resolution):
-                        explanation_of(answer, inputs, None, _SECONDS, progress, Page(None, "en", progress))
+                        clock = Clock(_SECONDS, progress.solving)
+                        explanation_of(answer, inputs, None, clock, progress, Page(None, "en", progress))
                         break
                     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
                     told = [(one.archives, one.answer) for one in builds if isinstance(one.answer, Resolution)]
