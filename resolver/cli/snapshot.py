@@ -27,6 +27,7 @@ from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import find_stack, load
 from resolver.model.resolution import Resolution
 from resolver.solve.builds import solve_builds
+from resolver.solve.extras import lost_extras
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
@@ -68,6 +69,7 @@ def _record(stack: str, matrices: Path, locks: Path) -> None:
                         clock = Clock(_SECONDS, progress.solving)
                         explanation_of(answer, inputs, None, clock, progress, Page(None, "en", progress))
                         break
+                    lost_extras(Universe(problem, catalog), answer)  # what it reads is recorded
                     builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
                     told = [(one.archives, one.answer) for one in builds if isinstance(one.answer, Resolution)]
                     lock_build.build(answer, told, catalog)

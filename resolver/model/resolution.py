@@ -41,10 +41,18 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     because: str
 
 
+class LostExtra(msgspec.Struct, frozen=True, kw_only=True):
+    """An extra that a line of the stack asks for and the pin of its project lacks; a release that has it, if known."""
+
+    project: NormalizedName
+    extra: str
+    version: Version | None
+
+
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `rounds` counts the search's rounds; `engine` is what found it.
 
-    `passed_over` is told of what is to be locked alone (see `solve/passed.py`).
+    `passed_over` and `lost_extras` are told of what is to be locked alone (see `solve/passed.py`, `solve/extras.py`).
     """
 
     problem: Problem
@@ -53,6 +61,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     left_out: tuple[LeftOut, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
+    lost_extras: tuple[LostExtra, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project, None where it is not part of the resolution."""
