@@ -10,6 +10,8 @@ from concurrent.futures import TimeoutError as FutureTimeoutError  # not the bui
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
+from resolver.catalog.waiting import answer_of
+
 T = TypeVar("T")
 
 _LAST_TURNS: Final = 5
@@ -50,7 +52,7 @@ class Worker:
 
         self.tell(begin)
         try:
-            return future.result()
+            return answer_of(future)
         except BaseException:
             if not future.done():
                 with suppress(RuntimeError):  # the thread is ending

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from resolver.catalog.protocol import Catalog
+from resolver.catalog.waiting import looking
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
@@ -30,10 +31,12 @@ from resolver.solve.universe import Universe
 
 _Told = TypeVar("_Told")
 
+_OWN_SHARE = 2 / 3  # of the time, for ways out of the target that is explained: the rest is for the other targets
+
 
 @counts("solving")
 def explanation_of(
-    refutation: Refutation, inputs: Inputs, cutoff: datetime | None, seconds: float, progress: Progress, page: Page
+    refutation: Refutation, inputs: Inputs, cutoff: datetime | None, clock: Clock, progress: Progress, page: Page
 ) -> Explanation:
     """The explanation of a refuted problem, found within so many seconds; the contradictions are on the page at once.
 
@@ -41,13 +44,14 @@ def explanation_of(
     """
     problem = refutation.engine.clauses.universe.problem
     progress.label(words.WAYS_OUT(progress.language, stack=problem.stack.name, target=problem.target.name))
-    return draft(refutation, inputs, Clock(seconds, progress.solving), cutoff=cutoff, tell=page.why)
+    return draft(refutation, inputs, clock, cutoff=cutoff, tell=page.why)
 
 
 class Explaining:
     """Explains why one target of a stack has no lock, and remembers what was found.
 
-    `cutoff` replaces that of the stack, if given; `explain` and `finish` may take `seconds` each.
+    `cutoff` replaces that of the stack, if given. Each target gets so many `seconds`, counted from when it is refuted;
+    if there are other targets, only part of them is spent on its own ways out.
     """
 
     def __init__(
@@ -68,10 +72,14 @@ class Explaining:
         self._page = page
         self._remembered = remembered
         self._basis = Basis()
+        self._clock = Clock(seconds, progress.solving)
 
     def explain(self, refutation: Refutation) -> Explanation:
         """The explanation of a refuted problem for its own target; the contradictions are on the page at once."""
-        found = explanation_of(refutation, self._inputs, self._cutoff, self._seconds, self._progress, self._page)
+        self._clock = clock = Clock(self._seconds, self._progress.solving)
+        if len(compile_problems(self._inputs, exclude_newer=self._cutoff)) > 1:
+            clock = clock.within(self._seconds * _OWN_SHARE)
+        found = explanation_of(refutation, self._inputs, self._cutoff, clock, self._progress, self._page)
         self._basis.add(found.problem.target.name, refutation.engine.clauses.universe.catalog)
         return found
 
@@ -86,11 +94,12 @@ class Explaining:
         problems = compile_problems(self._inputs, exclude_newer=self._cutoff)
         if len(problems) == 1:
             return explanation
-        clock = Clock(self._seconds, self._progress.solving)
+        clock = self._clock
 
         def ask(at: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
             def told(catalog: Catalog) -> _Told:
-                answer = use(decide(Universe(problem, catalog), tick=clock.tick))
+                with looking(clock.look):
+                    answer = use(decide(Universe(problem, catalog), tick=clock.tick))
                 self._basis.add(problems[at].target.name, catalog)
                 return answer
 

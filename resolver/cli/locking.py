@@ -205,6 +205,7 @@ def _lock(
             prepare()
         from resolver.lock import build
         from resolver.solve.builds import solve_builds
+        from resolver.solve.extras import lost_extras
         from resolver.solve.passed import passed_over
         from resolver.solve.solver import Refutation, decide
         from resolver.solve.universe import Universe
@@ -215,6 +216,7 @@ def _lock(
             require_an_index(universe)
             return explain(answer)
         answer = replace(answer, passed_over=passed_over(universe, answer, passed))
+        answer = replace(answer, lost_extras=lost_extras(universe, answer))
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
         lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
         remembered.keep(catalog, lock, keep, keep_builds, passed)

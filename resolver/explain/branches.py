@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from resolver.model import text
@@ -57,15 +57,17 @@ def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequen
     return clauses.satisfiable(assumed, ()) and not clauses.satisfiable(assumed, about)
 
 
-def branches(clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate] = ()) -> tuple[Branch, ...]:
-    """The cases of a core whose releases behave differently; empty if they do not."""
-    of = _under(clauses, numbers, assumed) if assumed else list(numbers)
-    if len(assumed) >= _DEEPEST:
+def branches(
+    clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate] = (), *, expired: Callable[[], bool]
+) -> tuple[Branch, ...]:
+    """The cases of a core whose releases behave differently; empty if they do not, or if time is up."""
+    if len(assumed) >= _DEEPEST or expired():
         return ()
+    of = _under(clauses, numbers, assumed) if assumed else list(numbers)
     for package in _splits(of, {candidate.package for candidate in assumed}):
         cases = _cases(clauses, of, package, assumed)
         if len(cases) > 1:
-            told = [_case(clauses, numbers, [*assumed, among[0]], among) for among in cases]
+            told = [_case(clauses, numbers, [*assumed, among[0]], among, expired) for among in cases]
             return tuple(_together(clauses, package, told))
     return ()
 
@@ -92,9 +94,13 @@ class _Case(NamedTuple):
 
 
 def _case(
-    clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate], among: Sequence[Candidate]
+    clauses: Clauses,
+    numbers: Mapping[Ground, int],
+    assumed: Sequence[Candidate],
+    among: Sequence[Candidate],
+    expired: Callable[[], bool],
 ) -> _Case:
-    further = branches(clauses, numbers, assumed)
+    further = branches(clauses, numbers, assumed, expired=expired)
     return _Case(
         positions=tuple(map(_position, among)),
         closing=None if further else closing(clauses, numbers, _under(clauses, numbers, assumed), assumed),

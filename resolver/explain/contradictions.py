@@ -83,12 +83,14 @@ def readable(
     return tuple(clauses.minimal(among=core))
 
 
-def contradiction(clauses: Clauses, core: Sequence[Ground]) -> Contradiction:
-    """A core in the form for people."""
+def contradiction(
+    clauses: Clauses, core: Sequence[Ground], expired: Callable[[], bool] = lambda: False
+) -> Contradiction:
+    """A core in the form for people, with its cases as far as time allows."""
     told = tell(clauses, core)
     statements = tuple(dict.fromkeys(told.values()))
     numbers = {ground: statements.index(statement) + 1 for ground, statement in told.items()}
-    cases = branches(clauses, numbers)
+    cases = branches(clauses, numbers, expired=expired)
     return Contradiction(
         statements=statements,
         closing=None if cases else closing(clauses, numbers, core),

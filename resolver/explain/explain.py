@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import zip_longest
 from string import ascii_uppercase
@@ -10,13 +11,14 @@ from string import ascii_uppercase
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
+from resolver.catalog.waiting import looking
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
 from resolver.explain.prices import SPLIT, cost, named, no_longer_needed, spares
 from resolver.explain.split import split
-from resolver.explain.trial import Clock, Trials, environment
+from resolver.explain.trial import Clock, Expired, Trials, environment
 from resolver.explain.wishes import wish_of
 from resolver.matrix.load import Inputs
 from resolver.model.component import COMPONENTS
@@ -30,6 +32,8 @@ from resolver.solve.ground import Ground
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import cutoff_text
 from resolver.solve.universe import Universe
+
+_SHARE = 1 / 3  # of the time, at most, for what clashes: the rest is for ways out
 
 
 def explain(
@@ -60,12 +64,13 @@ def draft(
     """
     clauses = refutation.engine.clauses
     problem = clauses.universe.problem
-    found_cores = list(cores(clauses, clock.expired)) or [refutation.core]
-    contradictions = tuple(contradiction(clauses, core) for core in found_cores)
+    found_cores = _found_cores(refutation, clock.within(clock.seconds * _SHARE))
+    contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     if tell is not None:
         tell(problem, contradictions)
     trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
-    found = find(clauses, found_cores, trials)
+    with looking(clock.look):
+        found = find(clauses, found_cores, trials)
     known = [set(one.statements) for one in contradictions]
     contradictions += tuple(told for _, told in found.further if set(told.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
@@ -80,6 +85,15 @@ def draft(
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(inputs, problem, cutoff)),
     )
+
+
+def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]:
+    """What clashes, as far as it is found in time: that something does is known."""
+    found: list[Sequence[Ground]] = []
+    with looking(clock.look), suppress(Expired):
+        for core in cores(refutation.engine.clauses, clock.expired):
+            found += [core]  # one by one, as each takes its time
+    return found or [refutation.core]
 
 
 def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Iterator[str]:

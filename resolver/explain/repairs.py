@@ -58,7 +58,8 @@ class Found(msgspec.Struct):
 
     `seen` says of every stack that was tried, with or without notes, whether it locks. `unstated` is set if a core
     was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
-    `further` contradictions were found on the way.
+    `further` contradictions were found on the way. `late` are stacks that take long and may be tried
+    again.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
@@ -67,11 +68,43 @@ class Found(msgspec.Struct):
     unstated: bool = False
     unstated_in_wish: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
+    late: list[Late] = msgspec.field(default_factory=list)
+
+    def next_late(self) -> Late | None:
+        """The cheapest of those, as long as it costs less than what was found."""
+        most = self.cheapest
+        return min((one for one in self.late if one.changed.price < most), key=_late_price, default=None)
+
+    def end(self) -> None:
+        """Note as attempts what was left undecided."""
+        for one in self.late:
+            one.tried.append(_attempt(one.changed, Failure()))
+        self.late.clear()
 
     @property
     def cheapest(self) -> float:
         """The price of the cheapest fix that goes against nothing; infinite if there is none."""
         return min((changed.price for changed, _ in self.fixes if not changed.risky), default=float("inf"))
+
+
+class Late(NamedTuple):
+    """A changed stack that was not decided in a short time, whose repairs it is of, and where attempts are noted.
+
+    Where it `goes_on`, and is refuted, there is something that can be changed with it.
+    """
+
+    repairs: Repairs
+    changed: Changed
+    tried: list[Attempt]
+    goes_on: bool
+
+    def again(self) -> Repairs | None:
+        """Try it once more, for a longer time; gives what can be changed with it."""
+        return self.repairs.try_again(self)
+
+
+def _late_price(late: Late) -> int:
+    return late.changed.price
 
 
 class _Tried(NamedTuple):
@@ -147,7 +180,19 @@ class Repairs:
         """Lock a change to what can be used at all. If it is refuted, return its repairs."""
         if self._seen(changed) is not None:
             return None
-        answer = self._lock(changed, tried)
+        answer = self._lock(changed, tried, briefly=True)
+        if isinstance(answer, Failure) and answer.is_late:
+            self._found.late.append(Late(self, changed, tried, goes_on=True))
+        return self._further(changed, answer)
+
+    def try_again(self, late: Late) -> Repairs | None:
+        """Lock what was not decided in a short time; gives what can be changed with it."""
+        answer = self._lock(late.changed, late.tried)
+        if isinstance(answer, Failure) and answer.is_late:
+            late.tried.append(_attempt(late.changed, answer))
+        return self._further(late.changed, answer) if late.goes_on else None
+
+    def _further(self, changed: Changed, answer: Refutation | Failure | None) -> Repairs | None:
         if not isinstance(answer, Refutation):
             return None
         clauses = answer.engine.clauses
@@ -239,7 +284,7 @@ class Repairs:
                     hit_listed |= locks and not self._offers.is_unlisted(choice)
                     failed |= not locks  # for reasons that the clauses do not know
                     break
-                answer = self._lock(self._after(changed), tried)
+                answer = self._lock(self._after(changed), tried, briefly=True)
                 if answer is None:
                     hit = True
                     hit_listed |= not self._offers.is_unlisted(choice)
@@ -252,6 +297,8 @@ class Repairs:
                         return _Tried(rest.core)
                 else:
                     failed = True
+                    if answer.is_late:
+                        self._put_off(self._after(changed))
                     self._unreadable.update(one for one in choice.values() if not clauses.universe.opened(one))
         if hit_listed:
             return _Tried()
@@ -267,6 +314,11 @@ class Repairs:
         if self._before is None:
             self._found.attempts += tried[:1]
         return _Tried(is_unknown=failed)
+
+    def _put_off(self, changed: Changed) -> None:
+        """Keep what a set of changes came to, and was not decided in a short time."""
+        tried = self._found.attempts if self._before is None else []
+        self._found.late.append(Late(self, changed, tried, goes_on=False))
 
     def _tell(self, rest: Rest, wanted: Sequence[Ground]) -> None:
         """Record a contradiction that only showed once the stack was changed, as another one had hidden it."""
@@ -297,10 +349,10 @@ class Repairs:
                 return
             later = stack.with_cutoff(wish, day)
 
-    def _lock(self, changed: Changed, tried: list[Attempt]) -> Refutation | Failure | None:
-        """Lock a changed stack: the result is a fix, or one more attempt and why it failed."""
+    def _lock(self, changed: Changed, tried: list[Attempt], *, briefly: bool = False) -> Refutation | Failure | None:
+        """Lock a changed stack: the result is a fix, or one more attempt and why it failed (not if it was only late)."""
         key = changed.text, self._trials.notes is not None
-        answer = self._trials.lock(changed.text)
+        answer = self._trials.lock(changed.text, briefly=briefly)
         if isinstance(answer, Resolution):
             changed, answer = self._stated(changed, answer)
         self._found.seen[key] = isinstance(answer, Resolution)
@@ -313,7 +365,8 @@ class Repairs:
             return None
         if isinstance(answer, Refutation):
             self._found.unstated |= any(map(is_unstated, answer.core))
-        tried.append(_attempt(changed, answer))
+        if not (isinstance(answer, Failure) and answer.is_late):
+            tried.append(_attempt(changed, answer))
         return answer
 
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:

@@ -80,7 +80,7 @@ def _contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[
     known = all(ground in clauses.known for ground in reasons)
     if not known or clauses.satisfiable(among=[*wished, *reasons]):
         return None
-    return contradiction(clauses, readable(clauses, wished, reasons, expired))
+    return contradiction(clauses, readable(clauses, wished, reasons, expired), expired)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import msgspec
 
 from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.protocol import Catalog
+from resolver.catalog.waiting import looking
 from resolver.errors import ResolverError
 from resolver.explain.noting import NotingCatalog
 from resolver.lock.build import applied
@@ -30,7 +31,8 @@ from resolver.solve.solver import Refutation, prove, search
 from resolver.solve.universe import Universe
 
 _SEARCH_ROUNDS = 1_000
-_TRIAL_SHARE = 1 / 6  # of the time for all
+_BRIEF_SHARE = 1 / 12  # of the time for all, at first: what takes longer waits until the rest has been tried
+_TRIAL_SHARE = 1 / 6
 _NOTING_SHARE = 1 / 3  # with notes, as results rest on releases that nobody has read yet
 _SHOWN = 10  # pins shown for a way out
 
@@ -68,6 +70,10 @@ class Clock:
         """Report how far a search is. Raises Expired."""
         if self._tell is not None:
             self._tell(rounds, packages)
+        self.look()
+
+    def look(self) -> None:
+        """Raise Expired if time is up."""
         if self.expired():
             raise Expired
 
@@ -90,6 +96,11 @@ class Failure(msgspec.Struct, frozen=True):
     """A changed stack could not be decided within the limit, or for another reason, given in `why`."""
 
     why: str = ""
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is for the limit."""
+        return not self.why
 
 
 class Trials:
@@ -150,8 +161,11 @@ class Trials:
         """The archives' notes, if they are taken as true."""
         return self.catalog if isinstance(self.catalog, NotingCatalog) else None
 
-    def lock(self, text: str, *, strictly: bool = False) -> Resolution | Refutation | Failure:
-        """Solve a changed stack, including its builds; `strictly` without the archives' own notes."""
+    def lock(self, text: str, *, strictly: bool = False, briefly: bool = False) -> Resolution | Refutation | Failure:
+        """Solve a changed stack, including its builds; `strictly` without the archives' own notes.
+
+        `briefly` takes less of the time: the same can be asked again.
+        """
         try:
             problem = self.problem_of(text)
             catalog = self.notes.inner if strictly and self.notes is not None else None
@@ -159,11 +173,13 @@ class Trials:
             lookahead = Lookahead(universe)
             lookahead.expect(universe.roots())
             noting = self.notes is not None and not strictly  # everything that follows rests on notes
-            clock = self.clock.within(self.clock.seconds * (_NOTING_SHARE if noting else _TRIAL_SHARE))
-            found = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
-            answer = found if found is not None else prove(universe, clock.tick)
-            if isinstance(answer, Resolution):
-                solve_builds(answer, universe.catalog, tick=clock.tick)
+            share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
+            clock = self.clock.within(self.clock.seconds * share)
+            with looking(clock.look):
+                found = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
+                answer = found if found is not None else prove(universe, clock.tick)
+                if isinstance(answer, Resolution):
+                    solve_builds(answer, universe.catalog, tick=clock.tick)
             return answer
         except Expired:
             return Failure()

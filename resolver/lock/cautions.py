@@ -21,9 +21,14 @@ from resolver.model.resolution import Pin, Resolution
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     """The warnings of a resolution, with those of the facts `about` it.
 
-    First those of grave facts, then facts set aside, then other facts; of these, first the ones about projects that
-    the stack itself names.
+    First what the stack itself asks for and does not get: extras, and newer releases of projects that it names. Then
+    grave facts, then facts set aside, then other facts; of these, first the ones about projects that the stack names.
     """
+    named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
+    yield from _lost_extras(resolution, catalog)
+    for pin in resolution.pins:
+        if pin.name in named:
+            yield from _passed_over(pin, resolution)
     told = [fact for fact in about if isinstance(fact, facts.Warns)]
     yield from (_warning(fact) for fact in told if fact.grave)
     for row in resolution.problem.stack.relaxed:
@@ -31,7 +36,6 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
         yield phrases.RELAXED(
             strength=row.fact.strength, fact=row.fact.id, needs=needs, reason=row.reason, where=row.where
         )
-    named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
     for fact in sorted(about, key=lambda fact: fact.package not in named):
         yield from _of_fact(fact, resolution)
     for ask in resolution.problem.stack.asks:
@@ -39,9 +43,11 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
             yield phrases.UNCHECKED_LINE(line=ask.origin.text)
     yield from _misspelt(resolution)
     passed: dict[str, list[str]] = {}
+    lost = {(row.project, row.extra) for row in resolution.lost_extras}
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
-            yield _no_extra(pin, extra, catalog)
+            if (pin.name, extra) not in lost:
+                yield _no_extra(pin, extra, catalog)
         if pin.release.yanked:
             reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
             yield phrases.YANKED(package=f"{pin.name} {pin.version}", reason=reason)
@@ -52,17 +58,8 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
             if name != pin.release.index:
                 passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
         yield from on_trust(pin, resolution, catalog)
-        for over in resolution.passed_over:
-            if over.project == pin.name:
-                yield phrases.PASSED_OVER(
-                    package=f"{over.project} {over.version}",
-                    pin=pin.version,
-                    archive=over.archive,
-                    index=over.index,
-                    of=over.archive_of,
-                    version=over.archive_version,
-                    project=over.project,
-                )
+        if pin.name not in named:
+            yield from _passed_over(pin, resolution)
     if elsewhere := list(_elsewhere(resolution)):
         yield phrases.ELSEWHERE(projects=", ".join(elsewhere))
     for name, projects in sorted(passed.items()):
@@ -108,6 +105,34 @@ def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
         own = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
         lines = own.requires_dist if own is not None else ()
     return (line for line in lines if text.hangs_on_kernel(line.partition(";")[2]))
+
+
+def _lost_extras(resolution: Resolution, catalog: Catalog) -> Iterator[str]:
+    """What the stack's lines ask for in vain."""
+    elsewhere: dict[tuple[Pin, str], list[str]] = {}
+    for row in resolution.lost_extras:
+        pin = resolution.pin(row.project)
+        assert pin is not None  # noqa: S101  it is one that lacks it
+        if row.version is None:
+            yield _no_extra(pin, row.extra, catalog)
+        else:
+            elsewhere.setdefault((pin, f"{row.project}=={row.version}"), []).append(row.extra)
+    for (pin, other), extras in elsewhere.items():
+        yield phrases.LOST_EXTRA(package=f"{pin.name} {pin.version}", extra="`, `".join(extras), other=other)
+
+
+def _passed_over(pin: Pin, resolution: Resolution) -> Iterator[str]:
+    for over in resolution.passed_over:
+        if over.project == pin.name:
+            yield phrases.PASSED_OVER(
+                package=f"{over.project} {over.version}",
+                pin=pin.version,
+                archive=over.archive,
+                index=over.index,
+                of=over.archive_of,
+                version=over.archive_version,
+                project=over.project,
+            )
 
 
 def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:

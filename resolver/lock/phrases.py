@@ -60,6 +60,12 @@ NO_EXTRA_BUT: Final = Phrase(
     "{package} has no extra `{extra}`, which is asked for; nothing was added for it. It has one named `{other}`",
     "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容。它有一个名为 `{other}` 的 extra",
 )
+LOST_EXTRA: Final = Phrase(
+    "{package} has no extra `{extra}`, which the stack asks for; nothing was added for it. `{other}` has it, and was "
+    "not taken; explain --package with that says why",
+    "{package} 没有软件栈所要求的 extra `{extra}`；没有为它添加任何内容。`{other}` 有它，但未被采用；"
+    "用 explain --package 加上它可查看原因",
+)
 NO_SUCH_PIN: Final = Phrase(
     "the policy prereleases-of names `{name}`, which is not in the lock; `{other}` is",
     "策略 prereleases-of 提到 `{name}`，但锁文件中没有它；有 `{other}`",
@@ -143,6 +149,7 @@ PHRASES: Final = (
     RELAXED,
     UNCHECKED_FACT,
     UNCHECKED_LINE,
+    LOST_EXTRA,
     NO_EXTRA_BUT,  # before the phrase that is its beginning
     NO_EXTRA,
     NO_SUCH_PIN,

@@ -41,10 +41,19 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     because: str
 
 
+class LostExtra(msgspec.Struct, frozen=True, kw_only=True):
+    """An extra that a line of the stack asks for and the pin of its project lacks; a release that has it, if known."""
+
+    project: NormalizedName
+    extra: str
+    version: Version | None
+
+
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
-    `passed_over` is filled in only for what is going to be locked (see `solve/passed.py`).
+    `passed_over` and `lost_extras` are filled in only for what is going to be locked (see `solve/passed.py`,
+    `solve/extras.py`).
     """
 
     problem: Problem
@@ -53,6 +62,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     left_out: tuple[LeftOut, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
+    lost_extras: tuple[LostExtra, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""

@@ -216,6 +216,15 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
     assert json.loads(clash.read("conflict.json"))["limited"] is True
 
 
+def test_a_file_that_takes_long_is_not_waited_for_beyond_the_limit(clash: Workspace, index: LoopbackIndex) -> None:
+    index.fault("/files/*/trl-1.0.0*", delayed(60))
+    began = time.monotonic()
+    run = explain(clash, "--explain-seconds", "2")
+    assert time.monotonic() - began < 30
+    assert run.status == 1
+    assert "The limit of time was reached" in run.stdout
+
+
 def test_a_limit_of_nothing_is_refused(clash: Workspace) -> None:
     run = explain(clash, "--explain-seconds", "0.05")
     assert (run.status, run.stdout) == (2, "")

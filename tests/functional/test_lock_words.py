@@ -296,6 +296,26 @@ def test_an_extra_that_is_not_there_is_warned_of_with_the_one_that_is_meant(
     assert "它有一个名为 `audio` 的 extra".replace(" ", "") in told.replace(" ", "")
 
 
+def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspace, index: LoopbackIndex) -> None:
+    """Locking again reads nothing more, and says the same."""
+    index.add_wheel("demo", "1.0")
+    index.add_wheel("demo", "2.0", extras={"gpu": ["low==2"], "tpu": []}, requires=["low==2"])
+    index.add_wheel("low", "1.0", yanked="of no use")
+    index.add_wheel("low", "2.0")
+    workspace.stack("demo[gpu,tpu]", "low==1.0")
+    warning = (
+        "demo 1.0 has no extra `gpu`, `tpu`, which the stack asks for; nothing was added for it. `demo==2.0` has it, "
+        "and was not taken; explain --package with that says why"
+    )
+    for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
+        told = " ".join(workspace.locked(*arguments).stdout.split())
+        assert f"2 warnings: - {warning} - low 1.0 was yanked by its maintainers: of no use " in told
+    chinese = workspace.run("lock", "demo", "--lang", "zh").stdout.replace("\n", "").replace(" ", "")
+    assert "demo1.0没有软件栈所要求的extra`gpu`,`tpu`；" in chinese
+    why = workspace.run("explain", "demo", "--package", "demo==2.0").stdout
+    assert "demo 2.0 needs low==2" in why
+
+
 def test_a_policy_about_a_misspelt_project_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
     for name in ("huggingface-hub", "demo"):
         index.add_wheel(name, "1.0")

@@ -54,6 +54,15 @@ def test_it_is_told_wherever_the_lock_is(passed: Workspace) -> None:
     assert passed.run("check", "demo").status == 0
 
 
+def test_it_is_told_first_of_what_the_stack_names(passed: Workspace) -> None:
+    """What else there is to say of it comes after that: what is taken may be years older than what was asked for."""
+    passed.facts("demo", '[[warns]]\nid = "slow"\nversions = ">=0"\ntext = "it is slow"\nreason = "it is"\n')
+    passed.locked()
+    first, second = warnings(passed)
+    assert first == WARNING
+    assert "it is slow" in second
+
+
 @pytest.mark.parametrize("arguments", [(), ("--upgrade",), ("--anew",), ("--offline", "--anew"), ("--offline",)])
 def test_it_does_not_hang_on_what_is_known_already(passed: Workspace, arguments: tuple[str, ...]) -> None:
     before = tree(passed.locks)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.smallest import smallest
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.statement import Lacks, Needs, Source
@@ -353,3 +355,25 @@ def test_archives_without_static_metadata_are_one_statement_opened_or_not() -> N
             ),
         )
     ]
+
+
+def test_that_no_core_has_fewer_statements_is_asked_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each release fails for eight reasons, so there are many cores, all of the same size."""
+    catalog = DataCatalog()
+    for at in range(16):
+        catalog.add_wheel("a", f"1.{at}", [f"x{at}-{reason}==9" for reason in range(8)])
+        for reason in range(8):
+            catalog.add_wheel(f"x{at}-{reason}", "1")
+    answer = decide(Universe(problem("a"), catalog))
+    assert isinstance(answer, Refutation)
+    clauses, questions = answer.engine.clauses, 0
+    ask = clauses.satisfiable
+
+    def counted(*arguments: Any, **named: Any) -> bool:
+        nonlocal questions
+        questions += 1
+        return ask(*arguments, **named)
+
+    monkeypatch.setattr(clauses, "satisfiable", counted)
+    assert smallest(clauses, answer.core) == answer.core
+    assert questions <= 310

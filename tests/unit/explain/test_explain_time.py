@@ -56,6 +56,13 @@ def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
 
 def explained_within(catalog: Slow, *lines: str) -> int:
     """The seconds that it took."""
+    answer, inputs = refuted(catalog, *lines)
+    began = catalog.now
+    assert explain(answer, inputs, Clock(SECONDS)).limited
+    return catalog.now - began
+
+
+def refuted(catalog: Slow, *lines: str) -> tuple[Refutation, Inputs]:
     text = STACK.format(lines=str(list(lines)))
     inputs = Inputs(
         stack=read_text(text, schema.StackFile, "demo.toml"),
@@ -66,9 +73,13 @@ def explained_within(catalog: Slow, *lines: str) -> int:
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
-    began = catalog.now
-    assert explain(answer, inputs, Clock(SECONDS)).limited
-    return catalog.now - began
+    return answer, inputs
+
+
+def ways_out(catalog: Slow, *lines: str) -> list[str]:
+    """What changes, where there is ten times as much time."""
+    answer, inputs = refuted(catalog, *lines)
+    return [fix.changes[0].after for fix in explain(answer, inputs, Clock(10 * SECONDS)).fixes]
 
 
 def test_a_trial_ends_in_the_middle_of_a_run_of_releases(catalog: Slow) -> None:
@@ -94,3 +105,30 @@ def test_releases_for_a_line_are_looked_for_in_time(catalog: Slow) -> None:
     for at in range(MANY):
         catalog.add_wheel("a", f"1.{at}", ["b==9"])
     assert explained_within(catalog, "a==7", "b==1") <= SECONDS + 1
+
+
+def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
+    """Each other release of `b` needs one more project of which no file is of use, and each of these is read."""
+    catalog.add_wheel("a", "1", ["c==1"])
+    catalog.add_wheel("a", "2", ["c==2"])
+    catalog.add_wheel("b", "1", ["c==2"])
+    catalog.add_wheel("c", "1")
+    catalog.add_wheel("c", "2")
+    for at in range(2, 10):
+        catalog.add_wheel("b", str(at), [f"d{at}"])
+        for release in range(MANY):
+            catalog.add_wheel(f"d{at}", f"1.{release}", metadata_python=">=4")
+    assert "a==2" in ways_out(catalog, "a==1", "b==1")
+
+
+def test_a_trial_that_takes_long_is_tried_again(catalog: Slow) -> None:
+    """Of `d` twenty files are of no use: in the time of one trial not all of them are read."""
+    catalog.add_wheel("a", "1", ["c==1"])
+    catalog.add_wheel("b", "1", ["c==2"])
+    catalog.add_wheel("b", "2", ["d"])
+    catalog.add_wheel("c", "1")
+    catalog.add_wheel("c", "2")
+    catalog.add_wheel("d", "1.0")
+    for release in range(20):
+        catalog.add_wheel("d", f"2.{release}", metadata_python=">=4")
+    assert "b==2" in ways_out(catalog, "a==1", "b==1")

@@ -1,0 +1,43 @@
+"""What is done while an answer is waited for: whoever has a limit of time looks at the clock.
+
+An archive of hundreds of megabytes may take minutes, and nobody who reads it knows of a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+_EACH: Final = 0.2  # seconds
+
+_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
+
+
+@contextmanager
+def looking(look: Callable[[], None]) -> Iterator[None]:
+    """Have `look` called every now and then by whoever waits here for a catalog: what it raises ends the wait."""
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
+def answer_of(future: Future[T]) -> T:
+    """What comes of a future."""
+    look = _LOOK.get()
+    if look is None:
+        return future.result()
+    while True:
+        try:
+            return future.result(_EACH)
+        except FutureTimeoutError:
+            if future.done():  # it is the failure of what was waited for
+                raise
+        look()
