@@ -350,7 +350,7 @@ class Repairs:
             later = stack.with_cutoff(wish, day)
 
     def _lock(self, changed: Changed, tried: list[Attempt], *, briefly: bool = False) -> Refutation | Failure | None:
-        """Lock a changed stack: the result is a fix, or one more attempt and why it failed (not if it was only late)."""
+        """Lock a changed stack: the result is a fix, or an attempt and why it failed (unless it was late)."""
         key = changed.text, self._trials.notes is not None
         answer = self._trials.lock(changed.text, briefly=briefly)
         if isinstance(answer, Resolution):
