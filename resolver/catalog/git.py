@@ -149,7 +149,7 @@ class Repositories:
         except OSError as error:
             raise Unreachable(error.strerror or str(error)) from None
         if not _has(repository, commit):
-            raise Unreachable("what was fetched is not the commit that was asked for")
+            raise Unreachable("the fetched commit is not the requested one")
         return repository
 
     @contextmanager
@@ -157,7 +157,7 @@ class Repositories:
         """Around what needs the network."""
         host = _host(url)
         if self._offline:
-            raise Unreachable("no network is asked")
+            raise Unreachable("the network is not used")
         if host in self._lost:
             raise Unreachable(self._lost[host])
         try:
@@ -205,7 +205,7 @@ class _GitError(Exception):
         self.said = said
         lines = [line for line in said.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
-        last = (fatal or lines or ["git said nothing"])[-1]
+        last = (fatal or lines or ["git printed no message"])[-1]
         self.why = re.sub(r"^(fatal|error): | *'[a-z+]+://[^']*'", "", last).strip()
 
 

@@ -30,9 +30,11 @@ from resolver.render.files import render
 
 @click.command("bundle")
 @click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True)
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
-@click.option("--check", "only_check", is_flag=True, help="Compare DIR with its manifest; ask no network.")
-@click.option("--prune", is_flag=True, help="Remove what no STACK named now needs, such as files of an earlier lock.")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target.")
+@click.option("--check", "only_check", is_flag=True, help="Compare DIR with its manifest, without the network.")
+@click.option(
+    "--prune", is_flag=True, help="Remove what none of the given stacks needs, such as files of an earlier lock."
+)
 @options.language
 @options.matrices
 @options.locks
@@ -47,15 +49,15 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Fetch what the locks of each STACK name into DIR, each file checked by its hash.
+    """Download all files of the locks of each STACK into DIR, each checked by its hash.
 
-    Files that are there stay, and what was broken off is gone on with. DIR/install.sh then installs with no network.
+    Existing files are kept, and interrupted downloads resumed. DIR/install.sh then installs without network access.
     """
     *stacks, last = names
     folder = Path(last)
     if only_check:
         if stacks or targets or prune:
-            raise InputError("--check takes the folder of a bundle and nothing else", where="--check")
+            raise InputError("--check takes only the folder of a bundle", where="--check")
         return _check(folder, language_of(language), as_json=as_json)
     if not stacks:
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle STACK {last}")
@@ -96,10 +98,10 @@ def _refuse_locks(folder: Path, locks: Path) -> None:
     here, theirs = folder.resolve(), locks.resolve()
     if here.is_relative_to(theirs) or theirs.is_relative_to(here):
         raise InputError(
-            "a bundle needs a folder of its own",
+            "a bundle needs its own folder",
             where=str(folder),
             why=f"the locks are in {theirs}",
-            hint="name a folder that is neither above nor in that of the locks",
+            hint="choose a folder that neither contains the locks folder nor is inside it",
         )
 
 
@@ -108,7 +110,7 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError("the folder of the bundle cannot be made", where=str(folder), why=why) from None
+        raise InputError("the bundle folder cannot be created", where=str(folder), why=why) from None
 
 
 def _remove(names: Sequence[str], folder: Path) -> None:
@@ -129,7 +131,7 @@ def _check(folder: Path, language: Language, *, as_json: bool) -> int:
     except InputError as error:  # part of what may be damaged
         raise StaleLock(error.message, where=error.where, why=error.why, hint=error.hint) from None
     if manifest is None:
-        hint = "ascend-lock bundle STACK DIR makes one"
+        hint = "make one with: ascend-lock bundle STACK DIR"
         raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)
     found = bundle.faults(folder, manifest)
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})

@@ -40,13 +40,17 @@ _STATUS = {
 
 @click.command("check")
 @click.argument("stacks", metavar="[STACK...]", nargs=-1)
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target.")
 @options.matrices
 @options.locks
-@click.option("--upstream", is_flag=True, help="Ask the indexes what became of each file since it was locked.")
+@click.option("--upstream", is_flag=True, help="Ask the indexes what has changed for each file since it was locked.")
 @options.facts_days
 @click.option(
-    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="One that was judged; may be given again."
+    "--ignore-vulnerability",
+    "ignored",
+    multiple=True,
+    metavar="ID",
+    help="One that has been assessed; can be repeated.",
 )
 @options.language
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
@@ -61,14 +65,14 @@ def command(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Compare the locks of each STACK, or of all, with what they were made from; with --upstream, with their indexes.
+    """Compare the locks of each STACK, or of all, with their inputs; with --upstream, also with their indexes.
 
-    Changes nothing. Only --upstream asks the network. Where one stack cannot be read, the others are looked at all the
-    same; the exit status is the highest of them.
+    Changes nothing. Only --upstream uses the network. A stack that cannot be read does not stop the others; the exit
+    status is the highest of them.
     """
     matrices = matrices or options.default_matrices()
     if targets and not stacks:
-        raise InputError("a target is one of a stack's", where="--target", hint="name the stack, too")
+        raise InputError("--target needs a stack", where="--target", hint="name the stack as well")
     every = not stacks or ALL in stacks
     names = named(stacks or (ALL,), matrices)
     tongue = language_of(language)
@@ -152,7 +156,7 @@ def _tell_others(matrices: Path, locks: Path) -> None:
     """Where all were to be looked at: the stacks that have locks here and are not in `matrices`."""
     known = {path.stem for path in (matrices / "stacks").glob("*.toml")}
     for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
-        hint = f"{locks / name} is of a stack that is not in {matrices}; name its file:"
+        hint = f"{locks / name} belongs to a stack that is not in {matrices}; give the path of its file:"
         sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))
 
 

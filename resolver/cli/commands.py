@@ -58,7 +58,7 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="ascend-lock")
 @click.pass_context
 def _commands(context: click.Context) -> int:
-    """Lock software stacks for Ascend NPUs: every file by hash, in the order that works."""
+    """Lock software stacks for Ascend NPUs: every file by hash, in an order that works."""
     if context.invoked_subcommand is not None:
         return 0
     sys.stderr.write(f"{context.get_help()}\n")

@@ -52,12 +52,23 @@ _CONFLICT = 1
 
 @click.command("explain")
 @click.argument("stack")
-@click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is locked as it is, or what V would break.")
-@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the old one.")
-@click.option("--target", metavar="NAME", help="Only this one of the stack's targets.")
-@click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
-@click.option("--anew", is_flag=True, help="Look for all of it, even where the answer for the same pages is known.")
-@click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
+@click.option(
+    "--package",
+    "package",
+    metavar="NAME[==V]",
+    help="Explain why NAME is locked at its version, or what V would break.",
+)
+@click.option(
+    "--apply", "letter", metavar="LETTER", help="Write the changed stack of this way out next to the old one."
+)
+@click.option("--target", metavar="NAME", help="Only this target.")
+@click.option(
+    "--offline", is_flag=True, help="Use the cache or the snapshot that ships with the stack, not the network."
+)
+@click.option("--anew", is_flag=True, help="Search even if the answer for the same pages is known.")
+@click.option(
+    "--exclude-newer", callback=options.read_moment, metavar="DATE", help="Ignore releases uploaded after this day."
+)
 @options.explain_seconds
 @options.language
 @options.matrices
@@ -77,7 +88,7 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Say why STACK has no solution and which changes give it one; or, with --package, why a pin is what it is."""
+    """Explain why STACK has no solution and which changes give it one; with --package, why a pin has its version."""
     given = options.again(matrices, offline=offline)
     elsewhere = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()

@@ -35,15 +35,17 @@ _FORMATS = ("pylock", "sbom", "containerfile")
 @click.command("export")
 @click.argument("stack")
 @click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
-@click.option("--target", metavar="NAME", help="Which of the stack's targets, where it has several.")
+@click.option("--target", metavar="NAME", help="Which of the stack's targets, if it has several.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Where to write (default: stdout).",
 )
-@click.option("--offline", is_flag=True, help="pylock: take addresses from the cache, use no network.")
-@click.option("--base-image", metavar="NAME", help="containerfile: another base image than the one for the target.")
+@click.option("--offline", is_flag=True, help="pylock: take addresses from the cache, not the network.")
+@click.option(
+    "--base-image", metavar="NAME", help="containerfile: use another base image than the default for the target."
+)
 @click.option("--wheelhouse", metavar="DIR", help="containerfile: install from this folder of the build context.")
 @options.language
 @options.matrices
@@ -64,9 +66,9 @@ def command(
     matrices = matrices or options.default_matrices()
     if output is not None and output.resolve().is_relative_to(locks.resolve()):
         raise InputError(
-            "an export is not written among the locks",
+            "an export cannot be written into the locks folder",
             where=str(output),
-            why="what lies beside a lock is made from it alone, and compared with it",
+            why="the files next to a lock are rendered from it and compared with it",
             hint="choose another folder",
         )
     tongue = language_of(language)

@@ -44,7 +44,7 @@ _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.
 @click.group("facts", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
-    """What is known of projects that their metadata does not say."""
+    """Check facts, which state what the metadata of projects does not say."""
     if context.invoked_subcommand is not None:
         return 0
     sys.stderr.write(f"{context.get_help()}\n")
@@ -53,7 +53,7 @@ def command(context: click.Context) -> int:
 
 @command.command("check")
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option("--all", "every_line", is_flag=True, help="A line for each fact, also where it needs no look.")
+@click.option("--all", "every_line", is_flag=True, help="Print a line for every fact.")
 @options.matrices
 @options.facts_days
 @options.language
@@ -66,10 +66,10 @@ def check(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Hold facts against what the indexes say today: of a stack, a project, one by its id, or `all`.
+    """Compare facts with what the indexes say today. NAME is a stack, a project, the id of a fact, or `all`.
 
-    A line for each that somebody should look at, and how many there are; where projects or facts are named, a line
-    for each. Changes nothing. A fact is looked at for the first target of the first stack that uses it.
+    Prints a line for each fact that needs attention, and the totals; if projects or facts are named, a line for each.
+    Changes nothing. A fact is checked for the first target of the first stack that uses it.
     """
     given = options.elsewhere(matrices)
     matrices = matrices or options.default_matrices()
@@ -119,12 +119,12 @@ def check(
 @command.command("read")
 @click.argument("projects", metavar="[PROJECT...]", nargs=-1)
 @options.matrices
-@click.option("--anew", is_flag=True, help="Read every archive again, also those that were read before.")
+@click.option("--anew", is_flag=True, help="Read every archive again, including those already read.")
 def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
-    """Read the source archives that facts speak of, so that nobody who locks need download them.
+    """Read the source archives that facts refer to, so that locking need not download them.
 
-    Writes MATRICES/archives/PROJECT.json for the projects named, or for all: of each archive, by its sha256, what
-    locking reads in it.
+    Writes MATRICES/archives/PROJECT.json for the projects named, or for all: for each archive, by sha256, what locking
+    reads in it.
     """
     matrices = matrices or options.default_matrices()
     folder = readings_folder(matrices)
@@ -143,7 +143,7 @@ def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
             if rows:
                 _write(name, rows, folder)
             if rows or projects:
-                sys.stdout.write(f"{name}: {len(rows)} of {len(found)} archives that facts speak of\n")
+                sys.stdout.write(f"{name}: {len(rows)} of {len(found)} archives that facts refer to\n")
     return 0
 
 
@@ -158,7 +158,7 @@ def _write(name: NormalizedName, rows: list[readings.Reading], folder: Path) -> 
         readings.write(rows, folder, name)
     except OSError as error:
         raise InputError(
-            f"what was read of {name} cannot be written",
+            f"the readings of {name} cannot be written",
             where=str(folder),
             why=error.strerror or str(error),
             hint="name another folder of facts with --matrices DIR",

@@ -39,18 +39,26 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 
 @click.command("lock")
 @click.argument("stacks", metavar="STACK...", nargs=-1, required=True)
-@click.option("--offline", is_flag=True, help="Use no network: the cache, or the snapshot that ships with the stack.")
-@click.option("--upgrade", is_flag=True, help="Take the newest releases that fit, whatever the lock before says.")
-@click.option("--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project.")
-@click.option("--exclude-newer", callback=options.read_moment, metavar="DATE", help="Nothing uploaded after this day.")
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this one of the targets.")
-@click.option("--anew", is_flag=True, help="Solve, even where the answer for the same inputs and pages is known.")
+@click.option(
+    "--offline", is_flag=True, help="Use the cache or the snapshot that ships with the stack, not the network."
+)
+@click.option("--upgrade", is_flag=True, help="Take the newest releases that fit, regardless of the existing lock.")
+@click.option(
+    "--upgrade-package", "upgrade_packages", multiple=True, metavar="NAME", help="The same for one project only."
+)
+@click.option(
+    "--exclude-newer", callback=options.read_moment, metavar="DATE", help="Ignore releases uploaded after this day."
+)
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target.")
+@click.option("--anew", is_flag=True, help="Solve even if the answer for the same inputs and pages is known.")
 @options.explain_seconds
 @options.language
 @options.matrices
 @options.locks
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
-@click.option("--profile", "profiled", is_flag=True, help="Tell on stderr where the time went (with --json, as JSON).")
+@click.option(
+    "--profile", "profiled", is_flag=True, help="Report on stderr where the time went (with --json, as JSON)."
+)
 def command(
     stacks: tuple[str, ...],
     offline: bool,
@@ -66,10 +74,10 @@ def command(
     as_json: bool,
     profiled: bool,
 ) -> int:
-    """Lock each STACK for all its targets, or those named: a name in matrices/stacks, a path to a .toml file, or `all`.
+    """Lock each STACK for its targets. STACK is a name in matrices/stacks, a path to a .toml file, or `all`.
 
-    Where one stack or target fails, the others are locked all the same. The exit status is the highest of them; with
-    `all`, a target that had no lock but the report of a conflict, and has no solution still, counts as done.
+    A stack or target that fails does not stop the others. The exit status is the highest of them; with `all`, a
+    target that so far has a conflict report instead of a lock, and still has no solution, counts as success.
     """
     if profiled:
         profile.begin()

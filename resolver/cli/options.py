@@ -27,7 +27,7 @@ def matrices(function: _Command) -> _Command:
     return click.option(
         "--matrices",
         type=click.Path(path_type=Path, file_okay=False),
-        help="The folder of facts and stacks (default: ./matrices).",
+        help="Folder of facts and stacks (default: ./matrices).",
     )(function)
 
 
@@ -48,7 +48,7 @@ def locks(function: _Command) -> _Command:
         type=click.Path(path_type=Path, file_okay=False),
         default=Path("locks"),
         show_default="./locks",
-        help="The folder of locks.",
+        help="Folder of locks.",
     )(function)
 
 
@@ -60,7 +60,7 @@ def explain_seconds(function: _Command) -> _Command:
         default=60.0,
         show_default=True,
         metavar="N",
-        help="How long to look for ways out of a conflict; what was found by then is told.",
+        help="How long to search for ways out of a conflict; those found by then are reported.",
     )(function)
 
 
@@ -70,14 +70,14 @@ def facts_days(function: _Command) -> _Command:
         "--facts-days",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Tell facts that were checked more than N days ago (180 where the indexes are asked).",
+        help="Report facts last checked more than N days ago (180 if the indexes are asked).",
     )(function)
 
 
 def language(function: _Command) -> _Command:
     """--lang en|zh."""
     return click.option(
-        "--lang", "language", type=click.Choice(["en", "zh"]), help="The language of reports (default: by locale)."
+        "--lang", "language", type=click.Choice(["en", "zh"]), help="Language of reports (default: by locale)."
     )(function)
 
 

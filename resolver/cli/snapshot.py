@@ -38,9 +38,9 @@ _SECONDS = 600.0  # for the ways out of a conflict: all of them are to be record
 @options.matrices
 @options.locks
 def command(stacks: tuple[str, ...], matrices: Path | None, locks: Path) -> int:
-    """Record all that locking each STACK asks for, or explaining its conflict, so that it can be done without network.
+    """Record everything needed to lock each STACK, or to explain its conflict, without network access.
 
-    That is with and without the lock that is there now. `all` stands for every stack.
+    This covers locking with and without the existing lock. `all` stands for every stack.
     """
     matrices = matrices or options.default_matrices()
     for stack in named(stacks, matrices):
@@ -84,7 +84,7 @@ def _require_own_name(name: str, stack: str, matrices: Path) -> None:
     theirs = matrices / "stacks" / f"{name}.toml"
     if theirs.is_file() and not theirs.samefile(find_stack(stack, matrices)):
         raise InputError(
-            f"the snapshot of `{name}` is that of another stack",
+            f"the snapshot `{name}` belongs to another stack",
             where=stack,
             why=f"{theirs} has the same name",
             hint="give the stack a name of its own",

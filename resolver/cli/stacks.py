@@ -18,7 +18,7 @@ from resolver.matrix.names import stack_names
 @options.language
 @options.matrices
 def command(language: str | None, matrices: Path | None) -> int:
-    """List the stacks, a line each."""
+    """List the stacks, one per line."""
     matrices = matrices or options.default_matrices()
     names = stack_names(matrices)
     width = max(map(len, names), default=0)

@@ -26,9 +26,9 @@ _WORD = "python"
 @click.option(
     "--python", metavar="PATH", help="The environment's Python (default: the active environment's, else python3)."
 )
-@click.option("--full", is_flag=True, help="Compare the content of every file, not of a sample.")
+@click.option("--full", is_flag=True, help="Compare the content of every file, not just of a sample.")
 @click.option("--target", metavar="NAME", help="Which of the stack's targets this machine is.")
-@click.option("--skip-system-checks", is_flag=True, help="Warn only, where the machine is not the lock's.")
+@click.option("--skip-system-checks", is_flag=True, help="Only warn if the machine does not match the lock.")
 @click.option("--ascend", metavar="DIR", help="Where driver and CANN are installed (default: /usr/local/Ascend).")
 @options.language
 @options.matrices
@@ -46,7 +46,7 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Say whether this machine and environment are what STACK's lock says: 0 as locked, 1 not, 2 wrong command."""
+    """Check whether this machine and environment match STACK's lock (exit status 0; 1 if not, 2 wrong command)."""
     matrices = matrices or options.default_matrices()
     if stack.endswith(".toml"):
         stack = read_stack(stack, matrices).content.stack.name
@@ -67,7 +67,7 @@ def _require_python(interpreter: str) -> None:
         told = subprocess.run(  # noqa: S603
             [interpreter, "-I", "-c", f"print({_WORD!r})"], check=False, stdin=subprocess.DEVNULL, capture_output=True
         )
-        why = "" if told.stdout.split() == [_WORD.encode()] else "It runs no Python."
+        why = "" if told.stdout.split() == [_WORD.encode()] else "It does not run as Python."
     except OSError as error:
         why = error.strerror or str(error)
     if why:
@@ -85,7 +85,7 @@ def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Pat
     found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
     names = ", ".join(found)
     if target is not None and target not in found:
-        hint = f"there are: {names}" if found else _instead(stack, matrices, locks)
+        hint = f"the targets are: {names}" if found else _instead(stack, matrices, locks)
         raise InputError(f"{stack} has no lock for `{target}` with a {FILE}", where=str(folder), hint=hint)
     if not found:
         hint = _instead(stack, matrices, locks)
@@ -93,7 +93,7 @@ def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Pat
     fitting = [target] if target is not None else [name for name in found if len(found) == 1 or _fits(folder / name)]
     if len(fitting) != 1:
         raise InputError(
-            f"{stack} is locked for several targets", where="--target", hint=f"say which this machine is: {names}"
+            f"{stack} is locked for several targets", where="--target", hint=f"choose this machine's target: {names}"
         )
     lock_file.read_own(folder / fitting[0])  # whose program it is
     return found[fitting[0]]

@@ -264,7 +264,7 @@ def _is_met(need: facts.Need, resolution: Resolution) -> bool:
 
 
 def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
-    """What must not be there: the stack's rows, and the other one of two that facts keep apart."""
+    """Must not be installed: the stack's rows, and the other one of two that facts keep apart."""
     rows = {row.package: (row.reason, row.reason_zh, row.where) for row in resolution.problem.stack.absent}
     for fact in about:
         if isinstance(fact, (facts.Collides, facts.Absent)):

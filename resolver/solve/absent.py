@@ -1,4 +1,4 @@
-"""What must not be there: the stack's rows, and facts that are in force."""
+"""Must not be installed: the stack's rows, and facts that are in force."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> 
 
 
 def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    """What must not be there with a release is not what the release itself asks for."""
+    """Must not be installed with a release is not what the release itself asks for."""
     yield from _there([fact.other], offers)
     held = False
     for version in found:

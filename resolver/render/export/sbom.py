@@ -126,7 +126,7 @@ def _component(
 
 
 def _purl(pin: LockedPin, version: str, addresses: Mapping[str, str]) -> PackageURL:
-    """What comes from git is `generic`: an index may have another project of that name."""
+    """Projects from git is `generic`: an index may have another project of that name."""
     if pin.git:
         source = {"vcs_url": f"git+{pin.git.url}@{pin.git.commit}"}
         return PackageURL(
