@@ -214,7 +214,8 @@ def test_two_facts_that_disagree_are_an_error(workspace: Workspace, index: Loopb
             "error: the facts `base-exports-1` and `top-exports-1` give NZ different values\n"
             "  at matrices/facts/base.toml:6, matrices/facts/top.toml:6\n"
             "  NZ is `0` in the first and `1` in the second\n"
-            'hint: the stack can set one of them aside: [[relax]] fact = "base-exports-1" or "top-exports-1", and why\n'
+            'hint: set one of them aside in the stack: [[relax]] fact = "base-exports-1" or "top-exports-1", '
+            "with a reason\n"
         ),
     )
     assert not workspace.locks.exists()

@@ -213,7 +213,7 @@ def test_files_that_are_gone_are_all_named(workspace: Workspace, index: Loopback
     index.fault("/files/*", status(404))
     run = bundle(workspace)
     assert run.status == 3
-    assert run.stderr.startswith("error: 3 of 3 files could not be fetched.")
+    assert run.stderr.startswith("error: 3 of 3 files could not be downloaded.")
     for name in FILES:
         assert f"{name} cannot be downloaded." in run.stderr
     assert distributions(workspace) == set()
@@ -224,7 +224,7 @@ def test_room_is_looked_for_first(workspace: Workspace, index: LoopbackIndex, ba
     index.fault("/simple/*/base/", altered(lambda body: body.replace(told, huge)))
     run = bundle(workspace)
     assert (run.status, run.stderr.splitlines()[0]) == (2, "error: there is not enough free space for the files")
-    assert "are still to come" in run.stderr
+    assert "are still needed" in run.stderr
     assert not [request for request in index.requests if request.path.startswith("/files/")]
 
 
@@ -283,7 +283,7 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
 
 def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> None:
     assert bundle(workspace, "--target", "moon").stderr.endswith(
-        "error: no stack named here has a target `moon`\n  at --target\nhint: there are: here\n"
+        "error: no stack named here has a target `moon`\n  at --target\nhint: the targets are: here\n"
     )
     assert workspace.run("bundle", "out").stderr.endswith("hint: ascend-lock bundle STACK out\n")
     assert "error: there is no bundle\n" in workspace.run("bundle", "--check", "out").stderr

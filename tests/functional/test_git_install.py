@@ -402,7 +402,7 @@ def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(
         ("sglang", "timm>=1", "matrices/stacks/demo.toml:12"),
         ("xgrammar", "triton", "triton-ascend-absent-1"),
     ]
-    assert "# timm must not be there: text only" in workspace.read("requirements.txt")
+    assert "# timm must not be installed: text only" in workspace.read("requirements.txt")
     assert install(workspace, python).status == 0
     right = installed(python)
     # somebody installs them, over what is there

@@ -259,7 +259,7 @@ def test_another_index_is_asked_for_nothing_but_what_comes_from_it(
         "stages/build-requirements.vendor.txt",
     }
     assert workspace.read("stages/1.vendor.txt").splitlines()[1:3] == [
-        "# From the index `vendor` alone.",
+        "# From the index `vendor` only.",
         "# The rest is in stages/1.txt.",
     ]
 

@@ -630,7 +630,7 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         2,
         "",
         (
-            "error: no working Python was found at /bin/true\n  at --python\n  It runs no Python.\n"
+            "error: no working Python was found at /bin/true\n  at --python\n  It does not run as Python.\n"
             "hint: activate an environment, or pass --python PATH\n"
         ),
     )
@@ -638,7 +638,7 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
     assert (run.status, run.stdout, run.stderr) == (
         2,
         "",
-        "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: there are: here\n",
+        "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: the targets are: here\n",
     )
     new = machine.workspace.stack("demo", name="other")
     hints = {"other": "ascend-lock lock other", "dmo": "did you mean `demo`?", "zzz": "locked are demo"}
