@@ -20,7 +20,7 @@ _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EB
 
 def advice(number: int | None) -> str:
     """What to do about an errno, where a limit of this machine is behind it and no file is to blame; "" else."""
-    return "let more files be open at once: `ulimit -n 1024`" if number in _TOO_MANY else ""
+    return "allow more open files: `ulimit -n 1024`" if number in _TOO_MANY else ""
 
 
 def require_spare(count: int) -> None:
@@ -45,7 +45,7 @@ def read(path: Path | str, limit: int) -> bytes:
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is no plain file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     with os.fdopen(handle, "rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit:

@@ -21,17 +21,17 @@ T = TypeVar("T")
 
 # What each part is, in the order in which they are told.
 PARTS: Final[Mapping[str, str]] = {
-    "start": "the interpreter, until the command line was looked at",
-    "imports": "modules, of libraries and our own",
-    "inputs": "the stack, facts, the lock before",
-    "pages": "waiting for index pages; as CPU all of HTTP",
+    "start": "the interpreter, until the command line was read",
+    "imports": "importing modules, of libraries and of ascend-lock",
+    "inputs": "the stack, the facts, the previous lock",
+    "pages": "waiting for index pages; its CPU time is all of HTTP",
     "files": "waiting for metadata and archives",
     "parsing": "pages and metadata, from network or cache",
-    "beside": "the process beside: pages asked for and read there, archives read",
-    "versions": "releases in order, and what requirements admit of them",
+    "beside": "the helper process, which requests and reads pages and reads archives",
+    "versions": "ordering releases and matching requirements against them",
     "solving": "search, complete engine, explanations",
     "checking": "the independent check",
-    "writing": "the lock, and all that is rendered from it",
+    "writing": "the lock and everything rendered from it",
     "other": "everything else",
 }
 

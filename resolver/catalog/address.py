@@ -47,7 +47,7 @@ def origin(url: str) -> Origin:
     """The origin of an absolute address. Raises ValueError if it has none."""
     parts = urlsplit(url)
     if not parts.hostname:
-        raise ValueError(f"`{without_credentials(url)}` names no host")
+        raise ValueError(f"`{without_credentials(url)}` has no host")
     return Origin(parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme, 0))
 
 
@@ -132,7 +132,7 @@ def split_written(written: str) -> tuple[str, str]:
         begin, rest = "", written
     elif not begin:
         why = "It does not begin with a scheme and `://`."
-        raise WrittenError(why, f"…@{_before_query(rest)}", "https://USER:PASSWORD@HOST/PATH is the form")
+        raise WrittenError(why, f"…@{_before_query(rest)}", "the form is https://USER:PASSWORD@HOST/PATH")
     elif _AUTHORITY_ENDS.search(secret):
         raise WrittenError(
             "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password.",
@@ -143,7 +143,7 @@ def split_written(written: str) -> tuple[str, str]:
     try:
         written.encode()
     except UnicodeEncodeError:
-        hint = "other letters than those of ASCII are written by their bytes in UTF-8: %C3%BC"
+        hint = "percent-encode the UTF-8 bytes of non-ASCII characters: %C3%BC"
         raise WrittenError("It is not UTF-8.", f"{begin}{_before_query(rest)}", hint) from None
     return secret, begin + rest
 
@@ -179,15 +179,15 @@ def read_root(url: str, index: str) -> Root:
         raise InputError(
             f"The address of index `{index}` has the scheme `{parts.scheme}`.",
             where=where,
-            why="Only https is asked, and http on this machine itself.",
-            hint="serve a folder with `python -m http.server --bind 127.0.0.1` and name that address",
+            why="Only https is allowed, and plain http only to this machine.",
+            hint="serve a folder with `python -m http.server --bind 127.0.0.1` and use that address",
         )
     if not is_allowed(asked):
         raise InputError(
             f"The address of index `{index}` is plain http.",
             where=where,
-            why="Whoever sits on the way could change pages and hashes alike.",
-            hint="use https; a trusted-host setting of pip is not followed",
+            why="Anyone on the network path could change pages and hashes alike.",
+            hint="use https; pip's trusted-host setting is ignored",
         )
     user, _, password = secret.partition(":")
     bare = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
@@ -234,7 +234,7 @@ class Base:
         else:
             url = urljoin(self.url, href)
         if not self._allows(url[url.find("://") + 3 :].partition("/")[0]):
-            raise ValueError("it leads to this machine")
+            raise ValueError("it points to this machine")
         return without_credentials(url) if "@" in url else url
 
     def _allows(self, host: str) -> bool:

@@ -146,7 +146,7 @@ def _explained(release: Release) -> Iterator[None]:
         ValueError,
         TooLargeError,
     ) as error:
-        raise UnusableFile(f"{release.filename} is no readable archive: {error}") from None
+        raise UnusableFile(f"{release.filename} is not a readable archive: {error}") from None
 
 
 def _members(path: Path, release: Release, wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:

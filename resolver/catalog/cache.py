@@ -115,8 +115,8 @@ class Cache:
             if self._writes:
                 self._writes = False
                 self._warn(
-                    f"The cache in {self._volumes} cannot be written ({error.strerror or error}); going on without."
-                    f"\nhint: set {VARIABLE} to a folder of yours"
+                    f"The cache in {self._volumes} is not writable ({error.strerror or error}); continuing without it."
+                    f"\nhint: set {VARIABLE} to a folder that you can write to"
                 )
         return seal
 

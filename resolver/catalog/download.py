@@ -78,7 +78,7 @@ class Downloads:
                         raise IndexFailure(
                             f"{file.filename} is larger than it should be.",
                             where=file.url,
-                            why=f"It was broken off after {limit} bytes{packing(response)}.",
+                            why=f"The download was stopped after {limit} bytes{packing(response)}.",
                         )
                     digest.update(chunk)
                     try:
@@ -98,10 +98,10 @@ class Downloads:
         if file.sha256 and download.sha256 != file.sha256:
             path.unlink()
             raise IndexFailure(
-                f"{file.filename} is not the file that its index page names.",
+                f"{file.filename} is not the file listed on its index page.",
                 where=file.url,
                 why=f"Its sha256 is {download.sha256}; the page says {file.sha256}{packing(response)}.",
-                hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
+                hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
             )
         return download
 
@@ -123,10 +123,10 @@ def packing(response: Response) -> str:
 
 def _refused(file: File, where: str, error: OSError) -> InputError:
     return InputError(
-        f"{file.filename} cannot be stored while it is read.",
+        f"{file.filename} could not be stored for reading.",
         where=where,
         why=error.strerror or str(error),
-        hint="set TMPDIR to a folder with room",
+        hint="set TMPDIR to a folder with free space",
     )
 
 
@@ -135,9 +135,9 @@ def check_status(status: int, file: File) -> None:
     if status == 200:
         return
     if status in (401, 403):
-        hint = "put the user and password of that host in ~/.netrc, or in the address of the index"
+        hint = "put the user and password for that host in ~/.netrc or in the index address"
     else:
-        hint = "the index page names a file that its server does not give; a mirror may be half-finished"
+        hint = "the index page lists a file that its server does not provide; a mirror may be incomplete"
     raise IndexFailure(
         f"{file.filename} cannot be downloaded.", where=file.url, why=f"The server answered {status}.", hint=hint
     )

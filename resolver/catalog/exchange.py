@@ -202,7 +202,7 @@ class Exchange:
             if head.status in _MORE_TO_COME:
                 return len(line)
             if head.status < HTTPStatus.OK:
-                self._failure = WireError(f"It answered {head.status}, which nobody asked for")
+                self._failure = WireError(f"It sent the unexpected answer {head.status}")
                 return 0
             self._take_head(head)
         return len(line)
@@ -253,7 +253,7 @@ class Exchange:
         if isinstance(self._failure, _Enough):
             return None
         if transfer.cancelled():
-            return self._failure or WireError("It was broken off")
+            return self._failure or WireError("The connection was broken off")
         if failed is not None:
             return self._failure or self._explained(failed)
         return None if self._head.done() else WireError("It closed the connection without an answer")
@@ -270,17 +270,17 @@ class Exchange:
             return WireError(f"It broke off its answer after {size} bytes, {int(length) - size} before the end")
         encoding = headers.get("content-encoding", "")
         if code == pycurl.E_BAD_CONTENT_ENCODING or (code == pycurl.E_WRITE_ERROR and encoding):  # data after the end
-            return WireError(told or f"It is no content packed by `{encoding}`, as its head says", unpackable=True)
+            return WireError(told or f"Its content is not `{encoding}`-compressed as its header says", unpackable=True)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             return WireError("No connection within the time limit")
         if code == _TOO_LARGE or _FAR.fullmatch(told):
-            return WireError("It sends far more of a head than any answer has")
+            return WireError("It sends far larger headers than a normal answer")
         if code == pycurl.E_GOT_NOTHING or "unexpected eof" in told:
             return WireError("It closed the connection without an answer")
         if (match := _RESET.fullmatch(told)) is not None:
             return WireError(f"It broke off its answer (HTTP/2: {match[1]})")
         if (match := _BROKEN_RULE.fullmatch(told) or _NO_FIELD.fullmatch(told)) is not None:
-            return WireError(f"It does not keep to HTTP/2 ({', '.join(match.groups())})")
+            return WireError(f"It violates HTTP/2 ({', '.join(match.groups())})")
         if code == pycurl.E_RECV_ERROR and not told:  # an HTTP/2 connection that ends
             return WireError("It closed the connection before the end of its answer")
         number = self.handle.getinfo(pycurl.OS_ERRNO)

@@ -88,10 +88,10 @@ class Files:
             return None
         if file.metadata and (digest := sha256(reply.body).hexdigest()) != file.metadata:
             raise IndexFailure(
-                f"The .metadata file of {file.filename} is not the one that its index page names.",
+                f"The .metadata file of {file.filename} is not the one listed on its index page.",
                 where=f"{path}.metadata",
                 why=f"Its sha256 is {digest}; the page says {file.metadata}.",
-                hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
+                hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
             )
         try:
             return read(reply.body, release, f"{path}.metadata")

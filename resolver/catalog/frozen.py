@@ -76,7 +76,9 @@ class Releases(Mapping[str, tuple[File, ...]]):
                 files = None
             if files is None:
                 self._lost()
-                raise DamagedPageError("A page in the cache is damaged.", hint="run it again: the page is read anew")
+                raise DamagedPageError(
+                    "A page in the cache is damaged.", hint="run the command again: the page will be fetched again"
+                )
             self._files[version] = files
         return files
 

@@ -151,7 +151,7 @@ class Repositories:
         except OSError as error:
             raise UnreadRepository(error.strerror or str(error)) from None
         if not _has(repository, commit):
-            raise UnreadRepository("what was fetched is not the commit that was asked for")
+            raise UnreadRepository("the fetched commit is not the requested one")
         return repository
 
     @contextmanager
@@ -159,7 +159,7 @@ class Repositories:
         """Around what needs the network."""
         host = _host(url)
         if self._offline:
-            raise UnreadRepository("no network is asked")
+            raise UnreadRepository("the network is not used")
         if host in self._lost:
             raise UnreadRepository(self._lost[host])
         try:
@@ -207,7 +207,7 @@ class _GitError(Exception):
         self.said = said
         lines = [line for line in said.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
-        last = (fatal or lines or ["git said nothing"])[-1]
+        last = (fatal or lines or ["git printed no message"])[-1]
         self.why = re.sub(r"^(fatal|error): | *'[a-z+]+://[^']*'", "", last).strip()
 
 

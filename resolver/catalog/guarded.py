@@ -34,7 +34,7 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> byt
     For bzip2 and LZMA, zipfile unpacks all that it reads at once, and a kilobyte can hold a gigabyte.
     """
     if info.compress_type not in _BOUNDED:
-        raise TooLargeError(f"its {info.filename} is neither stored nor deflated")
+        raise TooLargeError(f"its {info.filename} uses an unsupported compression method")
     with archive.open(info) as member:
         return member.read(limit + 1)
 
@@ -71,7 +71,7 @@ class Guarded:
         if self._left is not None:
             self._left -= len(content)
             if self._left < 0:
-                raise TooLargeError(f"{self._what} beyond all measure")
+                raise TooLargeError(f"{self._what} of unreasonable size")
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -79,13 +79,13 @@ class Guarded:
         if whence == 0:
             self._check(offset)  # beforehand, since moving ahead in a compressed file means reading it
             if self._forward and offset < self._at:
-                raise TooLargeError("it leads back to what was read already")
+                raise TooLargeError("it points back to data that was already read")
         self._at = self._file.seek(offset, whence)
         return self._at
 
     def _check(self, position: int) -> None:
         if position > self._position:
-            raise TooLargeError(f"it goes on beyond {self._position} bytes")
+            raise TooLargeError(f"it continues beyond {self._position} bytes")
 
     def tell(self) -> int:
         """The position."""

@@ -71,7 +71,7 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
-        raise HtmlError("It breaks off before `</html>`.")
+        raise HtmlError("It ends before `</html>`.")
     charset = _CHARSET.search(parameters)
     if charset:
         body = _to_utf8(body, charset[1])
@@ -94,7 +94,7 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
     if not is_page:
         raise HtmlError("It is neither JSON nor HTML.")
     if not files and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
-        raise HtmlError("It links to no file and does not say that it is an index page; a proxy may have answered.")
+        raise HtmlError("It links to no file and does not declare itself an index page; a proxy may have answered.")
     return files, _standing(said)
 
 
@@ -150,7 +150,7 @@ def _to_utf8(body: bytes, charset: str) -> bytes:
 def _check_version(said: Said) -> None:
     for name, content in said:
         if name == "pypi:repository-version" and content.strip().partition(".")[0] != "1":
-            raise HtmlError(f"Its API version is {content.strip()!r}; 1 can be read (PEP 629).")
+            raise HtmlError(f"Its API version is {content.strip()!r}; only version 1 is supported (PEP 629).")
 
 
 def _standing(said: Said) -> Standing:

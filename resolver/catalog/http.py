@@ -135,9 +135,9 @@ class Client:
             raise _endless(response.url, error) from None
         if body is None:
             raise IndexFailure(
-                "An index sent far more than such an answer ever has.",
+                "An index sent far more data than such an answer can contain.",
                 where=_shown(response.url),
-                why=f"It was broken off after {limit >> 20} MiB.",
+                why=f"The download was stopped after {limit >> 20} MiB.",
             )
         self._meter.add(received=len(body))
         return body
@@ -223,7 +223,12 @@ class Client:
         for _ in range(_MOST_REDIRECTS + 1):
             where = self._allowed(hop, came_from=url)
             if hop != url and is_local(where.host) and not is_local(origin(url).host):
-                raise _refused(hop, "It is this machine or its link, where only an index on it may lead.", url)
+                raise _refused(
+                    hop,
+                    "It is an address on this machine or its local link; only an index on this machine may "
+                    "redirect there.",
+                    url,
+                )
             self._meter.add(requests=1)
             try:
                 asked = {**headers, **self._credentials(where)}
@@ -246,7 +251,7 @@ class Client:
                 raise _refused(target, "It cannot be read.", url) from None
             hops.append(hop)
         raise IndexFailure(
-            "An index redirects without end.",
+            "An index redirects in a loop.",
             where=_shown(url),
             why=f"There were more than {_MOST_REDIRECTS} redirects.",
         )
@@ -288,20 +293,20 @@ def _read_netrc() -> netrc.netrc | None:
     named = os.environ.get("NETRC")
     where = named or "~/.netrc"
     if is_special(Path(where).expanduser()):
-        raise InputError("The netrc file cannot be read.", where=where, why="It is no plain file.")
+        raise InputError("The netrc file cannot be read.", where=where, why="It is not a regular file.")
     try:
         return netrc.netrc(named)
     except OSError:
         return None
     except netrc.NetrcParseError as error:
         if error.lineno is None:  # Python reads passwords from nobody's file but the user's
-            hint = f"make it yours alone: chmod 600 {where}"
+            hint = f"make it accessible only to you: chmod 600 {where}"
             raise InputError("The netrc file cannot be read.", where=where, why=error.msg, hint=hint) from None
         # its message quotes what it failed on, which may be a password
         raise InputError(
             "The netrc file cannot be read.",
             where=f"{where}:{error.lineno}",
-            why="This line, or what comes before it, is not of that form.",
+            why="This line or the one before it does not have that form.",
             hint="an entry is `machine HOST login USER password PASSWORD`",
         ) from None
     except UnicodeDecodeError as error:
@@ -314,14 +319,14 @@ def _allowed(url: str, came_from: str = "") -> Origin:
     except ValueError as error:
         raise _refused(url, str(error), came_from) from None
     if not is_allowed(where):
-        raise _refused(url, "Only https is asked, and http on this machine itself.", came_from)
+        raise _refused(url, "Only https is allowed, and plain http only to this machine.", came_from)
     return where
 
 
 def _refused(url: str, why: str, came_from: str) -> IndexFailure:
     redirected = came_from and came_from != url
     return IndexFailure(
-        "An index redirects to an address that must not be asked." if redirected else "An address must not be asked.",
+        "An index redirects to an address that is not allowed." if redirected else "The address is not allowed.",
         where=f"{_shown(came_from)} -> {_shown(url)}" if redirected else _shown(url),
         why=why,
     )
@@ -329,34 +334,32 @@ def _refused(url: str, why: str, came_from: str) -> IndexFailure:
 
 def _endless(url: str, error: EndlessError) -> IndexFailure:
     return IndexFailure(
-        "An index does not come to the end of an answer.",
+        "An index did not finish its answer.",
         where=_shown(url),
         why=str(error),
-        hint="where the line is that slow, let pip wait longer, and this with it: "
+        hint="on a slow connection, increase pip's timeout, which also applies here: "
         "`pip config set global.timeout SECONDS`",
     )
 
 
 def _unpackable(url: str, why: str) -> IndexFailure:
     return IndexFailure(
-        "An index sent what cannot be unpacked.",
+        "An index sent data that cannot be decompressed.",
         where=_shown(url),
         why=f"{why}.",
-        hint="a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index",
+        hint="a proxy or mirror may declare the wrong compression; try again or use another index",
     )
 
 
 def _advice(why: str, *, certificate: bool, proxied: bool) -> str:
     """What to do if an address cannot be reached."""
     if proxied and "response 407" in why:
-        return (
-            "the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, `@` in them as %40"
-        )
+        return "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
     if certificate and "no alternative certificate" in why:
-        return "that server says it is another one: look at the address, or at what answers in its place"
+        return "the server's certificate is for another host: check the address, or what answers in its place"
     if certificate:
-        return "if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`"
-    return "check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+        return "if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
+    return "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
 
 
 def _shown(url: str) -> str:

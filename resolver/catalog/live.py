@@ -199,14 +199,16 @@ class LiveCatalog:
 
     def _ask(self, what: str, file: File) -> Network:
         if self._offline:
-            why, hint = "", "lock once without --offline; the cache then has what is needed"
+            why, hint = "", "lock once without --offline to fill the cache"
             if not file.sha256:
-                why = "Its index names no sha256, and of such a file nothing is kept: it may be another next time."
+                why = "Its index gives no sha256, and such files are not cached because they may change."
                 hint = (
-                    "lock without --offline, or through an index whose pages have hashes; "
-                    "for machines without network make a bundle (ascend-lock bundle)"
+                    "lock without --offline, or use an index whose pages have hashes; "
+                    "for machines without network access make a bundle (ascend-lock bundle)"
                 )
-            raise IndexFailure(f"{what} is not in the cache, and --offline asks no network.", why=why, hint=hint)
+            raise IndexFailure(
+                f"{what} is not in the cache, and --offline does not use the network.", why=why, hint=hint
+            )
         return self._go_online()
 
     def _ahead(self) -> Network | None:

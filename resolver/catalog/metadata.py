@@ -125,10 +125,10 @@ def check_release(name: str, version: str, release: Release, where: str) -> None
     if text.name(name) == release.project and text.version(version) == text.version(release.version):
         return
     raise WrongRelease(
-        f"The metadata of {release.filename} is that of another release.",
+        f"The metadata of {release.filename} is for a different release.",
         where=where,
         why=f"It says {name} {version}; expected was {release.project} {release.version}.",
-        hint="the file was renamed or its index mixes files up; exclude the release with an `excludes` fact",
+        hint="the file was renamed or its index mixes up files; exclude the release with an `excludes` fact",
     )
 
 

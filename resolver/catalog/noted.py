@@ -50,16 +50,17 @@ def noted_in(file: File, catalog: Catalog) -> Noted | None:
     script = _member(file, "setup.py", catalog)
     if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):
         return None
-    return Noted(f"{file.filename}: setup.py", (), "neither its setup.py nor its setup.cfg speaks of requirements")
+    return Noted(f"{file.filename}: setup.py", (), "neither its setup.py nor its setup.cfg mentions requirements")
 
 
 def _how(file: File, catalog: Catalog) -> str:
     """How setuptools' note got there, and whether it may apply to another machine only."""
     asked = sorted(set(_ASKING.findall(_member(file, "setup.py", catalog) or "")))
     if not asked:
-        return "setuptools noted this in it"
+        return "setuptools recorded this in it"
     return (
-        f"setuptools noted this in it, but on a machine of its makers, which its setup.py looks at ({', '.join(asked)})"
+        "setuptools recorded this in it, but on its authors' machine, and its setup.py checks the machine "
+        f"({', '.join(asked)})"
     )
 
 

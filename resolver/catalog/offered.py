@@ -34,7 +34,7 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
         first = pin.file[0].name
         if first not in found:
             raise IndexFailure(
-                f"index `{pin.index}` no longer offers {first} with the hash of the lock",
+                f"index `{pin.index}` no longer offers {first} with the hash in the lock",
                 hint="lock again, or ask the maintainers why the file changed",
             )
     return found

@@ -51,4 +51,4 @@ class Pace:
                 raise PaceError(f"It sends less than {SLOWEST} bytes a second")
             self._window, self._came = 0.0, 0
         if self.held and self._all > _WHOLE * self._timeout:
-            raise EndlessError(f"It was not whole after {_WHOLE * self._timeout:.0f} seconds.")
+            raise EndlessError(f"It was not complete after {_WHOLE * self._timeout:.0f} seconds.")

@@ -96,7 +96,7 @@ class Pages:
             page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
         if page is None:
             raise IndexFailure(
-                f"The page of {project} changed or went while it was read.",
+                f"The page of {project} changed or disappeared while it was read.",
                 where=answer.root.page(project),
                 hint="run it again",
             )
@@ -120,14 +120,14 @@ class Pages:
         assert failure is not None, "an index has at least one root"  # noqa: S101
         hint = failure.hint
         if name != PYPI and not lenient:
-            hint += f"; an address that answers with the same files may stand in `mirrors` of [[index]] `{name}`"
+            hint += f"; an address that serves the same files can be added to `mirrors` of [[index]] `{name}`"
         named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
         if lenient and name not in self._down:
             self._down[name] = named
             instead = (
                 "Its projects are looked up on the next index bound to them."
                 if binding.unreachable == "next"
-                else "What the stack tells of its files is taken instead."
+                else "The stack's own records of its files are used instead."
             )
             self._warn(f"{named.message} {named.why} {instead}")
         raise named
@@ -175,4 +175,4 @@ def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:
         if name == PYPI:
             hint += ", or the address with both into pip's settings: `pip config set global.index-url …`"
         return IndexFailure(message, where=url, why=why, hint=hint)
-    return IndexFailure(message, where=url, why=why, hint="open the address in a browser to see what is there")
+    return IndexFailure(message, where=url, why=why, hint="open the address in a browser to see what it serves")

@@ -50,7 +50,7 @@ def _checked(address: str) -> str:
         usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0 and address.isprintable()
         port = parts.port
         place = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
-        why = f"`{clean}` is no address of a proxy"
+        why = f"`{clean}` is not a proxy address"
     except WrittenError as error:
         usable, why, hint = False, f"`{error.shown}` cannot be read. {error}", error.hint
     except ValueError as error:

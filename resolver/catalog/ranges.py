@@ -92,7 +92,7 @@ class Ranges:
             except MissingSpanError as missing:
                 span = missing.end - missing.start
                 if span > max(DIRECTORY_LIMIT, METADATA_LIMIT):
-                    raise UnusableFile(f"{release.filename} has a list of members beyond all measure") from None
+                    raise UnusableFile(f"{release.filename} has an unreasonably large list of members") from None
                 start, end = max(0, missing.start - _SLACK - min(span * 3 // 4, _RECORD)), missing.end
                 length = max(tail.total - start + _GROWTH, _TAIL)
                 if length <= _LONGEST_TAIL and self._tails.get(release.project, 0) != _TAIL:

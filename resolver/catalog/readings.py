@@ -113,10 +113,10 @@ def read(folder: Path, project: NormalizedName) -> list[Reading]:
         return []
     except (OSError, ValueError, RecursionError, UnusableFile) as error:
         raise InputError(
-            f"what was read of the archives of {project} cannot be used",
+            f"the recorded readings of the archives of {project} cannot be used",
             where=str(path),
             why=getattr(error, "strerror", None) or str(error),
-            hint=f"make it anew: ascend-lock facts read {project} --anew (without the file, archives are downloaded)",
+            hint=f"make it again: ascend-lock facts read {project} --anew (without the file, archives are downloaded)",
         ) from None
     return found
 
@@ -124,7 +124,7 @@ def read(folder: Path, project: NormalizedName) -> list[Reading]:
 def _check(row: Reading, project: NormalizedName) -> None:
     """Raises ValueError and UnusableFile if a row cannot result from reading an archive of the project."""
     if text.name(row.file.rpartition("-")[0]) != project:
-        raise ValueError(f"{row.file} is no archive of {project}")
+        raise ValueError(f"{row.file} is not an archive of {project}")
     metadata = row.archive.metadata
     if metadata is not None:
         if text.name(metadata.name) != project:

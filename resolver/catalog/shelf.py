@@ -24,7 +24,7 @@ from resolver.profile import counts
 if TYPE_CHECKING:
     from resolver.catalog.jobs import PageAnswer
 
-_PARSER: Final = "6"  # part of every key: with another number, all pages are parsed anew
+_PARSER: Final = "7"  # part of every key: with another number, all pages are parsed anew
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
@@ -131,9 +131,9 @@ class Shelf:
                     break
         if unknown and (binding.unreachable == "fail" or len(unknown) == len(binding.indexes)):
             raise IndexFailure(
-                f"{project} is not in the cache, and --offline asks no network.",
+                f"{project} is not in the cache, and --offline does not use the network.",
                 where=f"index `{unknown[0]}`",
-                hint="lock once without --offline; the cache then has what is needed",
+                hint="lock once without --offline to fill the cache",
             )
         return _Found(pages, tuple(marks), tuple(unknown))
 

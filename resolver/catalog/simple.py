@@ -116,7 +116,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     if not body.strip():
         unusable(project, index, url, "The page is empty.")
     if media.startswith("application/vnd.pypi.simple.v") and not media.startswith("application/vnd.pypi.simple.v1+"):
-        unusable(project, index, url, f"It is of the type `{media}`; version 1 is what can be read (PEP 629).")
+        unusable(project, index, url, f"Its type is `{media}`; only version 1 is supported (PEP 629).")
     plain = False
     if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
         files, standing, plain = _read_json(body, project, index, url)
@@ -134,7 +134,7 @@ def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> No
         f"Index `{index}` sent an unusable page for {project}.",
         where=url,
         why=why,
-        hint=hint or "open the address in a browser: a proxy or a half-finished mirror may have answered",
+        hint=hint or "open the address in a browser: a proxy or an incomplete mirror may have answered",
     )
 
 
@@ -167,7 +167,7 @@ def group(files: list[File], *, project: NormalizedName, index: str, url: str, p
                 seen.add((file.filename, file.sha256))
                 spelled.setdefault(found, []).append(file)
     if foreign and foreign == len(aside) and not spelled:
-        unusable(project, index, url, f"Every file on it belongs to another project, {aside[0].filename} for one.")
+        unusable(project, index, url, f"Every file on it belongs to another project, for example {aside[0].filename}.")
     releases, odd = _merge(spelled)
     return Page(project=project, index=index, releases=releases, set_aside=tuple(aside + odd))
 
@@ -240,7 +240,9 @@ def _read_json(body: bytes, project: NormalizedName, index: str, url: str) -> tu
     except RecursionError:
         unusable(project, index, url, "It is not a JSON page of PEP 691: its values are nested too deeply.")
     if page.meta.api_version.partition(".")[0] != "1":
-        unusable(project, index, url, f"Its API version is {page.meta.api_version}; 1 can be read (PEP 629).")
+        unusable(
+            project, index, url, f"Its API version is {page.meta.api_version}; only version 1 is supported (PEP 629)."
+        )
     if text.name(page.name) != project:
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
     given = [one.url for one in page.files]

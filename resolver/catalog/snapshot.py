@@ -44,7 +44,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         recordings of two stacks or days.
         """
         if (self.stack, self.date) != (other.stack, other.date):
-            raise ValueError(f"{self.stack} of {self.date} and {other.stack} of {other.date} do not go together")
+            raise ValueError(f"{self.stack} of {self.date} and {other.stack} of {other.date} do not match")
         return Snapshot(
             stack=self.stack,
             date=self.date,

@@ -85,7 +85,8 @@ class SnapshotCatalog:
 
     def _missing(self, what: str) -> IndexFailure:
         return IndexFailure(
-            f"The snapshot of {self._snapshot.date} does not hold {what}.",
-            why="It holds what was asked for while it was made, nothing else.",
-            hint=f"run online, or make it again where there is a network: make snapshot STACK={self._snapshot.stack}",
+            f"The snapshot of {self._snapshot.date} does not contain {what}.",
+            why="It contains only what was requested while it was made.",
+            hint=f"run online, or make it again on a machine with network access: make snapshot "
+            f"STACK={self._snapshot.stack}",
         )

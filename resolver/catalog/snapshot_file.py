@@ -57,7 +57,7 @@ def read(path: Path) -> Snapshot:
             "The snapshot cannot be read.",
             where=str(path),
             why=error.strerror or str(error),
-            hint=f"make it where there is a network: make snapshot STACK={path.stem}",
+            hint=f"make it on a machine with network access: make snapshot STACK={path.stem}",
         ) from error
     except _DamagedError as error:
         raise _unusable(str(error), path) from error
@@ -68,7 +68,7 @@ def _unusable(why: str, path: Path | None = None) -> InputError:
         "The snapshot cannot be used.",
         where=str(path or ""),
         why=why,
-        hint="restore the file, or make it again where there is a network: "
+        hint="restore the file, or make it again on a machine with network access: "
         f"make snapshot STACK={path.stem if path else '…'}",
     )
 
@@ -145,7 +145,7 @@ class _Lazy(Mapping[_K, _V], Generic[_K, _S, _V]):
             try:
                 self._decoded[key] = self._decode(key, stored)
             except _ODD as error:
-                raise _unusable("its content is of another shape") from error
+                raise _unusable("its content has a different structure") from error
         return self._decoded[key]
 
     def __iter__(self) -> Iterator[_K]:
@@ -231,14 +231,14 @@ def _unpack(content: bytes) -> Snapshot:
     view = memoryview(content)
     payload = view[start + _DIGEST :]
     if hashlib.sha256(payload).digest() != content[start : start + _DIGEST]:
-        raise _DamagedError("It was changed or cut after it was made.")
+        raise _DamagedError("It was changed or truncated after it was made.")
     length = int.from_bytes(payload[:4], "big")
     hashes = payload[4 + length :]
     try:
         unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
         packed = unpacker.decompress(payload[4 : 4 + length], _LARGEST)
         if not unpacker.eof:
-            raise _DamagedError(f"Its content breaks off, or is larger than {_LARGEST >> 20} MiB.")
+            raise _DamagedError(f"Its content is truncated, or larger than {_LARGEST >> 20} MiB.")
         body = msgspec.msgpack.decode(packed, type=_Body)
     except (lzma.LZMAError, *ODD) as error:
         raise _DamagedError(str(error)) from error
@@ -251,7 +251,7 @@ def _unpack(content: bytes) -> Snapshot:
     try:
         return _snapshot(body, sha256)
     except LookupError as error:
-        raise _DamagedError("It names hashes that it does not have.") from error
+        raise _DamagedError("It refers to hashes that it does not have.") from error
 
 
 def _snapshot(body: _Body, sha256: Callable[[int], str]) -> Snapshot:
@@ -381,7 +381,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
             try:
                 self._known[version] = tuple(self._file(version, row) for row in rows)
             except _ODD as error:
-                raise _unusable("its content is of another shape") from error
+                raise _unusable("its content has a different structure") from error
         return self._known[version]
 
     def __iter__(self) -> Iterator[str]:

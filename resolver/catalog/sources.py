@@ -71,10 +71,10 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
     known = [fact for fact in about if fact.commit == commit]
     if len(known) > 1:
         raise InputError(
-            f"{len(known)} facts speak of `{need.name}` there",
+            f"{len(known)} facts describe `{need.name}` there",
             where=ask.origin.where,
             why=" and ".join(fact.where for fact in known),
-            hint="name the subdirectory that is meant: …#subdirectory=PATH",
+            hint="specify the subdirectory: …#subdirectory=PATH",
         )
     if not known:
         return _static(ask, need, direct, commit, repositories)
@@ -104,7 +104,7 @@ def _commit(
             f"`{direct.revision}` can stand for {len(commits)} commits",
             where=ask.origin.where,
             why=" and ".join(f"{fact.commit[:12]} at {fact.where}" for fact in known),
-            hint="name the commit in full",
+            hint="give the full commit hash",
         )
     try:
         named = repositories.named(direct.url, direct.revision)
@@ -112,10 +112,10 @@ def _commit(
         if commits:
             return commits[0]
         raise InputError(
-            f"it cannot be told which commit `{direct.revision}` is",
+            f"cannot determine which commit `{direct.revision}` is",
             where=ask.origin.where,
-            why=f"{direct.url} could not be read ({error}), and no fact knows it",
-            hint=f"name the commit in full, or say what is known of it in a [[sources]] fact{_others(about)}",
+            why=f"{direct.url} could not be read ({error}), and no fact describes it",
+            hint=f"give the full commit hash, or describe it in a [[sources]] fact{_others(about)}",
         ) from None
     if named is not None and named.sort == "tag":
         if commits and commits[0] != named.commit:
@@ -123,7 +123,8 @@ def _commit(
                 f"the tag `{direct.revision}` is another commit than the fact `{known[0].id}` says",
                 where=ask.origin.where,
                 why=f"{direct.url} has {named.commit}, {known[0].where} has {commits[0]}",
-                hint="a tag that moved is no release; find out why, then correct the fact or name the commit",
+                hint="a tag that moved is not a reliable release; find out why, then correct the fact or name the "
+                "commit",
             )
         return named.commit
     if commits:
@@ -138,7 +139,7 @@ def _commit(
         f"the repository has no tag `{direct.revision}`",
         where=ask.origin.where,
         why=direct.url,
-        hint=f"name a commit in full, or a tag{_others(about)}",
+        hint=f"give a full commit hash, or a tag{_others(about)}",
     )
 
 
@@ -199,9 +200,9 @@ def _unknown(ask: Ask, need: Requirement, direct: Direct, commit: str, why: str)
     }
     told = "".join(f"\n  {key} = {value}" for key, value in rows.items())
     return InputError(
-        f"nothing is known of `{need.name}` at {commit[:12]}",
+        f"nothing is known about `{need.name}` at {commit[:12]}",
         where=ask.origin.where,
         why=why,
-        hint=f"say it in a fact:\n  # matrices/facts/{need.name}.toml\n  [[sources]]{told}\n"
+        hint=f"describe it in a fact:\n  # matrices/facts/{need.name}.toml\n  [[sources]]{told}\n"
         '  strength = "documented"\n  source = "…"\n  checked = 2026-01-31',
     )

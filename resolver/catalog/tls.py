@@ -55,7 +55,7 @@ def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
                 files.append(bundle)
         except (OSError, ssl.SSLError) as error:
             raise InputError(
-                f"The certificates that {source} names cannot be read.", where=bundle, why=str(error)
+                f"The certificates named by {source} cannot be read.", where=bundle, why=str(error)
             ) from None
     if pip.client_cert:
         try:

@@ -90,7 +90,7 @@ class Transfer:
                     f"{file.filename} cannot be stored",
                     where=str(self._folder),
                     why=error.strerror or str(error),
-                    hint="make room or name another folder; what was received so far is kept for the next run",
+                    hint="free some space or choose another folder; what was received so far is kept for the next run",
                 ) from None
         self._files += 1
         self._told(0)
@@ -125,7 +125,7 @@ class Transfer:
                         raise IndexFailure(
                             f"{file.filename} cannot be downloaded.",
                             where=file.url,
-                            why="The server answers with a part of it where the whole was asked for.",
+                            why="The server sends only a part of it although the whole file was requested.",
                         )
                     case _End.WHOLE | _End.NO_RANGE:
                         with_ranges = False
@@ -136,10 +136,10 @@ class Transfer:
                         with_ranges &= not span or part.mixed  # otherwise the server does not support ranges
                 if idle >= self._client.patience.tries:
                     raise Unreachable(
-                        f"{file.filename} stops in the middle each time.",
+                        f"{file.filename} stops in the middle every time.",
                         where=file.url,
                         why=f"{why} after {part.size} bytes ({idle} tries).",
-                        hint="run it again: it goes on where it stopped",
+                        hint="run the command again: it resumes where it stopped",
                     )
                 await asyncio.sleep(self._client.patience.pause * 3 ** max(idle - 1, 0))
         except _WrongFile:
@@ -177,7 +177,7 @@ class Transfer:
                 raise _WrongFile(
                     f"{file.filename} is larger than it should be.",
                     where=file.url,
-                    why=f"It was broken off after {limit} bytes{packing(response)}.",
+                    why=f"The download was stopped after {limit} bytes{packing(response)}.",
                 )
             part.write(chunk)
             self._meter.add(received=len(chunk))
@@ -192,7 +192,7 @@ class Transfer:
         except WireError as error:
             return _End.CUT, str(error).rstrip(".")
         if file.size is not None and part.size < file.size:
-            return _End.CUT, f"It ends although {file.size} bytes were announced{packing(response)}"
+            return _End.CUT, f"It ends before the announced {file.size} bytes{packing(response)}"
         return _End.WHOLE, packing(response)
 
     def _restart(self, part: Part) -> None:
@@ -208,10 +208,10 @@ class Transfer:
         if needed > free:
             what = "the files" if file is None else file.filename
             raise InputError(
-                f"there is not room enough for {what}",
+                f"there is not enough free space for {what}",
                 where=str(self._folder),
-                why=f"{needed / 1e6:.1f} MB are still to come, {free / 1e6:.1f} MB are free.",
-                hint="make room or name another folder",
+                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
+                hint="free some space or choose another folder",
             )
 
 
@@ -221,10 +221,10 @@ class _WrongFile(IndexFailure):
 
 def _wrong(file: File, part: Part, more: str) -> IndexFailure:
     return _WrongFile(
-        f"{file.filename} is not the file of the lock; it was removed.",
+        f"{file.filename} is not the file in the lock; it was removed.",
         where=file.url,
         why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}{more}.",
-        hint="a mirror or proxy may serve an altered or half-finished file; try again or ask another index",
+        hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
     )
 
 
@@ -244,7 +244,7 @@ def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
         return first
     others = "\n".join(f"{failure.message} {failure.why}" for failure in failures[1:])
     return IndexFailure(
-        f"{len(failures)} of {of} files could not be fetched. {first.message}",
+        f"{len(failures)} of {of} files could not be downloaded. {first.message}",
         where=first.where,
         why=first.why,
         hint=f"{first.hint}\n{others}",

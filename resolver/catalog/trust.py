@@ -18,8 +18,8 @@ from resolver.model import text
 from resolver.model.fact import Sources
 from resolver.model.recipe import Comment, Move
 
-_NOT_READ = "the repository was not read, so what it needs rests on the fact `{id}` alone"
-_NOT_SAID = "no file of the repository was compared, so what it needs rests on the fact `{id}` alone"
+_NOT_READ = "the repository was not read, so its requirements rest on the fact `{id}` only"
+_NOT_SAID = "no file of the repository was compared, so its requirements rest on the fact `{id}` only"
 _FILE = "pyproject.toml"
 _COMMENT = re.compile(r"(^|\s)#.*$")
 
@@ -53,10 +53,10 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
     extra = [] if silent else sorted(f"the fact has `{line}`" for line in said - {line for line, _ in wanted})
     if missing or extra:
         raise InputError(
-            f"the fact `{fact.id}` is not what the repository says",
+            f"the fact `{fact.id}` does not match the repository",
             where=f"{fact.where} and {fact.git}@{fact.commit}",
             why="; ".join([*missing, *extra]),
-            hint="correct `requires`, or what `steps` change; name in `drop` what the fact leaves out on purpose",
+            hint="correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose",
         )
     return ""
 
@@ -105,7 +105,9 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
     for pattern in reversed(patterns):
         found = [re.search(pattern, line) is not None for line in lines]
         if not any(found):
-            raise InputError(f"no line of `{at}` has `{pattern}`", where=fact.where, why=f"{fact.git}@{fact.commit}")
+            raise InputError(
+                f"no line of `{at}` matches `{pattern}`", where=fact.where, why=f"{fact.git}@{fact.commit}"
+            )
         lines = [f"# {line}" if hit else line for line, hit in zip(lines, found, strict=True)]
     return "\n".join(lines)
 
@@ -118,7 +120,7 @@ def _listed(fact: Sources, path: str, content: str) -> Iterator[str]:
         if option is not None:
             folder = path.rpartition("/")[0]
             if f"{folder}/{option[2]}".lstrip("/") not in fact.requires_from:
-                raise UnusableFile(f"it has the line `{line}`, and `requires-from` does not name that")
+                raise UnusableFile(f"it has the line `{line}`, but `requires-from` does not include that")
         elif line and not line.startswith("-"):
             yield line
 

@@ -107,9 +107,9 @@ def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
             require(start, start + _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)
             content = unpacked(archive, info, METADATA_LIMIT)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
-        raise UnusableFile(f"{release.filename} is no readable wheel: {error}") from None
+        raise UnusableFile(f"{release.filename} is not a readable wheel: {error}") from None
     except TooLargeError as error:
-        raise UnusableFile(f"{release.filename} is no readable wheel: {error}") from None
+        raise UnusableFile(f"{release.filename} is not a readable wheel: {error}") from None
     if len(content) > METADATA_LIMIT:
         raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
     return content

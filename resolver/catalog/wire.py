@@ -166,7 +166,7 @@ class Wire:
             except socket.gaierror as error:
                 raise WireError(str(error), unknown_name=error.errno == socket.EAI_NONAME) from None
             except TimeoutError:
-                raise WireError("Its name was not told within the time limit") from None
+                raise WireError("Its name was not resolved within the time limit") from None
             port = parts.port or _PORTS[parts.scheme]
             addresses = ",".join(f"[{one}]" if ":" in one else one for one in found)
             self._places[begin] = f"{parts.hostname}:{port}:{addresses}" if found else ""
@@ -224,5 +224,5 @@ def _escaped(url: str) -> str:
     except ValueError as error:
         raise AddressError(str(error)) from None
     if not _HOST.fullmatch(parts.hostname or "") or "@" in parts.netloc:
-        raise AddressError(f"`{without_credentials(parts.netloc)}` is no host")
+        raise AddressError(f"`{without_credentials(parts.netloc)}` is not a host")
     return url

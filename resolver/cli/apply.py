@@ -16,15 +16,17 @@ _OPTION = "--apply"
 def named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
     """The fix with this letter. Raises InputError if there is none, or one for each of several targets."""
     if not found:
-        raise InputError("nothing clashes, so there is no way out to write", where=_OPTION, hint="lock it as it is")
+        raise InputError(
+            "there is no conflict, so there is no way out to write", where=_OPTION, hint="lock it as it is"
+        )
     fixes = [(one.problem.target.name, fix) for one in found for fix in one.fixes if fix.name.lower() == letter.lower()]
     if not fixes:
         known = ", ".join(dict.fromkeys(fix.name for one in found for fix in one.fixes)) or "none"
-        raise InputError(f"there is no way out `{letter}`", where=_OPTION, hint=f"found were: {known}")
+        raise InputError(f"there is no way out `{letter}`", where=_OPTION, hint=f"found: {known}")
     if len({fix.files for _, fix in fixes}) > 1:
         names = ", ".join(name for name, _ in fixes)
         raise InputError(
-            f"several targets have a way out `{letter}`, each another",
+            f"several targets have different ways out `{letter}`",
             where=_OPTION,
             hint=f"choose with --target: {names}",
         )
@@ -37,9 +39,9 @@ def write_fix(fix: Fix, stack: Path) -> list[Path]:
     for path, content in files:
         if _is_other(path, content):
             raise InputError(
-                f"`{path}` is there already and differs; nothing was written",
+                f"`{path}` already exists and differs; nothing was written",
                 where=str(path),
-                hint="move it away first",
+                hint="move it out of the way first",
             )
     for path, content in files:
         disk.write(path, content.encode())

@@ -61,7 +61,7 @@ def command(
     folder = Path(last)
     if only_check:
         if stacks or targets or prune:
-            raise InputError("--check takes the folder of a bundle and nothing else", where="--check")
+            raise InputError("--check takes only the folder of a bundle", where="--check")
         return _check(folder, language_of(language), as_json=as_json)
     if not stacks:
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle STACK {last}")
@@ -102,10 +102,10 @@ def _refuse_locks(folder: Path, locks: Path) -> None:
     here, theirs = folder.resolve(), locks.resolve()
     if here.is_relative_to(theirs) or theirs.is_relative_to(here):
         raise InputError(
-            "a bundle needs a folder of its own",
+            "a bundle needs its own folder",
             where=str(folder),
             why=f"the locks are in {theirs}",
-            hint="name a folder that is neither above nor in that of the locks",
+            hint="choose a folder that neither contains the locks folder nor is inside it",
         )
 
 
@@ -114,7 +114,7 @@ def _make(folder: Path) -> None:
         disk.make_folder(folder)
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError("the folder of the bundle cannot be made", where=str(folder), why=why) from None
+        raise InputError("the bundle folder cannot be created", where=str(folder), why=why) from None
 
 
 def _remove(names: Sequence[str], folder: Path) -> None:
@@ -135,7 +135,7 @@ def _check(folder: Path, language: Language, *, as_json: bool) -> int:
     except InputError as error:  # the manifest itself may be damaged
         raise StaleLock(error.message, where=error.where, why=error.why, hint=error.hint) from None
     if manifest is None:
-        hint = "ascend-lock bundle STACK DIR makes one"
+        hint = "make one with: ascend-lock bundle STACK DIR"
         raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)
     found = bundle.faults(folder, manifest)
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})

@@ -67,7 +67,7 @@ def refuse_unknown(targets: Sequence[str], problems: Iterable[Problem]) -> None:
     known = list(dict.fromkeys(problem.target.name for problem in problems))
     for name in targets:
         if name not in known:
-            hint = f"there are: {', '.join(known)}"
+            hint = f"the targets are: {', '.join(known)}"
             raise InputError(f"no stack named here has a target `{name}`", where="--target", hint=hint)
 
 
@@ -80,7 +80,7 @@ def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
                 continue
             file = pin.file[0]
             if "/" in file.name or not bundle.is_inside(file.name) or file.name.startswith("."):
-                raise InputError(f"the lock of {part.lock.stack} names a file that cannot be one", why=file.name)
+                raise InputError(f"the lock of {part.lock.stack} contains an invalid file name", why=file.name)
             pins = (f"{pin.name}=={pin.version}",)
             folder = part.served.folder
             rows.append(Entry(path=file.name, sha256=file.sha256, size=0, index=pin.index, pins=pins, locks=(folder,)))
@@ -140,7 +140,7 @@ def _offers(part: Part, names: set[str], catalogs: Catalogs) -> Iterator[File]:
             ]
             if not offered:
                 raise IndexFailure(
-                    f"index `{pin.index}` no longer offers {wanted.name} with the hash of the lock",
+                    f"index `{pin.index}` no longer offers {wanted.name} with the hash in the lock",
                     hint="lock again, or ask the maintainers why the file changed",
                 )
             yield msgspec.structs.replace(offered[0], sha256=wanted.sha256)
@@ -161,9 +161,9 @@ def kept_texts(folder: Path, old: Manifest | None, locks: set[str]) -> dict[str,
 
 def _damaged(path: Path, lock: str) -> InputError:
     return InputError(
-        f"`{path.name}` is not as it was bundled for {lock.removeprefix('locks/')}",
+        f"`{path.name}` was changed after it was bundled for {lock.removeprefix('locks/')}",
         where=str(path),
-        hint="name that stack as well, or leave it out for good with --prune",
+        hint="name that stack as well, or drop it with --prune",
     )
 
 
@@ -175,7 +175,9 @@ def alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InputError("another run is writing this bundle", where=str(folder), hint="wait for its end") from None
+            raise InputError(
+                "another run is writing this bundle", where=str(folder), hint="wait until it has finished"
+            ) from None
         except OSError:  # a file system without locks
             pass
         yield

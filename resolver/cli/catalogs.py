@@ -68,7 +68,7 @@ def require_an_index(universe: Universe) -> None:
         where=problem.stack.where,
         why=f"It answered that it has no page of {', '.join(sorted(names)[:_NAMED])}"
         f"{' and the others' if len(names) > _NAMED else ''}.",
-        hint="look at the address of the index, which mostly ends in /simple: `pip config get global.index-url`",
+        hint="check the index address, which usually ends in /simple: `pip config get global.index-url`",
     )
 
 
@@ -100,7 +100,7 @@ class Catalogs:
         try:
             return self._ask(problem, ask)
         except DamagedPageError as error:
-            self._progress.warn(f"{error.message} It was thrown away, and pages are read anew.")
+            self._progress.warn(f"{error.message} It was discarded, and pages are fetched again.")
             self.pool.distrust()
             return self._ask(problem, ask)
 

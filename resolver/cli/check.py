@@ -69,7 +69,7 @@ def command(
     """
     matrices = matrices or options.default_matrices()
     if targets and not stacks:
-        raise InputError("a target is one of a stack's", where="--target", hint="name the stack, too")
+        raise InputError("--target needs a stack", where="--target", hint="name the stack as well")
     every = not stacks or ALL in stacks
     names = named(stacks or (ALL,), matrices)
     tongue = language_of(language)
@@ -153,7 +153,7 @@ def _tell_others(matrices: Path, locks: Path) -> None:
     """After a check of all: report stacks that have locks here but are not in `matrices`."""
     known = {path.stem for path in (matrices / "stacks").glob("*.toml")}
     for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
-        hint = f"{locks / name} is of a stack that is not in {matrices}; name its file:"
+        hint = f"{locks / name} belongs to a stack that is not in {matrices}; give the path of its file:"
         sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))
 
 

@@ -68,9 +68,9 @@ def command(
     matrices = matrices or options.default_matrices()
     if output is not None and output.resolve().is_relative_to(locks.resolve()):
         raise InputError(
-            "an export is not written among the locks",
+            "an export cannot be written into the locks folder",
             where=str(output),
-            why="what lies beside a lock is made from it alone, and compared with it",
+            why="the files next to a lock are rendered from it and compared with it",
             hint="choose another folder",
         )
     tongue = language_of(language)

@@ -148,7 +148,7 @@ def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
             if rows:
                 _write(name, rows, folder)
             if rows or projects:
-                sys.stdout.write(f"{name}: {len(rows)} of {len(found)} archives that facts speak of\n")
+                sys.stdout.write(f"{name}: {len(rows)} of {len(found)} archives that facts refer to\n")
     return 0
 
 
@@ -163,7 +163,7 @@ def _write(name: NormalizedName, rows: list[readings.Reading], folder: Path) -> 
         readings.write(rows, folder, name)
     except OSError as error:
         raise InputError(
-            f"what was read of {name} cannot be written",
+            f"the readings of {name} cannot be written",
             where=str(folder),
             why=error.strerror or str(error),
             hint="name another folder of facts with --matrices DIR",

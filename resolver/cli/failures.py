@@ -29,9 +29,7 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
             where = "" if hint else str(error.filename or "")  # with a hint, it is not about this file
             return InputError("the operating system refused", where=where, why=why, hint=hint), InputError.exit_status
         case MemoryError():
-            return _short(
-                "there is no memory left", "`ulimit -v`, or a container's limit of memory"
-            ), InputError.exit_status
+            return _short("out of memory", "`ulimit -v`, or a container's limit of memory"), InputError.exit_status
         case ImportError() if "failed to map segment" in str(error):  # the loader's message
             limits = "`ulimit -v`, a container's limit of memory, and whether programs may run from there (noexec)"
             return _short(str(error), limits), InputError.exit_status
@@ -43,14 +41,14 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
     if os.environ.get("ASCEND_LOCK_DEBUG"):
         raise error
     told = InputError(
-        f"a mistake in ascend-lock itself: {type(error).__name__}: {error}",
-        hint="nothing was changed; set ASCEND_LOCK_DEBUG=1 to see where, and report it with the stack file",
+        f"internal error in ascend-lock: {type(error).__name__}: {error}",
+        hint="nothing was changed; set ASCEND_LOCK_DEBUG=1 for a traceback, and report it with the stack file",
     )
     return told, _BUG
 
 
 def _short(why: str, limits: str) -> ResolverError:
-    return InputError("the operating system refused", why=why, hint=f"look at {limits}")
+    return InputError("the operating system refused", why=why, hint=f"check {limits}")
 
 
 def _command(context: click.Context | None) -> str:

@@ -121,9 +121,9 @@ def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: 
             upgrade = order.wishes.upgrade
             jobs = [replace(job, previous=_previous(job.folder, upgrade=upgrade)) for job in jobs]
     raise InputError(
-        "other runs keep changing the lock; what they wrote is untouched",
+        "other runs keep changing the lock; what they wrote was kept",
         where=str(jobs[0].folder.parent),
-        hint="wait for their end and run it again",
+        hint="wait until they have finished and run the command again",
     )
 
 

@@ -30,6 +30,6 @@ def named(stacks: Sequence[str], matrices: Path) -> list[str]:
         raise InputError(
             "there are no stacks",
             where=str(matrices / "stacks"),
-            hint="name a stack's file, or with --matrices DIR the folder that has them",
+            hint="give the path of a stack file, or the folder with stacks by --matrices DIR",
         )
     return list(dict.fromkeys([*known, *(stack for stack in stacks if stack != ALL)]))

@@ -89,7 +89,7 @@ def _require_own_name(name: str, stack: str, matrices: Path) -> None:
     theirs = matrices / "stacks" / f"{name}.toml"
     if theirs.is_file() and not theirs.samefile(find_stack(stack, matrices)):
         raise InputError(
-            f"the snapshot of `{name}` is that of another stack",
+            f"the snapshot `{name}` belongs to another stack",
             where=stack,
             why=f"{theirs} has the same name",
             hint="give the stack a name of its own",

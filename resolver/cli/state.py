@@ -47,11 +47,15 @@ def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> 
         current = "current"
         if lock is None and not why and reported:
             current = "no solution, as its report says"
-            why = "" if reported == problem.digest else "the stack or the facts changed since its conflict was told"
+            why = (
+                ""
+                if reported == problem.digest
+                else "the stack or the facts have changed since the conflict was reported"
+            )
         elif lock is None:
             why = why or "there is no lock"
         elif lock.inputs != problem.digest:
-            why = "the stack or the facts changed since"
+            why = "the stack or the facts have changed since the lock was made"
         elif not lock_folder.current(render(lock), folder):
-            why = "files beside lock.toml are not what it says"
+            why = "files next to lock.toml do not match it"
         yield State(problem, lock, why, why or current, unreadable)

@@ -70,7 +70,7 @@ def _require_python(interpreter: str) -> None:
         told = subprocess.run(  # noqa: S603
             [interpreter, "-I", "-c", f"print({_WORD!r})"], check=False, stdin=subprocess.DEVNULL, capture_output=True
         )
-        why = "" if told.stdout.split() == [_WORD.encode()] else "It runs no Python."
+        why = "" if told.stdout.split() == [_WORD.encode()] else "It does not run as Python."
     except OSError as error:
         why = error.strerror or str(error)
     if why:
@@ -88,7 +88,7 @@ def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Pat
     found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
     names = ", ".join(found)
     if target is not None and target not in found:
-        hint = f"there are: {names}" if found else _instead(stack, matrices, locks)
+        hint = f"the targets are: {names}" if found else _instead(stack, matrices, locks)
         raise InputError(f"{stack} has no lock for `{target}` with a {FILE}", where=str(folder), hint=hint)
     if not found:
         hint = _instead(stack, matrices, locks)
@@ -96,7 +96,7 @@ def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Pat
     fitting = [target] if target is not None else [name for name in found if len(found) == 1 or _fits(folder / name)]
     if len(fitting) != 1:
         raise InputError(
-            f"{stack} is locked for several targets", where="--target", hint=f"say which this machine is: {names}"
+            f"{stack} is locked for several targets", where="--target", hint=f"choose this machine's target: {names}"
         )
     lock_file.read_own(folder / fitting[0])  # the program must belong to it
     return found[fitting[0]]

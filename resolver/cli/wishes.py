@@ -32,9 +32,9 @@ class Wishes(msgspec.Struct, frozen=True):
         for name in sorted(self.upgrade_packages - known):
             close = difflib.get_close_matches(name, known, n=1)
             raise InputError(
-                f"the lock has no `{name}` that could be upgraded",
+                f"the lock has no project `{name}` to upgrade",
                 where="--upgrade-package",
-                hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
+                hint=f"did you mean `{close[0]}`?" if close else "see lock.toml for its projects",
             )
 
     def keep(self, previous: Lock | None) -> tuple[Mapping[NormalizedName, Version], Kept]:

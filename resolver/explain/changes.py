@@ -247,7 +247,7 @@ class Changes:
             "versions": [f"=={version}" for version in releases] if len(releases) > 1 else f"=={releases[0]}",
             "drop": [need.name],
             "add": [] if ground.package.extra else [need.name],
-            "reason": f"To be confirmed: upstream asks for {said}, which this stack goes against.",
+            "reason": f"To be confirmed: this stack goes against upstream, which asks for {said}.",
             "strength": "observed",
             "source": "proposed by ascend-lock explain",
             "checked": proposal_day(self._problem),

@@ -40,9 +40,9 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
     if pin is None:
         close = difflib.get_close_matches(wanted.name, [one.name for one in resolution.pins], n=1)
         raise InputError(
-            f"`{wanted.name}` is not part of what the stack leads to",
+            f"`{wanted.name}` is not part of the stack's resolution",
             where=_PLACE,
-            hint=f"did you mean `{close[0]}`?" if close else "its projects stand in lock.toml",
+            hint=f"did you mean `{close[0]}`?" if close else "see lock.toml for its projects",
         )
     project = universe.project(wanted.name)
     asked = {_statement(origin): _admits(origin, pin.name) for origin in pin.because}
@@ -102,13 +102,13 @@ def _tried(project: Project, wanted: Requirement, newer: tuple[str, ...]) -> str
     position = next(project.positions(project.mask(wanted.specifier)), None)
     if position is None and project.source is not None:
         raise InputError(
-            f"the stack takes {project.name} from a commit, where it is {project.source.version}",
+            f"the stack takes {project.name} from a commit, where its version is {project.source.version}",
             where=_PLACE,
             hint=f"see {project.source.where}; for another release change the stack's line",
         )
     if position is None:
         raise InputError(
-            f"there is no release of {project.name} in `{wanted.specifier}`",
+            f"no release of {project.name} matches `{wanted.specifier}`",
             where=_PLACE,
             hint=f"the newest is {project.versions[0]}" if project.versions else "",
         )

@@ -81,10 +81,10 @@ def read(folder: Path) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        hint = "remove it and bundle again; files that are there are not fetched anew"
+        hint = "remove it and bundle again; existing files are not downloaded again"
         raise InputError("the bundle's manifest cannot be read", where=str(path), why=str(error), hint=hint) from None
     if manifest.format != FORMAT:
-        raise InputError(f"the bundle has format {manifest.format}, this program reads {FORMAT}", where=str(path))
+        raise InputError(f"the bundle has format {manifest.format}, but this program reads {FORMAT}", where=str(path))
     for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
         if not is_inside(name):
             raise InputError("the bundle's manifest names a file outside of it", where=str(path), why=name)
@@ -94,7 +94,7 @@ def read(folder: Path) -> Manifest | None:
             if lock.folder != f"locks/{lock.stack}/{lock.target}":
                 raise ValueError(f"`{lock.folder}` is not the folder of its lock")
         except ValueError as error:
-            told = "the bundle's manifest was not written for locks"
+            told = "the bundle's manifest does not belong to locks"
             raise InputError(told, where=str(path), why=str(error)) from None
     return manifest
 
@@ -121,9 +121,9 @@ def merged(old: Manifest | None, locks: Iterable[Served], files: Iterable[Entry]
         other = rows.get(row.path)
         if other is not None and other.sha256 != row.sha256:
             raise InputError(
-                f"two locks need different files of the name {row.path}",
+                f"two locks need different files named {row.path}",
                 why=f"{other.locks[0]} has sha256 {other.sha256}, {row.locks[0]} has {row.sha256}.",
-                hint="bundle them into two folders",
+                hint="bundle them into separate folders",
             )
         if other is not None:
             pins, needed = {*other.pins, *row.pins}, {*other.locks, *row.locks}

@@ -28,8 +28,9 @@ def _row(name: str, rows: list[tuple[Exports, str]]) -> LockedExport:
             raise InputError(
                 f"the facts `{first.id}` and `{other.id}` give {name} different values",
                 where=f"{first.where}, {other.where}",
-                why=f"{name} is `{value}` by the one and `{another}` by the other",
-                hint=f'the stack can set one of them aside: [[relax]] fact = "{first.id}" or "{other.id}", and why',
+                why=f"{name} is `{value}` in the first and `{another}` in the second",
+                hint=f'set one of them aside in the stack: [[relax]] fact = "{first.id}" or "{other.id}", with a '
+                f"reason",
             )
     optional = all(fact.optional for fact, _ in rows)
     return LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for fact, _ in rows))

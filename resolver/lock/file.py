@@ -17,7 +17,7 @@ from resolver.profile import counts
 
 NAME = "lock.toml"
 
-_HINT = "restore it from version control, or lock with --upgrade, which does not look at it"
+_HINT = "restore it from version control, or lock with --upgrade, which ignores it"
 _LARGEST = 64 * disk.MIB
 
 # What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks, and so on
@@ -49,7 +49,7 @@ def read_own(folder: Path) -> Lock | None:
         raise InputError(
             "the lock cannot be read",
             where=str(folder / NAME),
-            why=f"it is that of {lock.stack} for {lock.target.name}",
+            why=f"it is the lock of {lock.stack} for {lock.target.name}",
             hint=_HINT,
         )
     return lock
@@ -63,7 +63,9 @@ def read(folder: Path) -> Lock | None:
         raw = tomli.loads(disk.read_text(path, _LARGEST))
         version = raw.get("format")
         if version != FORMAT:
-            raise InputError(f"the lock has format {version}, this program reads {FORMAT}", where=str(path), hint=_HINT)
+            raise InputError(
+                f"the lock has format {version}, but this program reads {FORMAT}", where=str(path), hint=_HINT
+            )
         lock = msgspec.convert(raw, Lock, strict=True)
         require_sound(lock)
         return lock

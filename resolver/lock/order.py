@@ -2,7 +2,7 @@
 
 pip installs each stage with `--no-deps`, so only three things order a pin: a
 fact that says so, a source build that needs the environment to be there, and a
-plugin that rewrites what is installed. What comes from git is a stage of its own.
+plugin that rewrites what is installed. Projects from git is a stage of its own.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _refuse_cycles(before: Mapping[str, Collection[str]], afters: Sequence[facts
         cycle: list[str] = error.args[1][1:]
     wheres = sorted({fact.where for fact in afters if fact.package in cycle})
     raise InputError(
-        f"the facts order {', '.join(cycle)} in a circle",
+        f"the facts order {', '.join(cycle)} in a cycle",
         where=", ".join(wheres),
         hint="remove or correct one of these facts",
     )

@@ -41,23 +41,23 @@ class Phrase(msgspec.Struct, frozen=True, dict=True):
 
 
 RELAXED: Final = Phrase(
-    "the stack sets the {strength} fact `{fact}`{needs} aside: {reason} ({where})",
+    "the stack sets aside the {strength} fact `{fact}`{needs}: {reason} ({where})",
     "软件栈不采用事实 `{fact}`{needs}（{strength}）：{reason}（{where}）",
 )
 UNCHECKED_FACT: Final = Phrase(
-    "{package} needs {need}; the target does not say, so it was not checked ({where})",
+    "{package} needs {need}; the target does not specify this, so it was not checked ({where})",
     "{package} 需要 {need}；目标中没有说明，因此未检查（{where}）",
 )
 UNCHECKED_LINE: Final = Phrase(
-    "the stack asks for {line}; the target does not say, so it was not checked",
+    "the stack asks for {line}; the target does not specify this, so it was not checked",
     "软件栈要求 {line}；目标中没有说明，因此未检查",
 )
 NO_EXTRA: Final = Phrase(
-    "{package} has no extra `{extra}`, which is asked for; nothing was added for it",
+    "{package} has no extra `{extra}`, although it is requested; nothing was added for it",
     "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容",
 )
 NO_EXTRA_BUT: Final = Phrase(
-    "{package} has no extra `{extra}`, which is asked for; nothing was added for it. It has one named `{other}`",
+    "{package} has no extra `{extra}`, although it is requested; nothing was added for it. It has an extra `{other}`",
     "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容。它有一个名为 `{other}` 的 extra",
 )
 LOST_EXTRA: Final = Phrase(
@@ -67,36 +67,38 @@ LOST_EXTRA: Final = Phrase(
     "用 explain --package 加上它可查看原因",
 )
 NO_SUCH_PIN: Final = Phrase(
-    "the policy prereleases-of names `{name}`, which is not in the lock; `{other}` is",
+    "the policy prereleases-of names `{name}`, which is not in the lock, but `{other}` is",
     "策略 prereleases-of 提到 `{name}`，但锁文件中没有它；有 `{other}`",
 )
 YANKED: Final = Phrase("{package} was yanked by its maintainers{reason}", "{package} 已被维护者撤回（yanked）{reason}")
 KERNEL: Final = Phrase(
-    "{package} needs `{line}`, which hangs on the machine's kernel; none is known here, so it was read as empty",
+    "{package} needs `{line}`, which depends on the machine's kernel; it is unknown when locking, so it was read "
+    "as empty",
     "{package} 需要 `{line}`，这取决于机器的内核；锁定时内核未知，因此按空值处理",
 )
 QUARANTINED: Final = Phrase(
-    "{package}: index `{index}` calls the project unsafe for use (quarantined){reason}",
+    "{package}: index `{index}` marks the project as unsafe to use (quarantined){reason}",
     "{package}：软件源 `{index}` 表示该项目不安全（quarantined，已隔离）{reason}",
 )
 ELSEWHERE: Final = Phrase(
-    "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up {projects}",
+    "the stack's own index list replaces matrices/indexes.toml, which would have looked up {projects}",
     "软件栈自己的软件源列表取代了 matrices/indexes.toml，后者的查询位置是：{projects}",
 )
 UNREACHABLE: Final = Phrase(
-    "index `{index}` could not be reached; without it were locked: {projects}",
+    "index `{index}` could not be reached; locked without it: {projects}",
     "无法访问软件源 `{index}`；未经它锁定的有：{projects}",
 )
 ON_TRUST: Final = Phrase(
     "{package} was taken on trust: index `{index}` could not be reached, so its sha256 "
-    "and its requirements are what the stack tells ({where}) and the file was not seen. Source: "
+    "and requirements are those recorded in the stack ({where}), and the file was not seen. Source: "
     "{source} (checked {checked}). pip refuses a file with another sha256; "
-    "lock again where the index answers, and this is held against the index",
+    "to compare this with the index, lock again where the index can be reached",
     "{package} 未经核实：无法访问软件源 `{index}`，其 sha256 和依赖取自软件栈的说明（{where}），没有见到文件本身。"
     "来源：{source}（{checked} 查看）。pip 会拒绝 sha256 不同的文件；在能访问该软件源的地方重新锁定，即可与软件源核对",
 )
 PASSED_OVER: Final = Phrase(
-    "{package} was passed over for {pin}: `{archive}` (index `{index}`) has no static metadata, and locking never runs "
+    "{package} was skipped in favour of {pin}: `{archive}` (index `{index}`) has no static metadata, and locking "
+    "never runs "
     "a package's code. Read its setup.py and write what it needs into matrices/facts/{of}.toml as a `metadata` fact "
     '([[metadata]] with versions = "=={version}" and requires = […]), then lock with --upgrade-package {project}',
     "未采用 {package}，锁定的是 {pin}：`{archive}`（软件源 `{index}`）没有静态元数据，而锁定时从不运行软件包的代码。"
@@ -104,12 +106,12 @@ PASSED_OVER: Final = Phrase(
     '（[[metadata]]，versions = "=={version}"，requires = […]），然后用 --upgrade-package {project} 重新锁定',
 )
 UNBUILT: Final = Phrase(
-    "the tools that build {names} could not be locked ({why}); "
-    "install.sh builds with those that the environment has and downloads none",
+    "the build tools of {names} could not be locked ({why}); "
+    "install.sh uses those in the environment and downloads none",
     "构建 {names} 的工具无法锁定（{why}）；install.sh 使用环境中已有的工具构建，不下载任何工具",
 )
 NOT_HERE: Final = Phrase(
-    "`{line}` was not asked for: its marker is false for this target ({where})",
+    "`{line}` does not apply: its marker is false for this target ({where})",
     "未采用 `{line}`：其标记（marker）对此目标不成立（{where}）",
 )
 
@@ -127,21 +129,21 @@ REWRITES: Final = Phrase(
     "{package} rewrites installed files of {others} ({where})", "{package} 会改写 {others} 已安装的文件（{where}）"
 )
 # What is wrong with a bundle
-SUMS_NO_TEXT: Final = Phrase("{file} cannot be read: it is no text", "无法读取 {file}：它不是文本")
+SUMS_NO_TEXT: Final = Phrase("{file} cannot be read: it is not text", "无法读取 {file}：它不是文本")
 SUMS_UNREADABLE: Final = Phrase("{file} cannot be read: {why}", "无法读取 {file}：{why}")
 SUMS_DIFFER: Final = Phrase(
-    "{file} and {other} do not name the same files: one of them was changed",
+    "{file} and {other} do not list the same files: one of them was changed",
     "{file} 和 {other} 列出的文件不同：其中之一被改动过",
 )
 FILE_GONE: Final = Phrase("{file} is missing", "缺少 {file}")
 FILE_SIZE: Final = Phrase("{file} has {size} bytes, not {wanted}", "{file} 的大小是 {size} 字节，应为 {wanted}")
 FILE_CONTENT: Final = Phrase(
-    "{file} has another content: its sha256 is not {wanted}", "{file} 的内容不同：其 sha256 不是 {wanted}"
+    "{file} has different content: its sha256 is not {wanted}", "{file} 的内容不同：其 sha256 不是 {wanted}"
 )
 _FAULTS: Final = (SUMS_NO_TEXT, SUMS_UNREADABLE, SUMS_DIFFER, FILE_SIZE, FILE_CONTENT, FILE_GONE)
 
 FROM_GIT: Final = Phrase("{names}, from git", "{names}，来自 git")
-BUILT_APART: Final = Phrase("{names}, built from source in an environment apart", "{names}，在独立的环境中从源码构建")
+BUILT_APART: Final = Phrase("{names}, built from source in a separate environment", "{names}，在独立的环境中从源码构建")
 BUILT_HERE: Final = Phrase("{names}, built from source in this environment", "{names}，在此环境中从源码构建")
 SO_MANY: Final = Phrase("{count} distributions", "{count} 个软件包")
 

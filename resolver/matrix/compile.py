@@ -85,7 +85,7 @@ def _stack(
         raise InputError(
             "the stack asks for nothing",
             where=document.place("stack", "requires"),
-            hint='requires = ["torch-npu==2.8.0", …]: what shall be installed, a requirement a line',
+            hint='write requires = ["torch-npu==2.8.0", …], one requirement for each project to install',
         )
     for number, line in enumerate(table.requires):
         need = parse_need(document, line, "stack", "requires", number, direct=True)
@@ -135,7 +135,7 @@ def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> I
             raise InputError(
                 f"the fact `{fact.id}` cannot be relaxed",
                 where=document.place("relax", number, "fact"),
-                why="it is enforced: an installer or the package itself acts on it",
+                why="it is enforced: an installer or the package itself checks it",
                 hint=f"see {fact.where}",
             )
         stated = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
@@ -157,7 +157,7 @@ def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iter
         where = document.line("absent", number)
         if package in known:
             raise InputError(
-                f"`{package}` is kept out twice",
+                f"`{package}` is listed as absent twice",
                 where=document.place("absent", number, "package"),
                 why=f"the other row is at {known[package]}",
             )
@@ -165,7 +165,7 @@ def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iter
         for ask in asks:
             if isinstance(ask.need, Requirement) and ask.need.name == package:
                 raise InputError(
-                    f"the stack asks for `{package}` and keeps it out",
+                    f"the stack both asks for `{package}` and lists it as absent",
                     where=document.place("absent", number, "package"),
                     why=f"`{ask.origin.text}` is asked for at {ask.origin.where}",
                     hint="remove one of the two lines",
@@ -175,7 +175,7 @@ def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iter
             raise InputError(
                 "the row has an empty reason",
                 where=document.place("absent", number, "reason"),
-                hint="say why in a sentence",
+                hint="give the reason in a sentence",
             )
         yield Absence(package=package, reason=reason, reason_zh=" ".join((row.reason_zh or "").split()), where=where)
 
@@ -343,7 +343,8 @@ def _compile_indexes(
             raise InputError(
                 f"index `{index.name}` " + ("needs a url" if index.url is None else "takes no url"),
                 where=place,
-                why="`pypi` is the index that pip on this machine is configured with; every other index has an address",
+                why="`pypi` is the index that pip on this machine is configured with; every other index needs an "
+                "address",
                 hint="pip config set global.index-url …" if index.name == PYPI else "",
             )
         indexes[index.name] = Index(

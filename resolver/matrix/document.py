@@ -70,9 +70,9 @@ def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
 def _content(path: Path, name: str) -> str:
     try:
         if path.is_dir():
-            raise InputError(f"`{name}` is a folder", where=name, hint="a file of TOML is expected here")
+            raise InputError(f"`{name}` is a folder", where=name, hint="a TOML file is expected here")
         if not path.is_file() and path.exists():
-            raise InputError(f"`{name}` is no plain file", where=name, hint="a file of TOML is expected here")
+            raise InputError(f"`{name}` is not a regular file", where=name, hint="a TOML file is expected here")
         with path.open("rb") as file:
             body = file.read(_LARGEST + 1)
         if len(body) > _LARGEST:
@@ -91,7 +91,7 @@ def _content(path: Path, name: str) -> str:
             f"`{name}` is not UTF-8",
             where=f"{name}:{line}",
             why=told,
-            hint="save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 OLD > NEW",
+            hint="save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW",
         ) from None
 
 
@@ -104,7 +104,9 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
 
         raise syntax_error(error, name, several(shape)) from None
     except ValueError:  # a number with too many digits
-        raise InputError("the file cannot be read", where=name, why="it has a number of thousands of digits") from None
+        raise InputError(
+            "the file cannot be read", where=name, why="it has a number with thousands of digits"
+        ) from None
     except RecursionError:
         raise InputError("the file is nested too deeply", where=name) from None
     try:
@@ -114,7 +116,7 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
 
         found = misfit(tomli.loads(text, parse_float=_as_written), shape)
         if found is None:
-            raise InputError("the file does not have its shape", where=name, why=str(error)) from None
+            raise InputError("the file does not have the expected structure", where=name, why=str(error)) from None
         raise InputError(found.what, where=_place(name, Lines(text), found.path), hint=found.hint) from None
     return Document(name, text, content)
 

@@ -67,16 +67,16 @@ def _fact(
     own = bool(document.below)  # a fact in the stack itself, which must name its project
     if own and row.package is None:
         raise InputError(
-            "a fact in a stack must say which project it is about",
+            "a fact in a stack must name the project it is about",
             where=document.place(kind, number),
             hint='add package = "…"',
         )
     package = parse_project(document, row.package, kind, number, "package") if row.package else text.name(stem)
     if package != text.name(stem) and not own:
         raise InputError(
-            f"a fact about `{package}` stands in the file of `{stem}`",
+            f"a fact about `{package}` is in the file of `{stem}`",
             where=document.place(kind, number, "package"),
-            hint=f"facts about a project stand in facts/{package}.toml",
+            hint=f"facts about a project belong in facts/{package}.toml",
         )
     common: dict[str, Any] = {
         "id": row.id or ("stack-" if own else "") + f"{package}-{kind}-{number + 1}",
@@ -175,7 +175,7 @@ def _fact(
             other = parse_project(document, row.without, kind, number, "without")
             if other == package:
                 raise InputError(
-                    f"`{package}` cannot be absent where it is", where=document.place(kind, number, "without")
+                    f"`{package}` cannot be absent where it is installed", where=document.place(kind, number, "without")
                 )
             return model.Absent(**common, other=other)
         case _:
@@ -202,12 +202,14 @@ def _versions_hint(given: str) -> str:
     repaired = re.sub(r"=([<>!~])", r"\1=", given.strip())
     repaired = re.sub(r"^=?\s*v?(?=\d+\.\d)", "==", repaired)
     meant = f"did you mean `{repaired}`? " if text.specifiers(repaired) else ""
-    return f"{meant}write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)"
+    return f"{meant}write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)"
 
 
 def _sentence(document: _Facts, words: str, *path: str | int) -> str:
     if not words.strip():
-        raise InputError("the fact has an empty reason", where=document.place(*path), hint="say why in a sentence")
+        raise InputError(
+            "the fact has an empty reason", where=document.place(*path), hint="give the reason in a sentence"
+        )
     return " ".join(words.split())
 
 
@@ -224,5 +226,5 @@ def _relative(document: _Facts, path_text: str, *path: str | int) -> None:
         raise InputError(
             f"`{path_text}` is not a path inside the archive",
             where=document.place(*path),
-            hint="write for instance `requirements/common.txt`",
+            hint="write for example `requirements/common.txt`",
         )

@@ -24,7 +24,9 @@ def load_images(matrices: Path) -> tuple[Image, ...]:
             document.parse(lambda text, key=key: parse_value(key, text), getattr(row, key), "image", number, key)  # type: ignore[misc]
         source = row.source or defaults.source
         if source is None:
-            raise InputError("the image has no `source`", where=document.place("image", number), hint="say who has it")
+            raise InputError(
+                "the image has no `source`", where=document.place("image", number), hint="say where it comes from"
+            )
         images.append(
             Image(name=row.name, cann=row.cann, soc=row.soc, python=row.python, glibc=row.glibc, source=source)
         )

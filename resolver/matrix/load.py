@@ -52,8 +52,8 @@ def load(stack: str, matrices: Path) -> Inputs:
         _require_folder(matrices)
         if not (matrices / "facts").is_dir():
             raise InputError(
-                f"there is no folder `{matrices / 'facts'}`, so nothing is known but what packages say of themselves",
-                hint="name the folder that has it with --matrices DIR, or let the stack do without: facts = []",
+                f"there is no folder `{matrices / 'facts'}`, so nothing is known beyond the packages' own metadata",
+                hint="give the folder that has it with --matrices DIR, or use no facts in the stack: facts = []",
             )
         paths = _fact_paths(document, matrices)
         facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in paths)
@@ -78,7 +78,7 @@ def _require_own_name(document: Document[schema.StackFile], path: Path, matrices
         raise InputError(
             f"two stacks have the name `{name}`",
             where=document.place("stack", "name"),
-            why=f"{_display(other, matrices)} is the other one, and a lock's folder is named after its stack",
+            why=f"the other is {_display(other, matrices)}, and a lock's folder is named after its stack",
             hint=f'name = "{path.stem}"',
         )
 
@@ -163,7 +163,7 @@ def _require_folder(matrices: Path) -> None:
     if not matrices.is_dir():
         raise InputError(
             f"there is no folder `{matrices}`",
-            hint="run inside the project's folder, or name the folder of facts and stacks with --matrices DIR",
+            hint="run inside the project's folder, or give the folder of facts and stacks with --matrices DIR",
         )
 
 

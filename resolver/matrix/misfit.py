@@ -104,17 +104,17 @@ class _Walk:
 
     def _unknown(self, key: str, value: object, known: Sequence[str], path: Path) -> str:
         if key.lower() in COMPONENTS and "system" in known:
-            return f"components stand in [{_dotted((*path, 'system'))}]"
+            return f"components belong in [{_dotted((*path, 'system'))}]"
         if not path and "stack" in known and is_requires(key):
-            return 'what is wanted stands in [stack]: requires = ["torch==2.8.0", …]'
+            return 'what to install belongs in [stack]: requires = ["torch==2.8.0", …]'
         if not path and "stack" not in known and key.startswith("fact") and isinstance(value, (dict, list)):
-            return f"rows of a file of facts are [[requires]] and the like; known keys are {', '.join(known)}"
+            return f"a facts file has rows such as [[requires]]; known keys are {', '.join(known)}"
         if isinstance(value, dict) and "name" in known and _dotted(path) in _several(self._root, ()):
-            hint = f'of several each is a table [[{_dotted(path)}]] with name = "{key}"'
+            hint = f'for several, write each as a table [[{_dotted(path)}]] with name = "{key}"'
             return f"{hint}; {meant(key, known, 'known keys are')}"
         elsewhere = [] if close(key, known) else list(dict.fromkeys(_places(self._root, key, ())))
         if 0 < len(elsewhere) <= 3:  # a key allowed in more tables than that says nothing
-            return f"`{key}` stands in {' or '.join(elsewhere)}; known keys here are {', '.join(known)}"
+            return f"`{key}` belongs in {' or '.join(elsewhere)}; known keys here are {', '.join(known)}"
         return meant(key, known, "known keys are")
 
 
@@ -164,13 +164,13 @@ def _wrong_type(value: Any, options: Sequence[shapes.Type], path: Path, words: d
     elif shapes.StrType in wanted and isinstance(value, list):
         hint = "write it without brackets"
         if path[0] == "target" and len(path) == 2:
-            hint += "; of several targets each is a table [[target]]"
+            hint += "; for several targets, write each as a table [[target]]"
     elif lists and not of_tables and isinstance(value, str):
         hint = f"put it in brackets: {begin}[{shown}]"
     elif shapes.BoolType in wanted:
         hint = "write true or false, without quotes"
     elif shapes.DateType in wanted:
-        hint = f"write the day alone: {begin}2026-01-31"
+        hint = f"write only the date: {begin}2026-01-31"
     else:
         hint = _example(words)
     return what, hint
@@ -285,7 +285,7 @@ def _dotted(path: Path) -> str:
 
 def _example(words: dict[str, Any]) -> str:
     examples = words.get("examples")
-    return f"write for instance {' or '.join(examples)}" if examples else ""
+    return f"write for example {' or '.join(examples)}" if examples else ""
 
 
 def _holds_table(kind: shapes.Type) -> bool:

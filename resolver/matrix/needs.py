@@ -33,7 +33,7 @@ def parse_need(document: Document[Any], line: str, *path: str | int, direct: boo
     if need.name in COMPONENTS:
         meant = component_meant(line)
         raise InputError(
-            f"`{line}` says nothing of the component `{need.name}`",
+            f"`{line}` states no condition on the component `{need.name}`",
             where=document.place(*path),
             hint=f"did you mean `{meant}`?" if meant else f"write `{need.name} in A | B` or `{need.name} >= A`",
         )
@@ -76,15 +76,15 @@ def parse_requirement(document: Document[Any], line: str, *path: str | int, dire
         raise InputError(
             f"the requirement on `{need.name}` names an address",
             where=document.place(*path),
-            why="only a stack's own `requires` may say that a project comes from no index",
-            hint="name a release of the project instead",
+            why="only a stack's own `requires` may take a project from an address",
+            hint="specify a release of the project instead",
         )
     if need.url:
         try:
             Direct.parse(need.url)
         except ValueError as error:
             raise InputError(
-                f"the address of `{need.name}` is not followed", where=document.place(*path), why=str(error)
+                f"the address of `{need.name}` is not supported", where=document.place(*path), why=str(error)
             ) from None
     return need
 
@@ -97,7 +97,7 @@ def parse_project(document: Document[Any], name: str, *path: str | int) -> Norma
         raise InputError(
             f"`{name}` is not the name of a project",
             where=document.place(*path),
-            hint="write the name alone, without versions, extras or markers",
+            hint="write only the name, without versions, extras or markers",
         ) from None
 
 
@@ -119,5 +119,5 @@ def require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
                 ask.need.marker.evaluate(target.markers)
             except (UndefinedComparison, UndefinedEnvironmentName) as error:
                 raise InputError(
-                    f"the marker of `{ask.need}` cannot be told", where=ask.origin.where, why=str(error)
+                    f"the marker of `{ask.need}` cannot be evaluated", where=ask.origin.where, why=str(error)
                 ) from None

@@ -35,15 +35,15 @@ def compile_recorded(document: Document[schema.StackFile], indexes: Indexes) -> 
             raise InputError(
                 f"no binding looks `{project}` up on the index `{row.index}`",
                 where=document.place(*path, "index"),
-                why="what is recorded takes the place of an index that is asked for the project, and of no other",
+                why="a record can only replace an index that is asked for the project",
                 hint=f"name the index that {row.file} is from, as matrices/indexes.toml does",
             )
         if any(len(binding.indexes) > 1 and binding.unreachable == "fail" for binding in bindings):
             raise InputError(
-                f"what is recorded of `{project}` could never be taken",
+                f"the record of `{project}` could never be used",
                 where=document.place(*path, "index"),
-                why="the project is bound to several indexes, and locking fails where one of them cannot be reached",
-                hint='bind it to the one index, or with `unreachable = "next"`',
+                why="the project is bound to several indexes, and locking fails if one of them cannot be reached",
+                hint='bind it to a single index, or use `unreachable = "next"`',
             )
         where = document.line(*path)
         if row.file in seen:

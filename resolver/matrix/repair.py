@@ -11,7 +11,7 @@ from packaging.requirements import InvalidRequirement
 from resolver.model import text
 from resolver.model.component import COMPONENTS, ComponentRequirement
 
-_FORM: Final = "a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)"
+_FORM: Final = "a requirement looks like `numpy<2` or `ray[default]==2.41.0` (PEP 508)"
 _VARIABLES: Final = (
     "python_version",
     "python_full_version",
@@ -37,11 +37,11 @@ def requirement_hint(line: str) -> str:
     if len(stripped) > text.LONG:  # not written by hand, and the patterns below are slow on runs of blanks
         return _FORM
     if stripped.startswith("-"):
-        return f"options of pip have no place here; matrices/indexes.toml says where projects come from; {_FORM}"
+        return f"pip options are not allowed here; matrices/indexes.toml says where projects come from; {_FORM}"
     if re.match(r"(git\+)?(https?|ssh|file)://|git@", stripped):
         return "write the name first: `verl @ git+https://host/path@COMMIT`"
     if stripped.startswith((".", "/", "~")):
-        return "folders are not followed; name a release, or a commit: `verl @ git+https://host/path@COMMIT`"
+        return "folders are not supported; give a release or a commit: `verl @ git+https://host/path@COMMIT`"
     if component := re.match(r"(\w+) in ", stripped):
         near = difflib.get_close_matches(component[1].lower(), COMPONENTS, n=1)
         meant = f"did you mean `{near[0]}{stripped[component.end(1) :]}`? " if near else ""

@@ -60,9 +60,9 @@ def compile_source(
     )
     if recipe.script is not None and row.editable:
         raise InputError(
-            "what a script builds is no editable install",
+            "what a script builds cannot be an editable install",
             where=document.place(*path, "editable"),
-            hint="leave `editable` out, or the step that runs the script",
+            hint="remove `editable`, or the step that runs the script",
         )
     return Sources(
         **common,
@@ -97,16 +97,16 @@ def _steps(document: Document[schema.FactFile], row: schema.SourcesRow, *path: s
         elif given in ({"run"}, {"run", "wheels"}):
             if step.wheels is not None and number != len(row.steps) - 1:
                 raise InputError(
-                    "a step follows the one that builds the wheel",
+                    "there is a step after the one that builds the wheel",
                     where=document.place(*path, "steps", number + 1),
-                    hint="the step with `wheels` comes last",
+                    hint="the step with `wheels` must be the last",
                 )
             for at, word in enumerate(step.run or ()):
                 _plain(document, word, *place, "run", at)
             wheels = "" if step.wheels is None else _inside(document, step.wheels, *place, "wheels")
             yield Run(tuple(step.run or ()), wheels)
         else:
-            raise InputError("this is no step that is known", where=document.place(*place), hint=_FORMS)
+            raise InputError("this is not a known step", where=document.place(*place), hint=_FORMS)
 
 
 def _inside(document: Document[schema.FactFile], value: str | None, *path: str | int) -> str:

@@ -13,7 +13,7 @@ from resolver.errors import InputError
 _CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LONGEST = 80
 _STATEMENT: Final = "a line is `key = value`, a `[table]`, or a `# comment`"
-_TWICE: Final = "a key or table stands once: join the two, or remove one"
+_TWICE: Final = "a key or table may appear only once: merge the two, or remove one"
 # By the beginning of tomli's message.
 _HINTS: Final = {
     "Cannot declare": _TWICE,
@@ -23,12 +23,12 @@ _HINTS: Final = {
     "Expected '='": _STATEMENT,
     'Expected "\'"': "a string lacks its closing quote",
     "Expected ']'": "a table is `[name]`, one of several `[[name]]`",
-    "Expected newline": "after a value the line ends; strings stand in quotes",
+    "Expected newline": "a line ends after its value; strings must be in quotes",
     "Illegal character '\\n'": "a string lacks its closing quote",
     "Invalid date": "a date is written 2026-01-31, without quotes",
     "Invalid initial character": _STATEMENT,
     "Invalid statement": _STATEMENT,
-    "Invalid value": 'strings stand in quotes: key = "value"',
+    "Invalid value": 'strings must be in quotes: key = "value"',
     "Unclosed array": "a comma or `]` is missing before this",
     "Unclosed inline": "a comma or `}` is missing before this",
     "Unescaped": "write \\\\ for a backslash, or the string in single quotes",
@@ -50,11 +50,11 @@ def syntax_error(error: tomli.TOMLDecodeError, name: str, several: Collection[st
     header = _HEADER.fullmatch(text)
     if hint == _TWICE and header is not None:
         number, first = _first(header[1], error.doc)
-        what = f"{first} is there already, at line {number}"
+        what = f"{first} already exists, at line {number}"
         if header[1] in several:
-            hint = f"of several each is [[{header[1]}]]: write it so wherever one begins"
+            hint = f"for several, write [[{header[1]}]] at the start of each"
             if f"[[{header[1]}]]" not in (first, text.strip()):
-                hint += ", or join the two"
+                hint += ", or merge the two"
     place = f"column {column}" + (f" of: {shown}" if shown else "")
     return InputError("the file is not valid TOML", where=f"{name}:{line}", why=f"{what}; {place}", hint=hint)
 
@@ -72,12 +72,12 @@ def _hint(message: str, line: str) -> str:
     if found := _TYPOGRAPHIC.search(line):
         return f'write the plain quote " instead of {found[0]}'
     if "\r" in line:
-        return "save the file with the line ends of Unix or of Windows"
+        return "save the file with Unix or Windows line endings"
     if message.startswith(("Invalid", "Expected", "Unclosed")) and (odd := _ODD.search(line)):
-        return f"the line has the character U+{ord(odd[0]):04X}, which TOML does not know outside of strings"
+        return f"the line has the character U+{ord(odd[0]):04X}, which TOML does not allow outside of strings"
     return next((hint for begin, hint in _HINTS.items() if message.startswith(begin)), "")
 
 
 def _declared(match: re.Match[str]) -> str:
     keys = re.findall("'([^']*)'", match[1])
-    return f"[{'.'.join(keys)}] is there already"
+    return f"[{'.'.join(keys)}] already exists"

@@ -131,7 +131,7 @@ def _clause(component: str, sign: str, text: str) -> Clause:
     wildcard = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})*)\.\*", text)
     if wildcard and component != "soc":
         if sign not in ("==", "!="):
-            raise ValueError(f"`{sign} {text}`: a wildcard goes with == or != only")
+            raise ValueError(f"`{sign} {text}`: a wildcard can only be used with == or !=")
         if component in ("cann", "hdk") and wildcard[1].count(".") > 1:
             raise ValueError(f"`{text}`: a wildcard names a release line such as 8.5.* or 8.*")
         return Clause(sign, None, tuple(int(part) for part in wildcard[1].split(".")))

@@ -27,7 +27,7 @@ class Direct(msgspec.Struct, frozen=True):
     def parse(cls, text: str) -> Direct:
         """Read a reference; raises ValueError, whose text never holds credentials."""
         if not text.startswith("git+"):
-            raise ValueError("only git repositories are followed: git+https://host/path@COMMIT")
+            raise ValueError("only git repositories are supported: git+https://host/path@COMMIT")
         address, _, fragment = text.removeprefix("git+").partition("#")
         path_at = address.find("/", address.find("://") + 3)
         url, mark, revision = address.rpartition("@")
@@ -53,11 +53,11 @@ def repository(url: str) -> str:
     except ValueError:
         raise ValueError("the address cannot be read") from None
     if password is not None or (user is not None and parts.scheme != "ssh"):
-        raise ValueError("the address has credentials in it; a file is no place for them: git has credential helpers")
+        raise ValueError("the address contains credentials, which do not belong in a file; use a git credential helper")
     if parts.scheme not in _SCHEMES:
-        raise ValueError(f"only {', '.join(_SCHEMES)} are asked, not `{parts.scheme}`")
+        raise ValueError(f"only {', '.join(_SCHEMES)} are supported, not `{parts.scheme}`")
     if not _ADDRESS.match(url) or (parts.scheme != "file") != bool(parts.hostname) or "/-" in url or "@-" in url:
-        raise ValueError("the address has characters that no address of a repository needs")
+        raise ValueError("the address has characters that a repository address must not contain")
     return url
 
 
@@ -89,7 +89,7 @@ def _plain(url: str) -> str:
 
 def _revision(text: str) -> str:
     if not _REVISION.match(text) or ".." in text:
-        raise ValueError("what stands after @ is no commit or tag")
+        raise ValueError("what follows @ is not a commit or tag")
     return text
 
 
@@ -98,5 +98,5 @@ def _subdirectory(fragment: str) -> str:
         return ""
     found = parse_qsl(fragment, keep_blank_values=True)
     if [key for key, _ in found] != ["subdirectory"]:
-        raise ValueError("after # only subdirectory=PATH is known")
+        raise ValueError("only subdirectory=PATH is allowed after #")
     return inside(found[0][1])

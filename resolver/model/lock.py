@@ -44,7 +44,7 @@ class LockedStep(_Row, kw_only=True, frozen=True):
 class LockedGit(_Row, kw_only=True, frozen=True):
     """A commit of a git repository that a pin is built from. `ref` is what people call the commit.
 
-    `rewrites` names pins whose installed files it changes. `trust` says why what it needs was
+    `rewrites` names pins whose installed files it changes. `trust` says why its requirements were
     taken on trust; it is empty where it was read at the commit.
     """
 

@@ -18,11 +18,11 @@ _QUOTED: Final = (
     Phrase("what it sent is of another release", "它返回的是另一个版本的内容"),
     Phrase("what it sent has no list of them", "它返回的内容中没有漏洞列表"),
     Phrase(
-        "the repository was not read, so what it needs rests on the fact `{id}` alone",
+        "the repository was not read, so its requirements rest on the fact `{id}` only",
         "没有读取代码仓库，因此它的依赖只以事实 `{id}` 为依据",
     ),
     Phrase(
-        "no file of the repository was compared, so what it needs rests on the fact `{id}` alone",
+        "no file of the repository was compared, so its requirements rest on the fact `{id}` only",
         "没有核对代码仓库中的文件，因此它的依赖只以事实 `{id}` 为依据",
     ),
 )
@@ -33,7 +33,7 @@ _HEARD: Final = (
         "无法访问软件源 `{name}`：{why} 其中的项目改从为其绑定的下一个软件源查找。",
     ),
     Phrase(
-        "Index `{name}` cannot be reached. {why} What the stack tells of its files is taken instead.",
+        "Index `{name}` cannot be reached. {why} The stack's own records of its files are used instead.",
         "无法访问软件源 `{name}`：{why} 改为采用软件栈对其文件的说明。",
     ),
     Phrase("{url} could not be read: {why}", "无法读取 {url}：{why}"),
@@ -42,7 +42,8 @@ _HEARD: Final = (
         "软件源没有提供 {file} 的 sha256；已下载该文件（{size} 字节），计算得到：{sha256}。",
     ),
     Phrase(
-        "The cache in {folder} cannot be written ({why}); going on without.\nhint: set {variable} to a folder of yours",
+        "The cache in {folder} is not writable ({why}); continuing without it.\nhint: set {variable} to a folder "
+        "that you can write to",
         "无法写入缓存目录 {folder}（{why}）；将不使用缓存继续。\n提示：请将 {variable} 设为您自己的目录",
     ),
     Phrase(
@@ -52,7 +53,7 @@ _HEARD: Final = (
         "\n提示：请从该文件中删去密码，写入 ~/.netrc：machine HOST login USER password PASSWORD",
     ),
     Phrase(
-        "A page in the cache is damaged. It was thrown away, and pages are read anew.",
+        "A page in the cache is damaged. It was discarded, and pages are fetched again.",
         "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
     ),
 )

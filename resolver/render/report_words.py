@@ -29,11 +29,11 @@ BUILDS: Final = Counted(
 )
 
 WARNINGS: Final = Words("Warnings", "警告")
-NOTES: Final = Words("Lines of the stack that are not for this target", "软件栈中不适用于此目标的各行")
+NOTES: Final = Words("Lines of the stack that do not apply to this target", "软件栈中不适用于此目标的各行")
 
-GIT: Final = Words("What comes from git", "来自 git 的项目")
+GIT: Final = Words("Projects from git", "来自 git 的项目")
 GIT_SAID: Final = Words(
-    "pip's hash mode knows no repositories, so these are in no requirements file: install.sh fetches "
+    "pip's hash mode does not support repositories, so these are in no requirements file: install.sh fetches "
     "the commit, and git checks every file against it.",
     "pip 的哈希模式不支持代码仓库，因此这些项目不在任何 requirements 文件中："
     "由 install.sh 取得 commit，git 据此核对每个文件。",
@@ -41,13 +41,13 @@ GIT_SAID: Final = Words(
 GIT_HEAD: Final = (
     Words("project", "项目"),
     Words("repository, commit", "仓库，commit"),
-    Words("what is done there", "在其中所做的"),
-    Words("what it needs was", "它的依赖"),
+    Words("what is done in it", "在其中所做的"),
+    Words("its requirements were", "它的依赖"),
 )
 ON_TRUST: Final = Words("taken on trust", "未经核实")
 AT_COMMIT: Final = Words("read at the commit", "读自该 commit")
-MOVES: Final = Words("{move} becomes {to}", "{move} 改名为 {to}")
-COMMENTS: Final = Words("lines of {path} that have {comment} are commented out", "注释掉 {path} 中含 {comment} 的行")
+MOVES: Final = Words("{move} is renamed to {to}", "{move} 改名为 {to}")
+COMMENTS: Final = Words("lines of {path} that match {comment} are commented out", "注释掉 {path} 中含 {comment} 的行")
 RUNS: Final = Words("{command} is run", "运行 {command}")
 MAKES: Final = Words("{command} builds {wheels}", "{command} 构建 {wheels}")
 EDITABLE: Final = Words("editable", "可编辑安装（editable）")
@@ -55,58 +55,58 @@ REWRITES: Final = Words("rewrites installed files of {names}", "改写 {names} �
 SEMICOLON: Final = Words("; ", "；")
 COMMA: Final = Words(", ", "、")
 
-ABSENT: Final = Words("What must not be there", "不得安装的软件包")
+ABSENT: Final = Words("Must not be installed", "不得安装的软件包")
 ABSENT_SAID: Final = Words("install.sh removes it.", "install.sh 会将其删除。")
-ABSENT_HEAD: Final = (Words("project", "项目"), Words("why", "原因"), Words("who says so", "依据"))
+ABSENT_HEAD: Final = (Words("project", "项目"), Words("why", "原因"), Words("according to", "依据"))
 
-CHANGES: Final = Words("Changes since the lock before", "与上一版锁文件的差异")
-FIRST: Final = Words("There was none: this is the first.", "此前没有锁文件，这是第一版。")
+CHANGES: Final = Words("Changes since the previous lock", "与上一版锁文件的差异")
+FIRST: Final = Words("There is no previous lock; this is the first.", "此前没有锁文件，这是第一版。")
 NO_CHANGE: Final = Words("No pin changed.", "没有版本变化。")
 CHANGES_HEAD: Final = (Words("project", "项目"), Words("before", "原版本"), Words("now", "现版本"))
-CAME: Final = Words("(was not there)", "（原先没有）")
-GONE: Final = Words("(gone)", "（已移除）")
+CAME: Final = Words("(new)", "（原先没有）")
+GONE: Final = Words("(removed)", "（已移除）")
 
-DEPARTS: Final = Words("Where this departs from the guide", "与指南的不同之处")
+DEPARTS: Final = Words("Departures from the guide", "与指南的不同之处")
 DEPARTS_HEAD: Final = (Words("guide", "指南"), Words("here", "此处"), Words("why", "原因"))
 
-OVERRIDES: Final = Words("Upstream metadata that is overridden", "被覆盖的上游元数据")
+OVERRIDES: Final = Words("Overridden upstream metadata", "被覆盖的上游元数据")
 OVERRIDES_HEAD: Final = (
     Words("project", "项目"),
-    Words("requirement taken out", "去掉的依赖"),
+    Words("requirement removed", "去掉的依赖"),
     Words("by", "依据"),
 )
 
 STAGE: Final = Words("Stage {number}: {title}", "第 {number} 阶段：{title}")
-APART: Final = Words("The environment apart", "独立的构建环境")
-APART_FOR: Final = Words("The environment apart for {names}", "构建 {names} 的独立环境")
+APART: Final = Words("Separate build environment", "独立的构建环境")
+APART_FOR: Final = Words("Separate build environment for {names}", "构建 {names} 的独立环境")
 AND: Final = Words(" and ", "、")
 APART_SAID: Final = Words(
-    "Installed by hash to build source archives, then thrown away.", "按哈希安装，用于构建源码包，用后即删除。"
+    "Installed by hash to build source archives, then deleted.", "按哈希安装，用于构建源码包，用后即删除。"
 )
 PIN_HEAD: Final = (Words("project", "项目"), Words("version", "版本"), Words("how", "方式"))
 INDEX_HEAD: Final = Words("index", "软件源")
 WHY_HEAD: Final = Words("why", "理由")
 MODES: Final = {
     "wheels": Words("wheel", "wheel"),
-    "built-apart": Words("source, built in an environment apart", "源码，在独立的环境中构建"),
+    "built-apart": Words("source, built in a separate environment", "源码，在独立的环境中构建"),
     "built-here": Words("source, built in the environment", "源码，在此环境中构建"),
 }
 GIT_MODES: Final = {
-    "built-apart": Words("git, built in an environment apart", "git，在独立的环境中构建"),
+    "built-apart": Words("git, built in a separate environment", "git，在独立的环境中构建"),
     "built-here": Words("git, built in the environment", "git，在此环境中构建"),
 }
 MORE: Final = Words("; and {count} more", "；另有 {count} 条")
 
 EXPORTS: Final = Words("Environment variables", "环境变量")
 EXPORTS_SAID: Final = Words(
-    "activate.sh sets them after CANN and the environment; an optional one stands there as a comment.",
+    "activate.sh sets them after activating CANN and the environment; optional ones are in it as comments.",
     "activate.sh 在引入 CANN 和虚拟环境之后设置它们；可选的以注释形式写在其中。",
 )
 EXPORTS_HEAD: Final = (Words("variable", "变量"), Words("value", "值"), Words("how", "方式"), Words("why", "原因"))
 OPTIONAL: Final = Words("optional", "可选")
 SET: Final = Words("set", "设置")
 
-FACTS: Final = Words("Facts that this lock rests on", "此锁文件所依据的事实")
+FACTS: Final = Words("Facts this lock rests on", "此锁文件所依据的事实")
 FACTS_HEAD: Final = (
     Words("fact", "事实"),
     Words("strength", "强度"),

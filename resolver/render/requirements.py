@@ -27,18 +27,18 @@ def requirements(lock: Lock) -> str:
         f"#   pip install {'--no-deps ' if lock.override or here else ''}{_indexes(lock)}--require-hashes -r {FILE}",
     ]
     if lock.override:
-        lines.append("# (--no-deps, as requirements were taken out that pip would insist on; see report.md)")
+        lines.append("# (--no-deps, because requirements were removed that pip would insist on; see report.md)")
     elif here:
-        lines.append("# (--no-deps, as pip would ask for what is left out here)")
+        lines.append("# (--no-deps, because pip would ask for what is left out here)")
     if apart:
         lines += [
-            f"# {', '.join(apart)}: source archives. pip would build them with whatever it finds that day;",
+            f"# {', '.join(apart)}: source archives. pip would build them with whatever tools it finds that day;",
             f"# install.sh builds them with the pinned tools of {BUILD_FILE}.",
         ]
     if here:
         lines.append(f"# {', '.join(pin.name for pin in here)}: see {NO_DEPS_FILE}.")
     for row in lock.absent:
-        lines.append(f"# {row.name} must not be there: {one_line(row.reason)}")
+        lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
     return "\n".join([*lines, "", *pin_lines(pins), ""])
 
 
@@ -57,8 +57,11 @@ def no_deps(lock: Lock) -> str | None:
         options = "--no-deps --no-build-isolation --no-cache-dir"
         if pin.label:
             lines += [
-                f"# {pin.name} names itself {pin.version}+{pin.label}, so pip takes it by its path only (and does not",
-                "# look at the hash then; compare it first, as install.sh does):",
+                (
+                    f"# {pin.name} calls itself {pin.version}+{pin.label}, so pip installs it only by path (and then "
+                    f"does not"
+                ),
+                "# check the hash; compare it first, as install.sh does):",
                 f"#   {variables} pip install {options} ./{pin.file[0].name}",
             ]
         else:
@@ -75,7 +78,7 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
     git = pin.git
     assert git is not None  # noqa: S101  only these are asked for
     called = f" ({one_line(git.ref)})" if git.ref else ""
-    yield f"# {pin.name} {pin.version} comes from git{called}, which has no place in a file of hashes;"
+    yield f"# {pin.name} {pin.version} comes from git{called}, which a file of hashes cannot contain;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
     variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
     options = "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
@@ -90,7 +93,7 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
         if step.move:
             yield f"#   mv {shlex.quote(step.move)} {shlex.quote(step.to)}"
         elif step.comment:
-            yield f"#   comment out the lines of {one_line(step.in_)} that have {one_line(step.comment)}"
+            yield f"#   comment out the lines of {one_line(step.in_)} that match {one_line(step.comment)}"
         else:
             yield f"#   {variables}{one_line(shlex.join(step.run))}"
             if step.wheels:
@@ -112,7 +115,7 @@ def build_requirements(lock: Lock) -> dict[str, str]:
     files = {}
     for pins in lock.environments():
         names = pins[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
-        title = f"# What building {', '.join(names)} needs, in an environment of its own (install.sh)."
+        title = f"# Build requirements of {', '.join(names)}, for a separate environment (install.sh)."
         for path, group, remarks in files_by_index(lock, build_file(lock, names), pins):
             files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(group), ""])
     return files
@@ -132,7 +135,7 @@ def files_by_index(
     groups = [(index, [pin for pin in pins if pin.index == index.name]) for index in indexes]
     paths = [path, *(_beside(path, index, number) for number, (index, _) in enumerate(groups[1:], 2))]
     for (index, group), own in zip(groups, paths, strict=False):
-        remarks = [f"# From the index `{one_line(index.name)}` alone."] if len(groups) > 1 or index.url else []
+        remarks = [f"# From the index `{one_line(index.name)}` only."] if len(groups) > 1 or index.url else []
         remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != own]
         yield own, group, remarks
 

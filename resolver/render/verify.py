@@ -49,14 +49,14 @@ _IMPORTS = re.compile(r"(?:^(?:import [\w.]+|from [\w.]+ import (?:[\w, ]+|\([^)
 
 _HEAD = '''\
 #!/usr/bin/env python3
-"""Is this machine and environment what the lock says? {stack} for {target}: {summary}
+"""Check whether this machine and environment match the lock: {stack} for {target}: {summary}
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
     python verify.py [--full] [--json] [--lang zh] [--soc] [--hdk] [--skip-system-checks] [--python PATH]
 
-It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
-differs, 2 the command is wrong. What the lock says is at the end of this file.
+It changes nothing and needs only Python. Exit status: 0 matches, 1 something
+differs, 2 invalid command. The contents of the lock are at the end of this file.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from __future__ import annotations
 {imports}
 
 if sys.version_info < (3, 8):
-    sys.stderr.write("error: this is Python %d.%d, the lock is for {python}\\n" % sys.version_info[:2])
+    sys.stderr.write("error: this is Python %d.%d, but the lock is for {python}\\n" % sys.version_info[:2])
     sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\\n")
     sys.exit(1)
 '''

@@ -15,7 +15,7 @@ DISTRIBUTIONS: Final = Counted(
 )
 STAGES: Final = Counted(Words("{count} stage", "{count} 个阶段"), Words("{count} stages", "{count} 个阶段"))
 BUILT: Final = Words(", {count} of them built from source ({names})", "，其中 {count} 个从源码构建（{names}）")
-UNCHANGED: Final = Words("Nothing changed: {folder} is as it was.", "没有变化：{folder} 保持原样。")
+UNCHANGED: Final = Words("Nothing changed in {folder}.", "没有变化：{folder} 保持原样。")
 NO_PIN_CHANGED: Final = Words("Written to {folder}; no pin changed.", "已写入 {folder}；没有版本变化。")
 FIRST: Final = Words("Written to {folder}, which had no lock before.", "已写入 {folder}，此前没有锁文件。")
 MOVED: Final = Counted(
@@ -24,10 +24,10 @@ MOVED: Final = Counted(
 )
 MORE_MOVES: Final = Words(", and {count} more", "，另有 {count} 个")
 CAME: Final = Words("(new)", "（新增）")
-GONE: Final = Words("(gone)", "（移除）")
+GONE: Final = Words("(removed)", "（移除）")
 WARNINGS: Final = Counted(Words("{count} warning", "{count} 条警告"), Words("{count} warnings", "{count} 条警告"))
-SOME_TOLD: Final = Words(", {count} of them told above", "，其中 {count} 条见上文")
-ALL_TOLD: Final = Words(", all told above", "，均见上文")
+SOME_TOLD: Final = Words(", {count} of them shown above", "，其中 {count} 条见上文")
+ALL_TOLD: Final = Words(", all shown above", "，均见上文")
 NOTES: Final = Words("Not for this target:", "不适用于此目标：")
 COLON: Final = Words(":", "：")
 STOP: Final = Words(".", "。")
@@ -77,10 +77,10 @@ HINT: Final = Words("hint: {command}", "提示：{command}")
 STATES: Final = (
     Words("current", "是最新的"),
     Words("no solution, as its report says", "无解，与其报告一致"),
-    Words("the stack or the facts changed since its conflict was told", "自报告冲突以来，软件栈或事实有变化"),
+    Words("the stack or the facts have changed since the conflict was reported", "自报告冲突以来，软件栈或事实有变化"),
     Words("there is no lock", "没有锁文件"),
-    Words("the stack or the facts changed since", "自锁定以来，软件栈或事实有变化"),
-    Words("files beside lock.toml are not what it says", "lock.toml 旁的文件与其内容不符"),
+    Words("the stack or the facts have changed since the lock was made", "自锁定以来，软件栈或事实有变化"),
+    Words("files next to lock.toml do not match it", "lock.toml 旁的文件与其内容不符"),
 )
 
 FILES: Final = Counted(Words("{count} file", "{count} 个文件"), Words("{count} files", "{count} 个文件"))
@@ -90,54 +90,55 @@ BUNDLED: Final = Words(
     "{folder} 中有 {files}（{size} MB），供 {served} 使用；本次下载了 {fetched}。",
 )
 SERVED: Final = Words("{stack} for {target}", "{stack}（目标 {target}）")
-PRUNED: Final = Words("Removed, as no lock needs it: {name}", "已删除，没有锁文件需要它：{name}")
+PRUNED: Final = Words("Removed, no lock needs it: {name}", "已删除，没有锁文件需要它：{name}")
 LEFT: Final = Words(
-    "No lock needs this any more (--prune removes it): {name}", "不再被任何锁文件需要（--prune 可删除）：{name}"
+    "No longer needed by any lock (--prune removes it): {name}", "不再被任何锁文件需要（--prune 可删除）：{name}"
 )
 COPY: Final = Words(
-    "Next: copy {folder} to the target, and run {name}/install.sh there.",
+    "Next: copy {folder} to the target and run {name}/install.sh there.",
     "下一步：将 {folder} 复制到目标机器，并在那里运行 {name}/install.sh。",
 )
 WHOLE: Final = Words(
-    "{folder}: {files} ({size} MB), each as in {manifest}", "{folder}：{files}（{size} MB），均与 {manifest} 一致"
+    "{folder}: {files} ({size} MB), all match {manifest}", "{folder}：{files}（{size} MB），均与 {manifest} 一致"
 )
 DAMAGED: Final = Words("{folder} is damaged: {faults}", "{folder} 已损坏：{faults}")
 STRAY: Final = Words("{name} belongs to no lock of the bundle", "{name} 不属于此离线包中的任何锁文件")
-BUNDLE_AGAIN: Final = Words("hint: where there is a network: {command}", "提示：在有网络的机器上执行 {command}")
+BUNDLE_AGAIN: Final = Words("hint: on a machine with network access: {command}", "提示：在有网络的机器上执行 {command}")
 
 WRITTEN_TO: Final = Words("Written to {path}", "已写入 {path}")
 WARNING: Final = Words("warning: {message}", "警告：{message}")
 EXPORTED_OLD: Final = Words(
-    "the stack or the facts changed since {stack} was locked; its lock is exported as it is",
+    "the stack or the facts have changed since {stack} was locked; the existing lock is exported unchanged",
     "自锁定 {stack} 以来，软件栈或事实有变化；按原样导出其锁文件",
 )
 AND: Final = Words(" and ", "、")
 NOT_FOLLOWED: Final = Words(
-    "pip's setting of {options} is not followed: nothing was asked there for {names}; [[index]] and [[binding]] rows "
-    "say where else a project comes from (docs/indexes.md)",
+    "pip's {options} setting is ignored, so {names} was not looked up there; use [[index]] and [[binding]] rows to "
+    "name other sources for a project (docs/indexes.md)",
     "不采用 pip 的 {options} 设置，因此没有在那里查找 {names}；项目来自其他软件源时，请用 [[index]] 和 [[binding]] 写明"
     "（docs/indexes.md）",
 )
 NOT_A_PYLOCK: Final = Words(
-    "{name} is no name that pip and uv take for a pylock.toml: `pylock.toml` or `pylock.NAME.toml` is",
+    "pip and uv do not recognise {name} as a pylock.toml: name it `pylock.toml` or `pylock.NAME.toml`",
     "pip 和 uv 不会把 {name} 当作 pylock.toml：文件名应为 `pylock.toml` 或 `pylock.名称.toml`",
 )
 LEFT_OUT_BUILT: Final = Words(
-    "pylock.toml leaves out {names}: built from source in the environment itself, which the format cannot say; "
-    "install.sh does it",
+    "pylock.toml leaves out {names}: built from source in the environment itself, which the format cannot express; "
+    "install.sh installs it",
     "pylock.toml 不包含 {names}：它在目标环境中从源码构建，这种格式无法表达；请由 install.sh 安装",
 )
 LEFT_OUT_GIT: Final = Words(
-    "pylock.toml leaves out {names}: from git, which pip does not take beside files with hashes; install.sh does it",
+    "pylock.toml leaves out {names}: from git, which pip does not accept together with hashed files; install.sh "
+    "installs it",
     "pylock.toml 不包含 {names}：它来自 git，pip 不接受它与带哈希的文件并用；请由 install.sh 安装",
 )
 BUILT_UNPINNED: Final = Words(
-    "{names}: source archives, which an installer builds with tools that it downloads unpinned; install.sh builds "
-    "them with the lock's",
+    "{names}: source archives, which an installer builds with unpinned tools that it downloads; install.sh builds "
+    "them with the tools pinned in the lock",
     "{names}：源码包，安装程序会用自行下载、未固定版本的工具构建；install.sh 则使用锁文件中的工具",
 )
 TAKEN_OUT: Final = Words(
-    "facts take out requirements that metadata states: install with --no-deps, see report.md",
+    "facts remove requirements stated in metadata: install with --no-deps, see report.md",
     "事实去掉了元数据中的部分依赖：请用 --no-deps 安装，详见 report.zh.md",
 )
 
@@ -149,19 +150,22 @@ OF: Final = Words("{part} of {whole}", "{part} / {whole}")
 TRANSFER: Final = Words("{size} MB, {rate} MB/s", "{size} MB，{rate} MB/s")
 LOCKING: Final = Words("locking {stack} for {target}", "正在锁定 {stack}，目标 {target}")
 SOLVING: Final = Words("solving {stack} for {target}", "正在求解 {stack}，目标 {target}")
-WAYS_OUT: Final = Words("looking for ways out of {stack} for {target}", "正在为 {stack} 查找解决办法，目标 {target}")
-ASKING: Final = Words("asking where the files of {stack} are", "正在查询 {stack} 各文件的地址")
-COMPARING: Final = Words("comparing what {folder} has", "正在核对 {folder} 中已有的文件")
+WAYS_OUT: Final = Words(
+    "looking for ways out for {stack}, target {target}", "正在为 {stack} 查找解决办法，目标 {target}"
+)
+ASKING: Final = Words("looking up the file addresses of {stack}", "正在查询 {stack} 各文件的地址")
+COMPARING: Final = Words("checking the files already in {folder}", "正在核对 {folder} 中已有的文件")
 LOOKING_UP: Final = Words("looking up {files}", "正在查找 {files}")
 BUNDLING: Final = Words("bundling into {folder}", "正在下载到 {folder}")
-LOOKING_AT: Final = Words("looking at {fact}", "正在核对 {fact}")
+LOOKING_AT: Final = Words("checking {fact}", "正在核对 {fact}")
 ASKING_INDEXES: Final = Words(
     "comparing {stack} for {target} with its indexes", "正在将 {stack}（目标 {target}）与软件源核对"
 )
 OFFLINE: Final = Words("offline: using the snapshot of {day} ({path})", "离线：使用 {day} 的快照（{path}）")
 REPLACED: Final = Words(
-    "{file} is not the file that was locked before: its sha256 was {was}, and is {now} now.\n"
-    "hint: an index that replaces a file under its name may have been broken into; ask before this is installed",
+    "{file} is not the file that was locked before: its sha256 was {was} and is now {now}.\n"
+    "hint: an index that replaces a file under the same name may have been compromised; find out why before you "
+    "install it",
     "{file} 与之前锁定的不是同一个文件：原 sha256 为 {was}，现在是 {now}。\n"
     "提示：软件源以同名文件替换原有文件，可能已被入侵；安装前请先查明原因",
 )

@@ -116,7 +116,7 @@ def _apart(release: Release) -> bool:
 
 
 def _build_need(line: str, origin: BuildLine) -> Requirement:
-    why = "addresses are not followed"
+    why = "addresses are not supported"
     try:
         need = text.requirement(line)
         if not need.url:
@@ -127,5 +127,5 @@ def _build_need(line: str, origin: BuildLine) -> Requirement:
         f"{origin.parent} cannot be built: it needs `{line}`",
         where=origin.where,
         why=why,
-        hint="name what its build needs in a `metadata` or `builds` fact",
+        hint="state what its build needs in a `metadata` or `builds` fact",
     )

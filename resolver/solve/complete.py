@@ -256,7 +256,7 @@ class CompleteEngine:
                 last = earlier[-1]
             self._drop(last)
         if len(self._decided) == before and self._holds():
-            raise UndecidedError("the engine came to a halt", hint="please report this together with the stack file")
+            raise UndecidedError("the engine stopped", hint="please report this together with the stack file")
 
     def _look_further(self, each: int) -> None:
         """Open so many releases of each required package, those that would be tried first.
@@ -287,7 +287,7 @@ class CompleteEngine:
         self.rounds += 1
         if self.rounds > _MAX_ROUNDS:
             raise UndecidedError(
-                "no answer was found within the limits of the search",
+                "no answer was found within the search limits",
                 why=f"{self.rounds} rounds, {len(self.clauses.packages)} packages",
                 hint="pin some of the stack's requirements more tightly",
             )

@@ -31,9 +31,9 @@ from resolver.solve.relevance import Relevance
 # before older ones are given up.
 _IN_VAIN = 3
 _UNREADABLE = "its metadata cannot be read"
-_ADDRESS = "it needs what is at an address"
+_ADDRESS = "it requires something from an address"
 _ITSELF = "it needs another release of itself"
-_MIXED_UP = "its metadata is that of another release"
+_MIXED_UP = "its metadata is for a different release"
 
 
 class Edges:
@@ -122,13 +122,13 @@ class Edges:
                     yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
             case Requirement():
                 if text.hangs_on_kernel(text.marker_text(need.marker)):
-                    why = "It hangs on the kernel of the machine, which is not known while locking."
-                    raise InputError(f"the marker of `{need}` cannot be told", where=origin.where, why=why)
+                    why = "It depends on the machine's kernel, which is unknown when locking."
+                    raise InputError(f"the marker of `{need}` cannot be evaluated", where=origin.where, why=why)
                 try:
                     counts = need.marker is None or need.marker.evaluate(self._target.markers)
                 except (UndefinedComparison, UndefinedEnvironmentName) as error:
                     raise InputError(
-                        f"the marker of `{need}` cannot be told", where=origin.where, why=str(error)
+                        f"the marker of `{need}` cannot be evaluated", where=origin.where, why=str(error)
                     ) from None
                 if counts:
                     yield from _split(need, origin)
@@ -216,7 +216,7 @@ class Edges:
             if requirement is None or requirement.name in dropped:
                 continue
             if requirement.url:
-                why = f"it needs `{requirement}`, and addresses are not followed"
+                why = f"it needs `{requirement}`, and addresses are not supported"
                 return (_nothing(release, parent, why, _ADDRESS, Reason.DIRECT),)
             if requirement.name == candidate.package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
@@ -261,7 +261,7 @@ class Edges:
                     yield _nothing(release, parent, why, _UNREADABLE)
                     continue
                 if requirement is not None and requirement.url:
-                    why = f"its build needs `{requirement}`, and addresses are not followed"
+                    why = f"its build needs `{requirement}`, and addresses are not supported"
                     yield _nothing(release, parent, why, _ADDRESS, Reason.DIRECT)
                 elif requirement is not None and requirement.name != candidate.package.name:
                     what = requirement.without_marker()
@@ -291,6 +291,6 @@ def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:
     return WrongRelease(
         first.message,
         where=first.where,
-        why=f"{first.why} So it was with {len(errors)} files of {project}; the rest were not read.",
+        why=f"{first.why} This happened with {len(errors)} files of {project}; the rest were not read.",
         hint=first.hint,
     )

@@ -100,6 +100,6 @@ def requirements_file(content: str) -> tuple[str, ...]:
         if not line:
             continue
         if line.startswith("-"):
-            raise UnusableFile(f"the requirements file has the option `{line}`, which is not followed")
+            raise UnusableFile(f"the requirements file has the option `{line}`, which is not supported")
         lines.append(line)
     return tuple(lines)

@@ -82,5 +82,5 @@ class Relevance:
                 return requirement if without else None
             counts = not without and requirement.marker.evaluate({**self._markers, "extra": extra})
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
-            raise InvalidRequirement(f"the marker of `{requirement}` cannot be told: {error}") from None
+            raise InvalidRequirement(f"the marker of `{requirement}` cannot be evaluated: {error}") from None
         return requirement if counts else None

@@ -134,7 +134,7 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
         violations = [str(error)]
     if violations:
         raise UndecidedError(
-            "the resolution that was found does not pass its check, so no lock is written",
+            "the resolution does not pass the independent check, so no lock is written",
             why="; ".join(violations[:3]),
             hint="please report this together with the stack file",
         )

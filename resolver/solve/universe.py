@@ -261,10 +261,11 @@ class Universe:
             for versions in fact.versions:
                 if not project.mask(versions):
                     raise FactError(
-                        f"the fact `{fact.id}` speaks of {project.name} {versions}, and there is no such release",
+                        f"the fact `{fact.id}` refers to {project.name} {versions}, but there is no such release",
                         where=fact.where,
-                        hint="correct `versions`, or remove what is no longer on the index; one that holds chosen "
-                        "releases alone needs `complete = false` in its row of indexes.toml",
+                        hint="correct `versions`, or remove what is no longer on the index; an index with only "
+                        "selected "
+                        "releases needs `complete = false` in its row of indexes.toml",
                     )
 
     # --- what a choice needs

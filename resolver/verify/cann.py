@@ -103,7 +103,7 @@ def _version_dirs(home: str) -> Iterator[_Part]:
 
 
 def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
-    """NNAL must be of the toolkit's release. Its file says `Version : 8.0.0.B100`."""
+    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
     folder = asked.environ.get("ATB_HOME_PATH", "")
     for _ in range(_NNAL_UP if folder else 0):
         path = f"{folder}/version.info"

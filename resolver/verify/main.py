@@ -135,7 +135,7 @@ def _no_python(path: str) -> str:
         )
     except (OSError, ValueError) as error:
         return getattr(error, "strerror", None) or str(error)
-    return "" if told.stdout.split() == [_WORD.encode()] else "it runs no Python"
+    return "" if told.stdout.split() == [_WORD.encode()] else "it does not run as Python"
 
 
 def _refuse(python: str, why: str) -> int:
@@ -158,12 +158,12 @@ def _language(wanted: str | None) -> str:
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
-        description="Is this machine and environment what the lock says? Changes nothing.",
-        epilog="Exit status: 0 as locked, 1 something differs, 2 the command is wrong.",
+        description="Check whether this machine and environment match the lock. Changes nothing.",
+        epilog="Exit status: 0 matches, 1 something differs, 2 invalid command.",
         allow_abbrev=False,
     )
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
-    parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument(
         "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
@@ -171,9 +171,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
     parser.add_argument(
-        "--skip-system-checks", action="store_true", help="warn only, where the machine is not the lock's"
+        "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
     )
-    parser.add_argument("--wheelhouse", metavar="DIR", help="name this folder in the commands that mend")
+    parser.add_argument("--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things")
     parser.add_argument(
         "--ascend",
         metavar="DIR",

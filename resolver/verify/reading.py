@@ -46,7 +46,7 @@ def read_bytes(path: str, limit: int = -1) -> bytes:
     What is no plain file is not opened: a pipe would be waited for.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise UnreadableError(path, "it is no plain file")
+        raise UnreadableError(path, "it is not a regular file")
     with open(path, "rb") as handle:
         return handle.read(limit)
 

@@ -42,7 +42,7 @@ def read_record(one: Installed) -> list[RecordRow] | None:
     path = os.path.join(one.info, "RECORD")
     try:
         if not os.path.isfile(path) and os.path.exists(path):
-            raise UnreadableError(path, "it is no plain file")
+            raise UnreadableError(path, "it is not a regular file")
         with open(path, encoding="utf-8", newline="") as handle:
             rows = list(csv.reader(handle, strict=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -59,7 +59,7 @@ def read_record(one: Installed) -> list[RecordRow] | None:
         if not name.endswith(".pyc"):  # Python writes these anew as it likes
             found.append(RecordRow(_absolute(one.root, name), digest, int(size) if size else -1))
     if not any(row.path == path for row in found):
-        raise UnreadableError(path, "it does not name itself, so its end is missing")
+        raise UnreadableError(path, "it has no row for itself, so it is truncated")
     return found
 
 

@@ -129,14 +129,15 @@ def test_what_is_missing_is_told_and_the_rest_is_done(locked: Workspace) -> None
     run = source(locked, "set -u", ASCEND_LOCK_ROOT="/nowhere")
     assert run.stdout.splitlines()[:2] == ["status 1", NASTY]
     assert run.stderr == (
-        "activate.sh: CANN 8.5.0 was not found: no /nowhere/ascend-toolkit/set_env.sh or /nowhere/cann*/set_env.sh\n"
-        "hint: name its set_env.sh: ASCEND_LOCK_CANN=/path/to/set_env.sh\n"
-        "activate.sh: no environment is active, and there is none in <root>/locks/demo/here/env or "
-        "<root>/locks/demo/here/.venv\n"
-        "hint: activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR\n"
-        "activate.sh: NNAL was not found: no /nowhere/nnal/atb/set_env.sh; what calls its operators, as vllm-ascend "
-        "does, will fail\n"
-        "hint: install the NNAL of CANN 8.5.0, or name its set_env.sh: ASCEND_LOCK_NNAL=FILE (empty: do without)\n"
+        "activate.sh: CANN 8.5.0 was not found: there is no /nowhere/ascend-toolkit/set_env.sh or "
+        "/nowhere/cann*/set_env.sh\n"
+        "hint: set ASCEND_LOCK_CANN=/path/to/set_env.sh\n"
+        "activate.sh: no environment is active, and neither <root>/locks/demo/here/env nor "
+        "<root>/locks/demo/here/.venv contains one\n"
+        "hint: activate the one that install.sh installed into, or set ASCEND_LOCK_ENV=DIR\n"
+        "activate.sh: NNAL was not found: there is no /nowhere/nnal/atb/set_env.sh; programs that call its "
+        "operators, such as vllm-ascend, will fail\n"
+        "hint: install the NNAL of CANN 8.5.0, or set ASCEND_LOCK_NNAL to its set_env.sh (empty to do without)\n"
     )
 
 
@@ -163,8 +164,8 @@ def test_each_part_can_be_named_or_left_out(locked: Workspace) -> None:
     assert (run.stderr, run.stdout.splitlines()[0], run.stdout.splitlines()[6]) == ("", "status 0", "none")
     run = source(locked, "set -u", ASCEND_LOCK_CANN="/no/file", ASCEND_LOCK_NNAL="", ASCEND_LOCK_ENV="/no/env")
     assert run.stderr.splitlines()[::2] == [
-        "activate.sh: CANN 8.5.0 was not found: no /no/file",
-        "activate.sh: /no/env is no virtual environment: it has no bin/activate",
+        "activate.sh: CANN 8.5.0 was not found: there is no /no/file",
+        "activate.sh: /no/env is not a virtual environment: it has no bin/activate",
     ]
 
 
@@ -180,9 +181,9 @@ def test_it_is_clean_and_refuses_to_be_run(locked: Workspace) -> None:
     assert found.stdout == ""
     run = execute(locked, [scripts[-1]])
     shown = locked.plain(scripts[-1])
-    assert (run.status, run.stderr) == (1, f"activate.sh: this must be sourced, not run: . {shown}\n")
+    assert (run.status, run.stderr) == (1, f"activate.sh: source this file instead of running it: . {shown}\n")
     run = execute(locked, ["sh", "-c", f". '{scripts[-1]}'"])
-    assert (run.status, run.stderr) in [(1, "activate.sh: this is not bash; source it in bash\n"), (0, "")]
+    assert (run.status, run.stderr) in [(1, "activate.sh: this shell is not bash; source the file in bash\n"), (0, "")]
 
 
 def test_lock_and_report_tell_them(locked: Workspace) -> None:
@@ -212,8 +213,9 @@ def test_two_facts_that_disagree_are_an_error(workspace: Workspace, index: Loopb
         (
             "error: the facts `base-exports-1` and `top-exports-1` give NZ different values\n"
             "  at matrices/facts/base.toml:6, matrices/facts/top.toml:6\n"
-            "  NZ is `0` by the one and `1` by the other\n"
-            'hint: the stack can set one of them aside: [[relax]] fact = "base-exports-1" or "top-exports-1", and why\n'
+            "  NZ is `0` in the first and `1` in the second\n"
+            'hint: set one of them aside in the stack: [[relax]] fact = "base-exports-1" or "top-exports-1", '
+            "with a reason\n"
         ),
     )
     assert not workspace.locks.exists()

@@ -10,7 +10,7 @@ from tests.functional.conftest import Setup
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex
 
-NOTHING = "Nothing changed: locks/demo/there is as it was.\n"
+NOTHING = "Nothing changed in locks/demo/there.\n"
 
 
 def a_and_b(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -48,7 +48,7 @@ def test_lock_and_report_tell_what_moved(locked: Workspace) -> None:
     run = locked.locked("--upgrade-package", "a")
     assert "Written to locks/demo/there; 1 pin changed: a 1.0 -> 2.0\n" in run.stdout
     assert locked.content()["change"] == [{"name": "a", "old": "1.0", "new": "2.0"}]
-    told = "## Changes since the lock before\n\n| project | before | now |\n|---|---|---|\n| a | 1.0 | 2.0 |\n\n"
+    told = "## Changes since the previous lock\n\n| project | before | now |\n|---|---|---|\n| a | 1.0 | 2.0 |\n\n"
     assert told in locked.read("report.md")
 
 
@@ -84,7 +84,8 @@ def test_the_first_lock_says_that_it_is_the_first(workspace: Workspace, index: L
     workspace.stack("a")
     run = workspace.locked()
     assert "Written to locks/demo/there, which had no lock before.\n" in run.stdout
-    assert "## Changes since the lock before\n\nThere was none: this is the first.\n\n" in workspace.read("report.md")
+    first = "## Changes since the previous lock\n\nThere is no previous lock; this is the first.\n\n"
+    assert first in workspace.read("report.md")
 
 
 def test_what_came_and_went_is_told(locked: Workspace, index: LoopbackIndex) -> None:
@@ -92,7 +93,7 @@ def test_what_came_and_went_is_told(locked: Workspace, index: LoopbackIndex) -> 
     locked.stack("a", "c")
     locked.locked()
     assert locked.content()["change"] == [{"name": "b", "old": "1.0"}, {"name": "c", "new": "3.0"}]
-    assert "| b | 1.0 | (gone) |\n| c | (was not there) | 3.0 |\n" in locked.read("report.md")
+    assert "| b | 1.0 | (removed) |\n| c | (new) | 3.0 |\n" in locked.read("report.md")
 
 
 def test_a_second_run_changes_no_byte_of_what_an_upgrade_wrote(locked: Workspace) -> None:
@@ -135,9 +136,10 @@ def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
     old = locked.content()["pin"][0]["file"][0]["sha256"]
     new = index.add_wheel("a", "1.0", files={"a.py": "other = True\n"}).sha256
     assert locked.locked().stderr == (
-        f"warning: a-1.0-py3-none-any.whl is not the file that was locked before: its sha256 was {old}, "
-        f"and is {new} now.\n"
-        "hint: an index that replaces a file under its name may have been broken into; ask before this is installed\n"
+        f"warning: a-1.0-py3-none-any.whl is not the file that was locked before: its sha256 was {old} and is "
+        f"now {new}.\n"
+        "hint: an index that replaces a file under the same name may have been compromised; find out why before "
+        "you install it\n"
     )
     assert locked.locked().stderr == ""
     newest = index.add_wheel("a", "1.0", files={"a.py": "other = False\n"}).sha256
@@ -195,7 +197,7 @@ def test_a_snapshot_takes_the_place_of_no_other_stacks(workspace: Workspace, ind
     run = workspace.run("snapshot", "elsewhere.toml")
     assert run.status == 2
     assert run.stderr == (
-        "error: the snapshot of `demo` is that of another stack\n"
+        "error: the snapshot `demo` belongs to another stack\n"
         "  at elsewhere.toml\n"
         "  matrices/stacks/demo.toml has the same name\n"
         "hint: give the stack a name of its own\n"

@@ -50,13 +50,13 @@ def test_a_conflict_names_the_few_statements_that_clash_and_what_solves_it(clash
         """\
 No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
 
-Why: these 4 cannot hold together, any 3 of them can
+Why: these 4 cannot all hold together, but any 3 of them can
    1  the stack asks for trl[vllm]==0.28.0         matrices/stacks/demo.toml:4
    2  the stack asks for vllm-ascend==0.13.0       matrices/stacks/demo.toml:4
    3  trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2  metadata of trl-0.28.0-py3-none-any.whl
    4  vllm-ascend 0.13.0 needs vllm==0.13.0        matrices/facts/vllm-ascend.toml:7 (vendor)
                                                    release compatibility matrix @98f2ce96
-   => 3 and 4 leave nothing to choose for vllm
+   => 3 and 4 leave no choice for vllm
 
 Ways out, each one solved and checked
   A  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0
@@ -68,14 +68,14 @@ Ways out, each one solved and checked
      => 3 projects: vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
   C  drop vllm-ascend==0.13.0
      => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
-  D  set the fact `vllm-ascend-0.13-needs-vllm` aside (vllm==0.13.0)
+  D  set aside the fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0)
      risk: this goes against a fact
      => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.12.0
-  E  add a fact that takes vllm<0.13.0,>=0.10.2 out of what trl[vllm] needs
-     risk: this goes against what upstream says of its package
+  E  add a fact that removes vllm<0.13.0,>=0.10.2 from the requirements of trl[vllm]
+     risk: this goes against upstream's own metadata
      => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
 
-hint: make explain STACK=demo APPLY=A writes the changed stack beside the old one
+hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one
 No lock was changed.
 """
         + REPORT
@@ -90,21 +90,21 @@ def test_a_conflict_with_the_machine_names_the_component(clash: Workspace) -> No
         """\
 No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.3.RC1, SoC A2.
 
-Why: these 3 cannot hold together, any 2 of them can
+Why: these 3 cannot all hold together, but any 2 of them can
    1  the stack asks for vllm-ascend                  matrices/stacks/demo.toml:4
    2  the target has CANN 8.3.RC1                     matrices/stacks/demo.toml:11
    3  vllm-ascend 0.13.0 needs cann in 8.5.0 | 8.5.1  matrices/facts/vllm-ascend.toml:7 (vendor)
                                                       release compatibility matrix @98f2ce96
-   => 2 and 3 leave nothing to choose for CANN
+   => 2 and 3 leave no choice for CANN
 
 Ways out, each one solved and checked
   A  CANN 8.5.0 instead of 8.3.RC1
      => 2 projects: vllm-ascend 0.13.0
-  B  set the fact `vllm-ascend-0.13-needs-vllm` aside (cann in 8.5.0 | 8.5.1)
+  B  set aside the fact `vllm-ascend-0.13-needs-vllm` (cann in 8.5.0 | 8.5.1)
      risk: this goes against a fact
      => 2 projects: vllm-ascend 0.13.0
 
-hint: make explain STACK=demo APPLY=A writes the changed stack beside the old one
+hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one
 No lock was changed.
 """
         + REPORT.replace("8.5.0", "8.3.rc1")
@@ -171,10 +171,10 @@ def test_a_project_that_no_index_has_is_named(clash: Workspace) -> None:
         """\
 No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
 
-Why: these 2 cannot hold together, each alone can
+Why: these 2 cannot both hold, but either one can alone
    1  the stack asks for qqqq        matrices/stacks/demo.toml:4
    2  no index has a project `qqqq`  looked up on pypi
-   => 1 and 2 leave nothing to choose for qqqq
+   => 1 and 2 leave no choice for qqqq
 
 No way out was found.
 No change was tried.

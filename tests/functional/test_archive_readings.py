@@ -63,7 +63,7 @@ def test_a_lock_is_the_same_without_the_archives(workspace: Workspace, index: Lo
     assert workspace.pins()["lib"] == "2.0"
 
     run = workspace.run("facts", "read")
-    assert run.stdout == "app: 2 of 2 archives that facts speak of\nold: 1 of 1 archives that facts speak of\n"
+    assert run.stdout == "app: 2 of 2 archives that facts refer to\nold: 1 of 1 archives that facts refer to\n"
     assert (rows(workspace, "app"), rows(workspace, "old")) == (
         ["app-2.0.tar.gz", "app-1.0.tar.gz"],
         ["old-1.0.tar.gz"],
@@ -145,16 +145,16 @@ def test_a_broken_file_is_told(workspace: Workspace, content: str, why: str) -> 
     run = workspace.lock()
     assert run.status == 2
     assert run.stderr.startswith(
-        f"error: what was read of the archives of app cannot be used\n  at matrices/archives/app.json\n  {why}"
+        f"error: the recorded readings of the archives of app cannot be used\n  at matrices/archives/app.json\n  {why}"
     ), run.stderr
-    assert "hint: make it anew: ascend-lock facts read app --anew" in run.stderr
+    assert "hint: make it again: ascend-lock facts read app --anew" in run.stderr
     assert not list(workspace.root.rglob("lock.toml"))
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"file": "other-2.0.tar.gz"}, "other-2.0.tar.gz is no archive of app"),
+        ({"file": "other-2.0.tar.gz"}, "other-2.0.tar.gz is not an archive of app"),
         ({"metadata": {"name": "other"}}, "the metadata of app-2.0.tar.gz is that of other"),
         ({"metadata": {"requires-dist": ["a b"]}}, "app-2.0.tar.gz has the invalid requirement `a b`"),
     ],
@@ -174,7 +174,7 @@ def test_what_no_archive_would_say_is_told(workspace: Workspace, change: dict[st
 
 def test_an_archive_that_cannot_be_read_is_left_out(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_file("app", "app-3.0.tar.gz", b"no archive")
-    assert workspace.run("facts", "read", "app").stdout == "app: 2 of 3 archives that facts speak of\n"
+    assert workspace.run("facts", "read", "app").stdout == "app: 2 of 3 archives that facts refer to\n"
 
 
 def test_names_without_facts(workspace: Workspace) -> None:
@@ -188,7 +188,7 @@ def test_names_without_facts(workspace: Workspace) -> None:
 def test_a_folder_that_cannot_be_written(workspace: Workspace) -> None:
     (workspace.matrices / "archives").write_text("a file", "utf-8")
     run = workspace.run("facts", "read", "app", "--anew")
-    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: what was read of app cannot be written")
+    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: the readings of app cannot be written")
     assert (workspace.matrices / "archives").read_text("utf-8") == "a file"
 
 

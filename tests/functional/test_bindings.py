@@ -129,7 +129,7 @@ def test_a_binding_for_another_platform_does_not_count(workspace: Workspace, ind
 
 # --- where an index does not answer
 
-PASSED_OVER = "index `vendor` could not be reached; without it were locked: torch-npu (from pypi)"
+PASSED_OVER = "index `vendor` could not be reached; locked without it: torch-npu (from pypi)"
 
 
 @pytest.mark.parametrize("take", ["first", "all"])
@@ -159,8 +159,8 @@ def test_fail_is_status_3(workspace: Workspace, index: LoopbackIndex, take: str)
         "error: Index `vendor` cannot be reached.\n"
         "  at <server>/simple/torch-npu/\n"
         "  [Errno 111] Connection refused (4 tries).\n"
-        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline; "
-        "an address that answers with the same files may stand in `mirrors` of [[index]] `vendor`\n"
+        "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline; an "
+        "address that serves the same files can be added to `mirrors` of [[index]] `vendor`\n"
     )
     assert (run.status, run.stdout) == (3, "")
     assert not workspace.locks.exists()
@@ -295,10 +295,10 @@ def tell(workspace: Workspace, index: LoopbackIndex, cpu: str, sha256: str, *, p
 
 
 ON_TRUST = (
-    "torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached, so its sha256 and its requirements are what "
-    "the stack tells (matrices/stacks/demo.toml:11) and the file was not seen. Source: a public file (checked "
-    "2026-11-22). pip refuses a file with another sha256; lock again where the index answers, and this is held against "
-    "the index"
+    "torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached, so its sha256 and requirements are those "
+    "recorded in the stack (matrices/stacks/demo.toml:11), and the file was not seen. Source: a public file (checked "
+    "2026-11-22). pip refuses a file with another sha256; to compare this with the index, lock again where the index "
+    "can be reached"
 )
 
 
@@ -309,7 +309,7 @@ def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(
     run = workspace.locked()
     assert run.stderr == (
         "warning: Index `cpu` cannot be reached. [Errno 111] Connection refused (2 tries). "
-        "What the stack tells of its files is taken instead.\n"
+        "The stack's own records of its files are used instead.\n"
     )
     told = workspace.locked("--anew", "--lang", "zh").stderr
     assert re.fullmatch("警告：无法访问软件源 `cpu`：.* 改为采用软件栈对其文件的说明。\n", told)
@@ -333,9 +333,10 @@ def test_what_is_recorded_counts_for_nothing_where_the_index_answers(
     tell(workspace, index, index.url_of("cpu"), "a" * 64)
     run = workspace.locked()
     assert run.stderr == (
-        f"warning: torch-2.8.0+cpu-py3-none-any.whl is not the file that was locked before: its sha256 was {'a' * 64}, "
-        f"and is {real.sha256} now.\n"
-        "hint: an index that replaces a file under its name may have been broken into; ask before this is installed\n"
+        f"warning: torch-2.8.0+cpu-py3-none-any.whl is not the file that was locked before: its sha256 was "
+        f"{'a' * 64} and is now {real.sha256}.\n"
+        "hint: an index that replaces a file under the same name may have been compromised; find out why before "
+        "you install it\n"
     )
     assert workspace.pins() == {"torch": "2.8.0+cpu"}
     assert workspace.content()["pin"][0]["file"][0]["sha256"] == real.sha256
@@ -372,13 +373,13 @@ def test_a_snapshot_holds_what_was_taken_on_trust(workspace: Workspace, index: L
     [
         (
             ('index = "cpu"\nfile', 'index = "pypi"\nfile'),
-            "error: what is recorded of `torch` could never be taken\n  at matrices/stacks/demo.toml:12:",
-            "the project is bound to several indexes, and locking fails where one of them cannot be reached",
+            "error: the record of `torch` could never be used\n  at matrices/stacks/demo.toml:12:",
+            "the project is bound to several indexes, and locking fails if one of them cannot be reached",
         ),
         (
             ("torch-2.8.0+cpu-py3", "numpy-2.8.0-py3"),
             "error: no binding looks `numpy` up on the index `cpu`\n  at matrices/stacks/demo.toml:12:",
-            "what is recorded takes the place of an index that is asked for the project, and of no other",
+            "a record can only replace an index that is asked for the project",
         ),
         (
             ("-py3-none-any.whl", ".tar.gz"),
@@ -420,8 +421,8 @@ def test_an_own_index_list_is_told_where_it_leads_elsewhere(workspace: Workspace
     workspace.stack("torch==2.8.0", "ours", more='[[index]]\nname = "pypi"\n')
     workspace.locked()
     told = (
-        "the stack's own index list takes the place of matrices/indexes.toml, which would have looked up "
-        "torch on cpu (it is from pypi now)"
+        "the stack's own index list replaces matrices/indexes.toml, which would have looked up torch on cpu (it "
+        "is from pypi now)"
     )
     assert workspace.content()["warnings"] == [told]
 
@@ -435,8 +436,8 @@ def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(
     elsewhere = {"PIP_EXTRA_INDEX_URL": "https://user:secret@index.example/simple"}
     run = workspace.run("explain", "demo", **elsewhere)
     told = (
-        "warning: pip's setting of extra-index-url is not followed: nothing was asked there for `our-own`; "
-        "[[index]] and [[binding]] rows say where else a project comes from (docs/indexes.md)\n"
+        "warning: pip's extra-index-url setting is ignored, so `our-own` was not looked up there; "
+        "use [[index]] and [[binding]] rows to name other sources for a project (docs/indexes.md)\n"
     )
     assert told in run.stderr
     assert "secret" not in run.stdout + run.stderr

@@ -14,9 +14,9 @@ from tests.functional.workspace import ANYWHERE, Workspace, tree
 from tests.loopback import LoopbackIndex, altered, cut, empty, status, truncated, wrong_hashes
 
 HEAD = '[stack]\nname = "demo"\nsummary = "a stack of tests"\n'
-A_PROXY = "hint: open the address in a browser: a proxy or a half-finished mirror may have answered\n"
-A_MIRROR = "hint: a mirror or proxy may serve an altered or half-finished file; try again or ask another index\n"
-THE_NETWORK = "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
+A_PROXY = "hint: open the address in a browser: a proxy or an incomplete mirror may have answered\n"
+A_MIRROR = "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index\n"
+THE_NETWORK = "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
 
 Refused = Callable[..., None]
 
@@ -94,7 +94,7 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             the_text(f'{HEAD}requires = []\n[target]\npython = "three"\nplatform = "linux-aarch64"\n'),
             "error: `three` is not one version of Python\n"
             "  at matrices/stacks/demo.toml:6: target.python\n"
-            'hint: write for instance "3.11" or "3.11.4"\n',
+            'hint: write for example "3.11" or "3.11.4"\n',
             id="not a Python",
         ),
         pytest.param(
@@ -107,9 +107,9 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
         ),
         pytest.param(
             the_stack("demo @ https://user:secret@example.org/demo-1.0-py3-none-any.whl"),
-            "error: the address of `demo` is not followed\n"
+            "error: the address of `demo` is not supported\n"
             "  at matrices/stacks/demo.toml:4: stack.requires[0]\n"
-            "  only git repositories are followed: git+https://host/path@COMMIT\n",
+            "  only git repositories are supported: git+https://host/path@COMMIT\n",
             id="direct reference",
         ),
         pytest.param(
@@ -117,22 +117,22 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             "error: `=>2` is not a set of versions\n"
             "  at matrices/facts/demo.toml:7: excludes[0].versions\n"
             "  Invalid specifier: '=>2'\n"
-            "hint: did you mean `>=2`? write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)\n",
+            "hint: did you mean `>=2`? write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)\n",
             id="bad specifier of a fact",
         ),
         pytest.param(
             the_fact('[[excludes]]\nversions = ">2"\nreason = " "\n'),
             "error: the fact has an empty reason\n"
             "  at matrices/facts/demo.toml:8: excludes[0].reason\n"
-            "hint: say why in a sentence\n",
+            "hint: give the reason in a sentence\n",
             id="fact without a reason",
         ),
         pytest.param(
             the_fact('[[excludes]]\nversions = ">2"\nreason = "r"\n'),
-            "error: the fact `demo-excludes-1` speaks of demo >2, and there is no such release\n"
+            "error: the fact `demo-excludes-1` refers to demo >2, but there is no such release\n"
             "  at matrices/facts/demo.toml:6\n"
-            "hint: correct `versions`, or remove what is no longer on the index; one that holds chosen releases alone "
-            "needs `complete = false` in its row of indexes.toml\n",
+            "hint: correct `versions`, or remove what is no longer on the index; an index with only selected "
+            "releases needs `complete = false` in its row of indexes.toml\n",
             id="fact that no release matches",
         ),
         pytest.param(
@@ -214,7 +214,7 @@ def test_a_lock_that_a_merge_left_half_done_is_refused(workspace: Workspace, ind
         "error: the lock cannot be read\n"
         "  at locks/demo/there/lock.toml\n"
         "  Invalid statement (at line 2, column 1)\n"
-        "hint: restore it from version control, or lock with --upgrade, which does not look at it\n"
+        "hint: restore it from version control, or lock with --upgrade, which ignores it\n"
     )
     assert (run.status, run.stdout) == (2, "")
     assert (folder / "lock.toml").read_text() == "format = 1\n<<<<<<< HEAD\n"
@@ -228,12 +228,12 @@ def test_a_lock_that_is_no_file_is_not_waited_for(workspace: Workspace, index: L
     run = workspace.lock()
     assert (run.status, run.stderr) == (
         2,
-        "error: the lock cannot be read\n  at locks/demo/there/lock.toml\n  it is no plain file\n",
+        "error: the lock cannot be read\n  at locks/demo/there/lock.toml\n  it is not a regular file\n",
     )
     checked = workspace.run("check", "--lang", "en")
     assert (checked.status, checked.stdout.splitlines()[0]) == (
         4,
-        "demo for there: the lock cannot be read: it is no plain file",
+        "demo for there: the lock cannot be read: it is not a regular file",
     )
 
 
@@ -304,7 +304,7 @@ def test_a_json_page_cut_short_on_the_mirrors_disk(refused: Refused, index: Loop
 def test_an_html_page_cut_short_on_the_mirrors_disk(refused: Refused, index: LoopbackIndex) -> None:
     index.pages = "html"
     index.fault("/simple/*/demo/", cut())
-    refused(is_status=3, stderr=unusable("It breaks off before `</html>`."))
+    refused(is_status=3, stderr=unusable("It ends before `</html>`."))
 
 
 def test_a_json_page_for_another_project(refused: Refused, index: LoopbackIndex) -> None:
@@ -319,7 +319,7 @@ def test_an_html_page_for_another_project(refused: Refused, index: LoopbackIndex
     index.fault("/simple/*/demo/", index.page_of("other"))
     refused(
         is_status=3,
-        stderr=unusable("Every file on it belongs to another project, other-1-py3-none-any.whl for one."),
+        stderr=unusable("Every file on it belongs to another project, for example other-1-py3-none-any.whl."),
     )
 
 
@@ -327,7 +327,7 @@ def test_metadata_whose_hash_does_not_match(refused: Refused, index: LoopbackInd
     index.fault("/files/*.metadata", altered(lambda body: body + b"x"))
     refused(
         is_status=3,
-        stderr="error: The .metadata file of demo-1.0-py3-none-any.whl is not the one that its index page names.\n"
+        stderr="error: The .metadata file of demo-1.0-py3-none-any.whl is not the one listed on its index page.\n"
         "  at <server>/files/pypi/demo-1.0-py3-none-any.whl.metadata\n"
         "  Its sha256 is c5eac817fc26de3478bd3605b1decec2451e2c88f362acf9fb0fceea43477fe9; "
         "the page says fbfbe19057cdfd7e16de0ce17db598a844e11340ac6131c24a4567011b2ab1d9.\n" + A_MIRROR,
@@ -340,7 +340,7 @@ def test_an_archive_whose_hash_does_not_match(refused: Refused, index: LoopbackI
     index.fault("/simple/*", wrong_hashes())
     refused(
         is_status=3,
-        stderr="error: demo-2.0.tar.gz is not the file that its index page names.\n"
+        stderr="error: demo-2.0.tar.gz is not the file listed on its index page.\n"
         "  at <server>/files/pypi/demo-2.0.tar.gz\n"
         f"  Its sha256 is {built.sha256}; the page says {built.sha256[::-1]}.\n" + A_MIRROR,
     )
@@ -356,7 +356,7 @@ def test_an_archive_that_is_longer_than_its_page_says(
         is_status=3,
         stderr="error: demo-2.0.tar.gz is larger than it should be.\n"
         "  at <server>/files/pypi/demo-2.0.tar.gz\n"
-        f"  It was broken off after {len(built.content)} bytes.\n",
+        f"  The download was stopped after {len(built.content)} bytes.\n",
     )
 
 
@@ -367,10 +367,10 @@ def test_a_wheel_whose_metadata_names_another_version(
     workspace.stack("demo==2.0")
     refused(
         is_status=3,
-        stderr="error: The metadata of demo-2.0-py3-none-any.whl is that of another release.\n"
+        stderr="error: The metadata of demo-2.0-py3-none-any.whl is for a different release.\n"
         "  at <server>/files/pypi/demo-2.0-py3-none-any.whl\n"
         "  It says demo 2.1; expected was demo 2.0.\n"
-        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact\n",
+        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact\n",
     )
 
 
@@ -385,7 +385,7 @@ def test_a_page_that_names_a_file_which_is_not_there(
         stderr="error: demo-2.0.tar.gz cannot be downloaded.\n"
         "  at <server>/files/pypi/demo-2.0.tar.gz\n"
         "  The server answered 404.\n"
-        "hint: the index page names a file that its server does not give; a mirror may be half-finished\n",
+        "hint: the index page lists a file that its server does not provide; a mirror may be incomplete\n",
     )
 
 
@@ -395,8 +395,8 @@ def test_plain_http_to_another_machine_is_not_asked(refused: Refused, workspace:
         is_status=2,
         stderr="error: The address of index `pypi` is plain http.\n"
         "  at index `pypi`: http://example.org/simple\n"
-        "  Whoever sits on the way could change pages and hashes alike.\n"
-        "hint: use https; a trusted-host setting of pip is not followed\n",
+        "  Anyone on the network path could change pages and hashes alike.\n"
+        "hint: use https; pip's trusted-host setting is ignored\n",
     )
 
 
@@ -411,7 +411,7 @@ def test_a_pipe_or_device_in_place_of_a_file(workspace: Workspace, name: str) ->
     path = workspace.matrices / name
     os.mkfifo(path)
     run = workspace.lock()
-    assert (run.status, run.stderr.splitlines()[0]) == (2, f"error: `matrices/{name}` is no plain file")
+    assert (run.status, run.stderr.splitlines()[0]) == (2, f"error: `matrices/{name}` is not a regular file")
     path.unlink()
     path.symlink_to("/dev/zero")
     assert workspace.lock() == run
@@ -433,7 +433,7 @@ def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Worksp
     assert run.status == 4
     assert run.stdout == (
         "demo for one: current\n"
-        "demo for other: the lock cannot be read: it is that of demo for one\n"
+        "demo for other: the lock cannot be read: it is the lock of demo for one\n"
         "hint: ascend-lock lock demo --upgrade\n"
     )
     for command in (
@@ -448,8 +448,8 @@ def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Worksp
         assert run.stderr == (
             "error: the lock cannot be read\n"
             "  at locks/demo/other/lock.toml\n"
-            "  it is that of demo for one\n"
-            "hint: restore it from version control, or lock with --upgrade, which does not look at it\n"
+            "  it is the lock of demo for one\n"
+            "hint: restore it from version control, or lock with --upgrade, which ignores it\n"
         )
     assert tree(workspace.locks) == before
     assert workspace.lock("--upgrade").status == 0

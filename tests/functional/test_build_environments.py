@@ -75,8 +75,8 @@ def test_all_that_an_installation_fetches_is_named_by_the_lock(
     assert (run.status, run.stderr) == (0, "")
     assert [line.partition(": ")[2] for line in lines(run.stdout, "stage")] == [
         "base and tinybuild",
-        "old, built from source in an environment apart",
-        "young, built from source in an environment apart",
+        "old, built from source in a separate environment",
+        "young, built from source in a separate environment",
         "here, built from source in this environment",
     ]
     expected = dict.fromkeys(("base", "old", "young", "here"), "1.0")
@@ -109,8 +109,8 @@ def test_a_tool_that_a_build_asks_for_by_its_hook_alone_is_told_and_not_fetched(
     assert (run.status, run.stderr) == (
         1,
         (
-            "error: the build of greedy-1.0.tar.gz asks for what the lock does not name: extra>=1, tinybuild>1.0\n"
-            "hint: see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a "
+            "error: the build of greedy-1.0.tar.gz requires tools that are not in the lock: extra>=1, tinybuild>1.0\n"
+            "hint: see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a "
             "metadata fact\n"
         ),
     )

@@ -67,7 +67,8 @@ def test_its_script_follows_links_and_says_where_it_is_alone(workspace: Workspac
     run = execute(workspace, ["bash", "-c", "bash -s -- --dry-run < out/install.sh"])
     assert (run.status, run.stdout) == (1, "")
     assert run.stderr == (
-        "error: there is no locks/ beside install.sh\nhint: copy the whole bundle, and run the file in it\n"
+        "error: there is no locks/ folder next to install.sh\nhint: copy the whole bundle and run the install.sh "
+        "inside it\n"
     )
 
 
@@ -105,10 +106,10 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
     run = workspace.run("bundle", "--check", "out")
     assert run.status == 4
     assert run.stdout.splitlines() == [
-        f"{base.filename} has another content: its sha256 is not {base.sha256}",
+        f"{base.filename} has different content: its sha256 is not {base.sha256}",
         "locks/demo/here/install.sh is missing",
         "out is damaged: 2 faults",
-        "hint: where there is a network: ascend-lock bundle demo out",
+        "hint: on a machine with network access: ascend-lock bundle demo out",
     ]
     assert "1 file downloaded now" in bundle(workspace).stdout
     assert tree(workspace.root / "out") == before
@@ -153,7 +154,7 @@ def test_a_manifest_that_lost_a_row_is_told(workspace: Workspace, base: Built) -
     run = workspace.run("bundle", "--check", "out")
     assert run.status == 4
     assert run.stdout.splitlines()[0] == (
-        "bundle.json and SHA256SUMS do not name the same files: one of them was changed"
+        "bundle.json and SHA256SUMS do not list the same files: one of them was changed"
     )
     bundle(workspace)
     assert workspace.run("bundle", "--check", "out").status == 0
@@ -188,7 +189,7 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
         run = workspace.run("bundle", *arguments)
         assert (run.status, run.stdout) == (code, "")
         assert run.stderr.startswith(
-            "error: the bundle's manifest was not written for locks\n  at out/bundle.json\n  "
+            "error: the bundle's manifest does not belong to locks\n  at out/bundle.json\n  "
         ), run.stderr
         assert why in run.stderr
         assert "\x1b" not in run.stderr
@@ -203,7 +204,7 @@ def test_a_wrong_file_is_removed(workspace: Workspace, index: LoopbackIndex, bas
     run = bundle(workspace)
     assert run.status == 3
     lines = run.stderr.splitlines()
-    assert lines[0] == f"error: {base.filename} is not the file of the lock; it was removed."
+    assert lines[0] == f"error: {base.filename} is not the file in the lock; it was removed."
     assert lines[2].endswith(f"the lock says {base.sha256}.")
     assert distributions(workspace) == FILES - {base.filename}
 
@@ -212,7 +213,7 @@ def test_files_that_are_gone_are_all_named(workspace: Workspace, index: Loopback
     index.fault("/files/*", status(404))
     run = bundle(workspace)
     assert run.status == 3
-    assert run.stderr.startswith("error: 3 of 3 files could not be fetched.")
+    assert run.stderr.startswith("error: 3 of 3 files could not be downloaded.")
     for name in FILES:
         assert f"{name} cannot be downloaded." in run.stderr
     assert distributions(workspace) == set()
@@ -222,8 +223,8 @@ def test_room_is_looked_for_first(workspace: Workspace, index: LoopbackIndex, ba
     told, huge = f'"size": {len(base.content)}'.encode(), b'"size": 100000000000000000'
     index.fault("/simple/*/base/", altered(lambda body: body.replace(told, huge)))
     run = bundle(workspace)
-    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: there is not room enough for the files")
-    assert "are still to come" in run.stderr
+    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: there is not enough free space for the files")
+    assert "are still needed" in run.stderr
     assert not [request for request in index.requests if request.path.startswith("/files/")]
 
 
@@ -270,11 +271,11 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
     assert "--prune" not in run.stdout, "the other stack, which was bundled before, needs the old file"
     workspace.locked("--upgrade", stack="other")
     run = workspace.run("bundle", "other", "out")
-    assert f"No lock needs this any more (--prune removes it): {base.filename}\n" in run.stdout
+    assert f"No longer needed by any lock (--prune removes it): {base.filename}\n" in run.stdout
     assert f"{base.filename} belongs to no lock of the bundle\n" in workspace.run("bundle", "--check", "out").stdout
     (workspace.root / "out" / "mine.whl").write_bytes(b"")
     run = bundle(workspace, "--prune")
-    assert f"Removed, as no lock needs it: {base.filename}\n" in run.stdout
+    assert f"Removed, no lock needs it: {base.filename}\n" in run.stdout
     assert distributions(workspace) == {new.filename, "apart-1.0.tar.gz", "tinybuild-1.0-py3-none-any.whl", "mine.whl"}
     assert not (workspace.root / "out" / "locks" / "other").exists()
     assert workspace.run("bundle", "--check", "out").status == 0
@@ -282,7 +283,7 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
 
 def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> None:
     assert bundle(workspace, "--target", "moon").stderr.endswith(
-        "error: no stack named here has a target `moon`\n  at --target\nhint: there are: here\n"
+        "error: no stack named here has a target `moon`\n  at --target\nhint: the targets are: here\n"
     )
     assert workspace.run("bundle", "out").stderr.endswith("hint: ascend-lock bundle STACK out\n")
     assert "error: there is no bundle\n" in workspace.run("bundle", "--check", "out").stderr
@@ -318,8 +319,8 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     next((workspace.root / "env").rglob("site-packages/base.py")).unlink()
     environment = {"PIP_INDEX_URL": f"{closed}/simple/", **proxies}
     run = execute(workspace, [str(python), str(moved / "locks/demo/here/verify.py")], **environment)
-    assert (run.status, "files of base 1.0 are gone" in run.stdout) == (1, True)
-    mend = run.stdout.partition("  mend: ")[2].partition("\n")[0].replace("<root>", str(workspace.root))
+    assert (run.status, "files of base 1.0 are missing" in run.stdout) == (1, True)
+    mend = run.stdout.partition("   fix: ")[2].partition("\n")[0].replace("<root>", str(workspace.root))
     assert mend.endswith(f" --wheelhouse '{moved}'")
     run = execute(workspace, ["bash", "-c", mend], **environment)
     assert (run.status, run.stderr) == (0, "")
@@ -353,12 +354,14 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: Loopba
     run = execute(workspace, [script, "other/there", "--python", python])
     assert (run.status, run.stderr.splitlines()[0]) == (
         1,
-        f"error: this machine is {PLATFORM.removeprefix('linux-')}, the lock is for {other.removeprefix('linux-')}",
+        f"error: this machine is {PLATFORM.removeprefix('linux-')}, but the lock is for {other.removeprefix('linux-')}",
     )
     assert workspace.run("bundle", "second", "out").status == 0
     run = execute(workspace, [script, "--dry-run"])
     assert run.status == 1
-    assert run.stderr.startswith("error: which lock? ./install.sh LOCK; this bundle has (with processor and Python)\n")
+    assert run.stderr.startswith(
+        "error: name the lock to install: ./install.sh LOCK; this bundle has these (with processor and Python):\n"
+    )
     assert "demo/here" in run.stderr
     assert execute(workspace, [script, "nothing"]).stderr.startswith("error: this bundle has no lock nothing\n")
     run = execute(workspace, [script, "--lang", "zh"])
@@ -379,7 +382,7 @@ def test_a_bundle_is_not_put_among_the_locks(workspace: Workspace, index: Loopba
     workspace.locked()
     before = tree(workspace.root)
     run = workspace.run("bundle", "demo", folder, "--prune")
-    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: a bundle needs a folder of its own")
+    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: a bundle needs its own folder")
     assert {path: body for path, body in tree(workspace.root).items() if not path.startswith("cache")} == {
         path: body for path, body in before.items() if not path.startswith("cache")
     }

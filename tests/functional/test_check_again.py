@@ -105,7 +105,10 @@ def test_a_cut_off_that_is_not_the_stacks_is_told(workspace: Workspace, index: L
     workspace.locked("--exclude-newer", "2025-12-01", "--upgrade")
     assert workspace.pins() == {"a": "2.0"}
     run = workspace.run("check")
-    assert (run.status, run.stdout.splitlines()[0]) == (4, "demo for there: the stack or the facts changed since")
+    assert (run.status, run.stdout.splitlines()[0]) == (
+        4,
+        "demo for there: the stack or the facts have changed since the lock was made",
+    )
     workspace.locked()
     assert workspace.pins() == {"a": "1.0"}
     assert workspace.run("check").status == 0
@@ -142,6 +145,7 @@ def test_locks_of_stacks_elsewhere_are_named(workspace: Workspace, index: Loopba
     run = workspace.run("check")
     assert (run.status, run.stdout) == (0, "demo for there: current\n")
     assert run.stderr == (
-        "hint: locks/mine is of a stack that is not in matrices; name its file: ascend-lock check path/to/mine.toml\n"
+        "hint: locks/mine belongs to a stack that is not in matrices; give the path of its file: ascend-lock "
+        "check path/to/mine.toml\n"
     )
     assert workspace.run("check") == run

@@ -64,8 +64,8 @@ def test_one_command_locks_all_that_are_stale(three: Workspace) -> None:
     assert run.status == 4
     lines = run.stdout.splitlines()
     assert lines[:2] == [
-        "one for there: the stack or the facts changed since",
-        "both for aarch64: files beside lock.toml are not what it says",
+        "one for there: the stack or the facts have changed since the lock was made",
+        "both for aarch64: files next to lock.toml do not match it",
     ]
     assert lines[2].startswith("both for x86_64: ")
     assert lines[3:] == [
@@ -104,7 +104,7 @@ def test_nothing_to_look_at_is_no_success(workspace: Workspace) -> None:
     assert run.stderr == (
         "error: there are no stacks\n"
         "  at matrices/stacks\n"
-        "hint: name a stack's file, or with --matrices DIR the folder that has them\n"
+        "hint: give the path of a stack file, or the folder with stacks by --matrices DIR\n"
     )
 
 

@@ -98,13 +98,13 @@ def test_a_conflict_is_told_on_stdout_and_its_report_written(clash: Workspace) -
         == """\
 No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
 
-Why: these 4 cannot hold together, any 3 of them can
+Why: these 4 cannot all hold together, but any 3 of them can
    1  the stack asks for trl[vllm]==0.28.0         matrices/stacks/demo.toml:6
    2  the stack asks for vllm-ascend==0.13.0       matrices/stacks/demo.toml:7
    3  trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2  metadata of trl-0.28.0-py3-none-any.whl
    4  vllm-ascend 0.13.0 needs vllm==0.13.0        matrices/facts/vllm-ascend.toml:7 (vendor)
                                                    a test
-   => 3 and 4 leave nothing to choose for vllm
+   => 3 and 4 leave no choice for vllm
 
 Ways out, each one solved and checked
   A  ask for trl[vllm]==1.0.0 instead of trl[vllm]==0.28.0 (1 release newer)
@@ -116,14 +116,14 @@ Ways out, each one solved and checked
      => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
      environment demo-c2 (vllm-ascend==0.13.0, numpy<2)
      => 3 projects: vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-  D  set the fact `vllm-ascend-0.13-needs-vllm` aside (vllm==0.13.0)
+  D  set aside the fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0)
      risk: this goes against a fact
      => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.12.0
-  E  add a fact that takes vllm<0.13.0,>=0.10.2 out of what trl[vllm] needs
-     risk: this goes against what upstream says of its package
+  E  add a fact that removes vllm<0.13.0,>=0.10.2 from the requirements of trl[vllm]
+     risk: this goes against upstream's own metadata
      => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
 
-hint: make explain STACK=demo APPLY=A writes the changed stack beside the old one
+hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one
 No lock was changed.
 """
     )
@@ -153,8 +153,8 @@ def test_a_stack_that_can_be_locked(clash: Workspace) -> None:
     run = explain(clash)
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout == (
-        "demo has a solution for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2: nothing clashes.\n"
-        "hint: --package NAME says why a pin is what it is\n"
+        "demo has a solution for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2: there is no conflict.\n"
+        "hint: --package NAME explains why a project is pinned to its version\n"
     )
     assert not clash.locks.exists()
     run = explain(clash, "--json")
@@ -207,9 +207,9 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
     index.fault("/files/*/vllm-0.12.0*", delayed(0.6))  # what only a way out asks for
     run = explain(clash, "--explain-seconds", "0.1")
     assert run.status == 1
-    assert "\nWhy: these 4 cannot hold together, any 3 of them can\n" in run.stdout
+    assert "\nWhy: these 4 cannot all hold together, but any 3 of them can\n" in run.stdout
     assert run.stdout.endswith(
-        "The limit of time was reached: there may be more conflicts and more ways out.\n"
+        "The time limit was reached: there may be more conflicts and more ways out.\n"
         "hint: --explain-seconds N gives it more time\n"
         "No lock was changed.\n"
     )
@@ -341,9 +341,9 @@ def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Worksp
         run = explain(clash, "--apply", "A")
         assert (run.status, written.read_bytes()) == (2, mine)
         assert run.stderr.endswith(
-            "error: `matrices/stacks/demo-a.toml` is there already and differs; nothing was written\n"
+            "error: `matrices/stacks/demo-a.toml` already exists and differs; nothing was written\n"
             "  at matrices/stacks/demo-a.toml\n"
-            "hint: move it away first\n"
+            "hint: move it out of the way first\n"
         )
 
 
@@ -359,7 +359,7 @@ def test_apply_of_a_split_writes_nothing_where_one_of_its_stacks_differs(clash: 
 def test_a_letter_that_no_way_out_has(clash: Workspace) -> None:
     run = explain(clash, "--apply", "Z")
     assert run.status == 2
-    assert "error: there is no way out `Z`\n  at --apply\nhint: found were: A, B, C, D, " in run.stderr
+    assert "error: there is no way out `Z`\n  at --apply\nhint: found: A, B, C, D, " in run.stderr
 
 
 def test_json_is_one_object_even_where_the_letter_is_wrong(clash: Workspace) -> None:
@@ -373,7 +373,7 @@ def test_apply_where_nothing_clashes(clash: Workspace) -> None:
     run = explain(clash, "--apply", "A")
     assert (run.status, run.stderr) == (
         2,
-        "error: nothing clashes, so there is no way out to write\n  at --apply\nhint: lock it as it is\n",
+        "error: there is no conflict, so there is no way out to write\n  at --apply\nhint: lock it as it is\n",
     )
 
 
@@ -510,7 +510,7 @@ def test_what_clashes_is_told_before_the_ways_out_are_known(clash: Workspace, in
     try:
         assert process.stdout is not None
         said = [process.stdout.readline() for _ in range(3)]
-        assert said[2] == "Why: these 4 cannot hold together, any 3 of them can\n"
+        assert said[2] == "Why: these 4 cannot all hold together, but any 3 of them can\n"
     finally:
         gate.set()
         rest, _ = process.communicate(timeout=60)
@@ -549,8 +549,8 @@ def test_releases_that_cannot_be_read_do_not_hide_a_conflict(workspace: Workspac
     details = [detail for one in run.json["contradictions"] for row in one["statements"] for detail in row["details"]]
     assert details == [
         (
-            "usable where a fact says what it needs: [[metadata]] in matrices/facts/demo.toml "
-            '(versions = "==1.0", requires = […] as its setup.py has them; see matrices/README.md)'
+            "usable if a fact states what it needs: [[metadata]] in matrices/facts/demo.toml "
+            '(versions = "==1.0", requires = […] as in its setup.py; see matrices/README.md)'
         )
     ]
     assert any(("version", "numpy>=2", "numpy==1.26.4") in changes(fix) for fix in run.json["fixes"])
@@ -572,7 +572,7 @@ def test_tools_of_a_build_that_clash_only_warn(workspace: Workspace, index: Loop
     assert explain(workspace).status == 0
     workspace.locked()
     (warning,) = workspace.content()["warnings"]
-    assert "building demo 1.0 needs tinybuild<1; there is no release of tinybuild in `<1`; the newest is 1.0" in warning
+    assert "building demo 1.0 needs tinybuild<1; no release of tinybuild matches `<1`; the newest is 1.0" in warning
     assert not (workspace.folder() / "conflict.md").exists()
 
 
@@ -599,7 +599,7 @@ def test_each_target_is_told(two: Workspace) -> None:
     run = explain(two)
     assert run.status == 1
     assert "No environment satisfies demo for linux-aarch64, Python 3.10.\n" in run.stdout
-    assert "demo has a solution for linux-aarch64, Python 3.11: nothing clashes.\n" in run.stdout
+    assert "demo has a solution for linux-aarch64, Python 3.11: there is no conflict.\n" in run.stdout
     assert run.stderr == "The report is in locks/demo/old: conflict.html, .md and .json.\n"
     assert [path.name for path in (two.locks / "demo").iterdir()] == ["old"]
 
@@ -689,15 +689,15 @@ numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, So
 
 Asked for by
    1  the stack asks for numpy<2  matrices/stacks/demo.toml:7
-   => 1 admits nothing newer
+   => 1 allows nothing newer
 
 Newer: 2.1.0 (1 release)
 
-With numpy 2.1.0 there is no solution: these 2 cannot hold together, each alone can
-   1  the stack asks for numpy<2      matrices/stacks/demo.toml:7
-   2  numpy==2.1.0 is to be taken     --package
-   => 1 and 2 leave nothing to choose for numpy
-""".replace("numpy<2      m", "numpy<2   m").replace("taken     -", "taken  -")
+With numpy 2.1.0 there is no solution: these 2 cannot both hold, but either one can alone
+   1  the stack asks for numpy<2    matrices/stacks/demo.toml:7
+   2  suppose numpy==2.1.0 is used  --package
+   => 1 and 2 leave no choice for numpy
+"""
     )
     assert not solvable.locks.exists()
 
@@ -714,14 +714,14 @@ Asked for by
    1  vllm-ascend 0.13.0 needs vllm==0.13.0  matrices/facts/vllm-ascend.toml:7 (vendor)
                                              a test
 
-The indexes have nothing newer that the target can use.
+The indexes have no newer release that the target can use.
 
-With vllm 0.12.0 there is no solution: these 3 cannot hold together, any 2 of them can
+With vllm 0.12.0 there is no solution: these 3 cannot all hold together, but any 2 of them can
    1  the stack asks for vllm-ascend==0.13.0  matrices/stacks/demo.toml:6
-   2  vllm==0.12.0 is to be taken             --package
+   2  suppose vllm==0.12.0 is used            --package
    3  vllm-ascend 0.13.0 needs vllm==0.13.0   matrices/facts/vllm-ascend.toml:7 (vendor)
                                               a test
-   => 2 and 3 leave nothing to choose for vllm
+   => 2 and 3 leave no choice for vllm
 """
     )
 
@@ -736,12 +736,12 @@ def test_a_release_that_can_be_had_and_what_it_moves(workspace: Workspace, index
     run = explain(workspace, "--package", "a==1")
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.endswith("""\
-The indexes have nothing newer that the target can use.
+The indexes have no newer release that the target can use.
 
-a 1.0 can be had; 3 other pins move:
+a 1.0 is possible; 3 other pins change:
   b 2.0 -> 1.0
   c 1.0 is added
-  d 1.0 goes
+  d 1.0 is removed
 """)
     told = explain(workspace, "--package", "a==1", "--json").json
     assert (told["status"], told["version"], told["tried"], told["contradictions"]) == ("why", "2.0", "1.0", [])
@@ -779,18 +779,18 @@ def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace, index: 
     index.add_wheel("a", "2.0")
     run = explain(workspace, "--package", "A")
     assert run.stdout.startswith("a is locked at 1.0 in demo for linux-aarch64, Python 3.11.\n")
-    assert run.stdout.endswith("a 2.0 can be had; no other pin moves.\n")
+    assert run.stdout.endswith("a 2.0 is possible; no other pin changes.\n")
 
 
 @pytest.mark.parametrize(
     ("package", "told"),
     [
-        ("numpi", "`numpi` is not part of what the stack leads to\n  at --package\nhint: did you mean `numpy`?\n"),
+        ("numpi", "`numpi` is not part of the stack's resolution\n  at --package\nhint: did you mean `numpy`?\n"),
         (
             "qqq",
-            "`qqq` is not part of what the stack leads to\n  at --package\nhint: its projects stand in lock.toml\n",
+            "`qqq` is not part of the stack's resolution\n  at --package\nhint: see lock.toml for its projects\n",
         ),
-        ("numpy==9", "there is no release of numpy in `==9`\n  at --package\nhint: the newest is 2.1.0\n"),
+        ("numpy==9", "no release of numpy matches `==9`\n  at --package\nhint: the newest is 2.1.0\n"),
         ("numpy[x]", "`numpy[x]` is not NAME or NAME==VERSION\n  at --package\n"),
         ("num py", "`num py` is not NAME or NAME==VERSION\n  at --package\n"),
     ],
@@ -816,8 +816,8 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
     stack(clash, CLASH + RELAX)
     run = clash.locked()
     warning = (
-        "the stack sets the vendor fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0) aside: "
-        f"We tried it. (matrices/stacks/demo.toml:{AT})"
+        "the stack sets aside the vendor fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0): We tried it. "
+        f"(matrices/stacks/demo.toml:{AT})"
     )
     assert clash.pins()["vllm"] == "0.12.0"
     assert clash.content()["warnings"] == [warning]
@@ -870,7 +870,7 @@ def test_an_enforced_fact_cannot_be_set_aside(clash: Workspace) -> None:
     assert run.stderr == (
         "error: the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed\n"
         f"  at matrices/stacks/demo.toml:{AT + 1}: relax[0].fact\n"
-        "  it is enforced: an installer or the package itself acts on it\n"
+        "  it is enforced: an installer or the package itself checks it\n"
         "hint: see matrices/facts/vllm-ascend.toml:7\n"
     )
 
@@ -900,7 +900,7 @@ def test_a_fact_of_the_stack_must_name_its_project(clash: Workspace) -> None:
     run = clash.lock()
     assert (run.status, run.stdout) == (2, "")
     assert run.stderr == (
-        "error: a fact in a stack must say which project it is about\n"
+        "error: a fact in a stack must name the project it is about\n"
         f"  at matrices/stacks/demo.toml:{AT}: fact.excludes[0]\n"
         'hint: add package = "…"\n'
     )
@@ -918,7 +918,7 @@ def test_the_hint_for_a_stack_that_is_a_path(workspace: Workspace, index: Loopba
     index.add_wheel("demo", "1.0")
     workspace.stack("demo==2.0").rename(workspace.root / "my stack.toml")
     run = workspace.run("explain", "./my stack.toml")
-    hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack beside the old one"
+    hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack next to the old one"
     assert hint in run.stdout.splitlines()
     (folder,) = (workspace.locks / "demo").iterdir()
     for report in ("conflict.md", "conflict.html"):
@@ -935,7 +935,7 @@ def test_what_is_gone_with_a_fact_that_is_set_aside_is_told(workspace: Workspace
     )
     workspace.stack("plugin==1.0")
     run = workspace.lock()
-    assert "set the fact `of-plugin` aside (engine==2)\n" in run.stderr
+    assert "set aside the fact `of-plugin` (engine==2)\n" in run.stderr
     assert "=> 1 project: plugin 1.0; without engine\n" in run.stderr
     assert json.loads(workspace.read("conflict.json"))["fixes"][0]["environments"][0]["gone"] == ["engine"]
     assert "共 1 个项目：plugin 1.0；不含 engine\n" in workspace.lock("--lang", "zh").stderr
@@ -999,7 +999,7 @@ def test_what_locks_for_one_target_alone_is_told_as_tried(workspace: Workspace, 
     attempts = [
         ([change["after"] for change in one["changes"]], one["outcome"], one["text"]) for one in told["attempts"]
     ]
-    assert attempts[0] == (["a==1.0"], "other-target", "it locks here, but not for the stack's target new")
+    assert attempts[0] == (["a==1.0"], "other-target", "it has a solution here, but not for the stack's target new")
 
 
 def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -1011,6 +1011,6 @@ def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: W
     run = workspace.run("explain", "demo", "--target", "old")
     assert "No way out was found.\n" in run.stdout
     assert "No change was tried." not in run.stdout
-    assert "      it locks here, but not for the stack's target new\n" in run.stdout
+    assert "      it has a solution here, but not for the stack's target new\n" in run.stdout
     again = workspace.run("explain", "demo", "--target", "old")
     assert again.stdout == run.stdout

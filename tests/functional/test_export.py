@@ -74,10 +74,10 @@ def export(workspace: Workspace, form: str, *arguments: str, **environment: str)
 
 NOTES = (
     "warning: pylock.toml leaves out here 1.0: built from source in the environment itself, which the format cannot "
-    "say; install.sh does it\n"
-    "warning: apart 1.0: source archives, which an installer builds with tools that it downloads unpinned; install.sh "
-    "builds them with the lock's\n"
-    "warning: facts take out requirements that metadata states: install with --no-deps, see report.md\n"
+    "express; install.sh installs it\n"
+    "warning: apart 1.0: source archives, which an installer builds with unpinned tools that it downloads; install.sh "
+    "builds them with the tools pinned in the lock\n"
+    "warning: facts remove requirements stated in metadata: install with --no-deps, see report.md\n"
 )
 
 
@@ -99,14 +99,14 @@ def test_notes_on_an_export_in_chinese(locked: Workspace) -> None:
 def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
     """PEP 751: they read anything else as a list of requirements."""
     for name in ("pylock.toml", "pylock.node.toml"):
-        assert "no name that" not in export(locked, "pylock", "--output", name).stderr
+        assert "do not recognise" not in export(locked, "pylock", "--output", name).stderr
     run = export(locked, "pylock", "--output", "my-lock.toml")
     assert (run.status, run.stdout) == (0, "Written to my-lock.toml\n")
     assert run.stderr == NOTES + (
-        "warning: my-lock.toml is no name that pip and uv take for a pylock.toml: "
-        "`pylock.toml` or `pylock.NAME.toml` is\n"
+        "warning: pip and uv do not recognise my-lock.toml as a pylock.toml: "
+        "name it `pylock.toml` or `pylock.NAME.toml`\n"
     )
-    assert "no name that" not in export(locked, "pylock", "--output", "/dev/null").stderr
+    assert "do not recognise" not in export(locked, "pylock", "--output", "/dev/null").stderr
 
 
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index: LoopbackIndex) -> None:
@@ -197,12 +197,12 @@ def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(fro
     assert (run.status, run.stderr) == (
         0,
         (
-            "warning: pylock.toml leaves out own 1.0: from git, which pip does not take beside files with hashes; "
-            "install.sh does it\n"
+            "warning: pylock.toml leaves out own 1.0: from git, which pip does not accept together with hashed "
+            "files; install.sh installs it\n"
         ),
     )
     text = (workspace.root / "pylock.toml").read_text()
-    assert "# Not in it, as the format cannot say how they are built (install.sh does it): own\n" in text
+    assert "# Not included, because the format cannot say how they are built (install.sh builds them): own\n" in text
     assert tomli.loads(text)["tool"]["ascend-lock"]["left-out"] == ["own==1.0"]
     pip = make_environment(workspace.root / "env")
     done = execute(workspace, [str(pip), "-m", "pip", "install", "--no-deps", "-r", "pylock.toml"])
@@ -217,7 +217,7 @@ def test_a_file_that_is_gone_is_an_error(locked: Workspace, index: LoopbackIndex
         3,
         "",
         (
-            "error: index `pypi` no longer offers base-1.0-py3-none-any.whl with the hash of the lock\n"
+            "error: index `pypi` no longer offers base-1.0-py3-none-any.whl with the hash in the lock\n"
             "hint: lock again, or ask the maintainers why the file changed\n"
         ),
     )
@@ -229,9 +229,9 @@ def test_what_cannot_be_exported_is_told(locked: Workspace, index: LoopbackIndex
     assert (run.status, run.stderr) == (
         2,
         (
-            "error: an export is not written among the locks\n"
+            "error: an export cannot be written into the locks folder\n"
             "  at locks/demo/here/pylock.toml\n"
-            "  what lies beside a lock is made from it alone, and compared with it\n"
+            "  the files next to a lock are rendered from it and compared with it\n"
             "hint: choose another folder\n"
         ),
     )
@@ -389,7 +389,10 @@ def test_the_steps_of_the_containerfile_install_the_lock_without_network(
             ["--wheelhouse", "../elsewhere"],
             "error: `../elsewhere` is not inside the build's context\n  at --wheelhouse\n",
         ),
-        (["--base-image", "x\nRUN evil"], "error: `x\\nRUN evil` cannot stand in a Containerfile\n  at --base-image\n"),
+        (
+            ["--base-image", "x\nRUN evil"],
+            "error: `x\\nRUN evil` cannot be used in a Containerfile\n  at --base-image\n",
+        ),
     ],
 )
 def test_what_would_break_the_containerfile_is_refused(locked: Workspace, arguments: list[str], message: str) -> None:
@@ -412,7 +415,7 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace, 
             "  at matrices/images.toml\n"
             "  with CANN 8.3.RC2 it has quay.io/ascend/cann:8.3.rc2-910b-ubuntu22.04-py3.11, "
             "quay.io/ascend/cann:8.3.rc2-a3-ubuntu22.04-py3.11\n"
-            "hint: name one that has the target's CANN and Python: --base-image NAME\n"
+            "hint: specify one that has the target's CANN and Python: --base-image NAME\n"
         ),
     )
     run = export(workspace, "containerfile", "--base-image", "registry.test/own@sha256:" + "0" * 64)
@@ -437,9 +440,9 @@ def test_a_target_whose_image_has_another_python_is_told_it(workspace: Workspace
         (
             "error: no base image is known for linux-aarch64-py310-cann8.3.rc1-a2\n"
             "  at matrices/images.toml\n"
-            "  the nearest is quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11, which is all that the lock asks for "
-            "but has Python 3.11\n"
-            "hint: build one on it that has python3.10 with venv and headers, and name yours: --base-image NAME\n"
+            "  the nearest is quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11, which matches the lock "
+            "except that it has Python 3.11\n"
+            "hint: build an image on it that has python3.10 with venv and headers, and specify it: --base-image NAME\n"
         ),
     )
 

@@ -122,32 +122,35 @@ APP = """
 """
 
 SAID_OF_APP = """\
-holds: silent (matrices/facts/app.toml:7): app-1.0-py3-none-any.whl: METADATA leaves `lib==1.0` open; \
-`cann in 8.5.0 | 8.5.1, soc in A2` is of the machine
+holds: silent (matrices/facts/app.toml:7): app-1.0-py3-none-any.whl: METADATA does not mention `lib==1.0`; \
+`cann in 8.5.0 | 8.5.1, soc in A2` is about the machine
 holds: says-so (matrices/facts/app.toml:13): app-2.0-py3-none-any.whl: METADATA says so itself (lib==1.0), \
 so `lib>=1` repeats it; app-2.0-py3-none-any.whl: METADATA says so itself (Python >=3.10), so `python >= 3.9` repeats it
 holds: agrees (matrices/facts/app.toml:19): app-3.0-py3-none-any.whl: METADATA asks for lib>=1, \
-which goes with `lib<2`; app-3.0-py3-none-any.whl: METADATA asks for Python >=3.10, which goes with `python < 3.13`
+which is compatible with `lib<2`; app-3.0-py3-none-any.whl: METADATA asks for Python >=3.10, \
+which is compatible with `python < 3.13`
 contradicted: clashes (matrices/facts/app.toml:25): app-3.0-py3-none-any.whl: METADATA asks for lib>=1, \
-which no release of `lib==0.5` fits; app-3.0-py3-none-any.whl: METADATA asks for Python >=3.10, \
-which no release of `python < 3.9` fits; app-1.0-py3-none-any.whl: METADATA leaves `lib==0.5` open; \
-app-1.0-py3-none-any.whl: METADATA leaves `python < 3.9` open
-unmet: unmet (matrices/facts/app.toml:31): no index has a release in `lib==9`, so app cannot be locked there
+but no release that matches `lib==0.5` satisfies it; app-3.0-py3-none-any.whl: METADATA asks for Python >=3.10, \
+but no release that matches `python < 3.9` satisfies it; \
+app-1.0-py3-none-any.whl: METADATA does not mention `lib==0.5`; \
+app-1.0-py3-none-any.whl: METADATA does not mention `python < 3.9`
+unmet: unmet (matrices/facts/app.toml:31): no index has a release that matches `lib==9`, so app cannot be locked there
 gone: needs-nowhere (matrices/facts/app.toml:37): no index has a project nowhere
-gone: partly-gone (matrices/facts/app.toml:43): there is no release app ==7, >8; `cann >= 8.5.0` is of the machine
+gone: partly-gone (matrices/facts/app.toml:43): there is no release app ==7, >8; `cann >= 8.5.0` is about the machine
 holds: excluded (matrices/facts/app.toml:49): the index has 2.0, 1.0
 gone: excluded-gone (matrices/facts/app.toml:54): there is no release app ==7
 holds: replaced (matrices/facts/app.toml:59): app-2.0-py3-none-any.whl: METADATA still asks for lib==1.0
 contradicted: idle (matrices/facts/app.toml:66): app-1.0-py3-none-any.whl: METADATA does not ask for lib, other
 holds: collides (matrices/facts/app.toml:72): app-1.0-py3-none-any.whl: METADATA does not ask for other itself; \
-no metadata tells who owns the module `m`
-not checked: after (matrices/facts/app.toml:79): no metadata tells an order
-gone: after-nowhere (matrices/facts/app.toml:84): no index has a project nowhere; no metadata tells an order
-not checked: warns (matrices/facts/app.toml:89): no metadata tells what it warns of
+metadata does not say who owns the module `m`
+not checked: after (matrices/facts/app.toml:79): metadata says nothing about install order
+gone: after-nowhere (matrices/facts/app.toml:84): no index has a project nowhere; \
+metadata says nothing about install order
+not checked: warns (matrices/facts/app.toml:89): metadata says nothing about what it warns of
 contradicted: warns-of-no-extra (matrices/facts/app.toml:97): app-1.0-py3-none-any.whl: METADATA has no extra `tpu`; \
-no metadata tells what it warns of
+metadata says nothing about what it warns of
 contradicted: asks (matrices/facts/app.toml:104): app-2.0-py3-none-any.whl: METADATA itself asks for lib==1.0
-not checked: exports (matrices/facts/app.toml:110): no metadata tells environment variables
+not checked: exports (matrices/facts/app.toml:110): metadata says nothing about environment variables
 18 facts for linux-aarch64, Python 3.11: 6 hold, 4 contradicted, 4 gone, 1 unmet, 3 not checked
 """
 
@@ -185,7 +188,7 @@ def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(
     app(workspace, index)
     *said, counts = SAID_OF_APP.splitlines()
     looked_at = [line for line in said if not line.startswith(("holds: ", "not checked: "))]
-    hint = "hint: 9 facts that hold or were not checked are not told: ascend-lock facts check --all"
+    hint = "hint: 9 facts that hold or were not checked are not shown; to see them: ascend-lock facts check --all"
     run = workspace.run("facts", "check", *NEVER_OLD)
     assert (run.status, run.stdout.splitlines()) == (5, [*looked_at, counts, hint])
     run = workspace.run("facts", "check", "demo", *NEVER_OLD)
@@ -300,21 +303,21 @@ def test_what_archives_and_others_say(workspace: Workspace, index: LoopbackIndex
         ),
         "contradicted: built-otherwise: built-1.0.tar.gz has no requirements/gone.txt",
         "contradicted: drops-what-is-not-asked-for: built-1.0.tar.gz does not ask for torch",
-        "not checked: of-that-commit: gitted 1.0 is that of a commit, on no index",
+        "not checked: of-that-commit: gitted 1.0 comes from a commit and is on no index",
         (
-            "not checked: at-commit: file:///nowhere/at/all.git@012345678901: the repository was not read, "
-            "so what it needs rests on the fact `at-commit` alone"
+            "not checked: at-commit: file:///nowhere/at/all.git@012345678901: the repository was not read, so "
+            "its requirements rest on the fact `at-commit` only"
         ),
         "gone: lost: no index has a project lost",
-        "holds: another: the index has 1.0; it also has 2.0, of which the fact does not speak",
+        "holds: another: the index has 1.0; it also has 2.0, which the fact does not cover",
         "holds: same: old-1.0.tar.gz: old.egg-info/requires.txt says the same",
         (
-            'contradicted: differs: old-1.0.tar.gz: old.egg-info/requires.txt has lib ; python_version < "3.9" '
-            "where the fact has lib"
+            'contradicted: differs: old-1.0.tar.gz: old.egg-info/requires.txt has lib ; python_version < "3.9", '
+            "but the fact has lib"
         ),
         "holds: of-wheel: old-2.0-py3-none-any.whl says the same",
-        "contradicted: static: old-3.0.tar.gz has other where the fact has lib",
-        "not checked: nothing: old-4.0.tar.gz says nothing statically",
+        "contradicted: static: old-3.0.tar.gz has other, but the fact has lib",
+        "not checked: nothing: old-4.0.tar.gz has no static metadata",
         "12 facts for linux-aarch64, Python 3.11: 3 hold, 5 contradicted, 1 gone, 0 unmet, 3 not checked",
     ]
     assert run.status == 5
@@ -342,7 +345,7 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace, index: LoopbackI
     workspace.facts("app", row)
     run = workspace.run("facts", "check", "demo", "--facts-days", "30")
     assert run.stdout.splitlines()[0] == (
-        "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far` is out of reach, which may have app ==7; "
+        "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far`, which may have app ==7, could not be reached; "
         "checked 2020-01-31, more than 30 days ago"
     )
     assert run.status == 0
@@ -367,16 +370,16 @@ def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None
     index.fault("*/lib/", status(403))
     run = workspace.run("facts", "check", "silent", "excluded", *NEVER_OLD)
     assert run.stdout.splitlines()[:2] == [
-        "not checked: silent (matrices/facts/app.toml:7): the index is out of reach: It answered 403.",
+        "not checked: silent (matrices/facts/app.toml:7): the index could not be reached: It answered 403.",
         "holds: excluded (matrices/facts/app.toml:49): the index has 2.0, 1.0",
     ]
     assert run.status == 3
     index.fault("*", status(403))
     run = workspace.run("facts", "check", "demo", *NEVER_OLD)
     first, counts, hint = run.stdout.splitlines()
-    assert first.endswith("the index is out of reach: It answered 403.")
+    assert first.endswith("the index could not be reached: It answered 403.")
     assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 18 not checked")
-    assert hint.startswith("hint: 17 facts that hold or were not checked are not told: ")
+    assert hint.startswith("hint: 17 facts that hold or were not checked are not shown; to see them: ")
     assert run.status == 3
     index.clear()
     unknown = workspace.run("facts", "check", "exclude")

@@ -28,7 +28,7 @@ from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, delayed
 from tests.repositories import Repository
 
-DAMAGED = "warning: A page in the cache is damaged. It was thrown away, and pages are read anew.\n"
+DAMAGED = "warning: A page in the cache is damaged. It was discarded, and pages are fetched again.\n"
 
 
 # --- kills and full disks
@@ -169,7 +169,9 @@ def test_files_of_pages_with_flipped_bits_are_read_anew(
     run = workspace.lock("--anew", *["--offline"][: int(offline)])
     if offline:
         assert run.status == 3
-        assert run.stderr.startswith(DAMAGED + "error: b is not in the cache, and --offline asks no network.\n"), run
+        assert run.stderr.startswith(
+            DAMAGED + "error: b is not in the cache, and --offline does not use the network.\n"
+        ), run
         run = workspace.lock("--anew")
         assert run.stderr.count("warning: ") == run.stderr.count("\n"), run
     assert run.status == 0
@@ -254,8 +256,10 @@ def test_a_home_that_cannot_be_written_is_a_warning_and_no_more(workspace: Works
     """/proc takes no files of anybody, root included."""
     require_the_same = releases(workspace, index)
     run = workspace.locked(HOME="/proc", ASCEND_LOCK_CACHE="")
-    assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock/v2 cannot be written (")
-    assert run.stderr.endswith("); going on without.\nhint: set ASCEND_LOCK_CACHE to a folder of yours\n")
+    assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock/v2 is not writable (")
+    assert run.stderr.endswith(
+        "); continuing without it.\nhint: set ASCEND_LOCK_CACHE to a folder that you can write to\n"
+    )
     require_the_same()
 
 
@@ -322,5 +326,5 @@ def test_the_lock_that_cannot_be_written_is_named(workspace: Workspace, index: L
         "error: the lock could not be written; what was there before is untouched\n"
         "  at locks/demo/there\n"
         "  File exists\n"
-        "hint: make room or choose another folder with --locks DIR\n"
+        "hint: free some space or choose another folder with --locks DIR\n"
     )

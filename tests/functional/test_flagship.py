@@ -36,7 +36,7 @@ HUAWEI = (
 PYTORCH = (
     "warning: Index `pytorch-cpu` cannot be reached. "
     "[Errno 111] Connection refused (through the proxy <server>, 2 tries). "
-    "What the stack tells of its files is taken instead.\n"
+    "The stack's own records of its files are used instead.\n"
 )
 OF_THE_DAY = f"offline: using the snapshot of 2026-11-22 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
 
@@ -73,7 +73,7 @@ def without_history(folder: Path) -> Tree:
     lock = files["lock.toml"]
     assert lock is not None
     files["lock.toml"] = re.sub(rb"(?m)^first = true\n|^change = \[\n(?:    .*\n)*\]\n", b"", lock)
-    for name, heading in (("report.md", "Changes since the lock before"), ("report.zh.md", "与上一版锁文件的差异")):
+    for name, heading in (("report.md", "Changes since the previous lock"), ("report.zh.md", "与上一版锁文件的差异")):
         report = files[name]
         assert report is not None
         files[name], sections = re.subn(rb"(?ms)^## " + heading.encode() + rb"\n.*?(?=^## )", b"", report)
@@ -151,7 +151,7 @@ def test_locking_again_changes_no_byte_and_says_so(workspace: Workspace) -> None
     shutil.copytree(COMMITTED.parent, workspace.locks / STACK)
     run = lock(workspace, "--offline")
     for folder in (COMMITTED, X86_64):
-        assert f"Nothing changed: locks/{STACK}/{folder.name} is as it was.\n" in run.stdout
+        assert f"Nothing changed in locks/{STACK}/{folder.name}.\n" in run.stdout
     assert tree(workspace.locks / STACK) == tree(COMMITTED.parent)
 
 
@@ -189,14 +189,14 @@ def test_check_passes_the_committed_lock(copied: Workspace) -> None:
 def test_check_fails_after_a_fact_was_touched(copied: Workspace) -> None:
     fact = copied.matrices / "facts" / "vllm.toml"
     fact.write_text(fact.read_text().replace("2026-11-20", "2026-11-21", 1))
-    why = "the stack or the facts changed since"
+    why = "the stack or the facts have changed since the lock was made"
     assert check(copied) == (4, told(why, why) + HINT, "")
 
 
 def test_check_fails_after_the_script_was_edited(copied: Workspace) -> None:
     script = copied.locks / STACK / COMMITTED.name / "install.sh"
     script.write_text(script.read_text().replace("--require-hashes", "", 1))
-    assert check(copied) == (4, told("files beside lock.toml are not what it says", "current") + HINT, "")
+    assert check(copied) == (4, told("files next to lock.toml do not match it", "current") + HINT, "")
 
 
 def test_check_fails_where_there_is_no_lock(copied: Workspace) -> None:

@@ -174,7 +174,7 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
     assert not list(workspace.root.rglob("pwned"))
     assert not list(workspace.temporary.iterdir())
     again = install(workspace, python)
-    assert again.stdout.count(": already there") == len(workspace.content()["stage"])
+    assert again.stdout.count(": already installed") == len(workspace.content()["stage"])
 
 
 # --- the commit
@@ -268,7 +268,7 @@ def test_what_is_built_must_be_what_the_lock_names(workspace: Workspace, python:
     workspace.facts("plain", fact(made, commit, "1.0"))
     stack_of(workspace, f"plain={commit}")
     workspace.locked()
-    assert failed(install(workspace, python)) == "error: the build made plain 1.1, the lock has plain 1.0\n"
+    assert failed(install(workspace, python)) == "error: the build produced plain 1.1, but the lock has plain 1.0\n"
     assert installed(python) == {}
 
 
@@ -278,7 +278,8 @@ def test_a_step_that_finds_nothing_stops(workspace: Workspace, python: Path) -> 
     workspace.locked()
     told = re.sub(r"<root>/temporary/tmp\.\w+", "<scratch>", failed(install(workspace, python)))
     assert told == (
-        "error: no line of <scratch>/plain/plain_own.py has ^nothing\nhint: the lock expects one; lock again\n"
+        "error: no line of <scratch>/plain/plain_own.py matches ^nothing\nhint: the lock expects such a line; "
+        "lock again\n"
     )
 
 
@@ -294,14 +295,14 @@ def test_a_wheelhouse_needs_no_repository_and_holds_it_to_the_commit(workspace: 
     (workspace.root / "git").rename(workspace.root / "gone")
     assert failed(install(workspace, python)) == (
         f"error: commit {commit} could not be fetched from file://<root>/git/plain\n"
-        "hint: where there is a network: ascend-lock bundle demo DIR, then install.sh --wheelhouse DIR\n"
+        "hint: on a machine with network access: ascend-lock bundle demo DIR, then install.sh --wheelhouse DIR\n"
     )
     file = house / "git" / f"plain-{commit[:12]}.bundle"
     content = file.read_bytes()
     file.write_bytes(content[:-40] + bytes(40))
     assert failed(install(workspace, python, "--wheelhouse", str(house))) == (
-        f"error: <root>/house/git/plain-{commit[:12]}.bundle does not hold commit {commit} whole\n"
-        "hint: bundle it again\n"
+        f"error: <root>/house/git/plain-{commit[:12]}.bundle does not contain the complete commit {commit}\n"
+        "hint: make the bundle again\n"
     )
     # a file that calls another commit by this one's name
     liar = Repository(workspace.root / "liar")
@@ -339,7 +340,7 @@ def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace:
     fail.unlink()
     run = install(workspace, python)
     assert run.status == 0, run
-    assert "a-plugin rewrites files of plain: all of them are installed again" in run.stdout
+    assert "a-plugin rewrites files of plain, so all of them are reinstalled" in run.stdout
     assert (installed(python), target.read_text()) == ({"a-plugin": "1.0", "plain": "1.0"}, "x = 2\n")
 
 
@@ -366,7 +367,7 @@ def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Work
     assert run.status == 0, run
     assert value(python, "plain_own", "by") == "it's `touch pwned`"
     again = install(workspace, python)
-    assert (again.status, again.stdout.count(": already there")) == (0, 2)
+    assert (again.status, again.stdout.count(": already installed")) == (0, 2)
     source = python.parents[1] / "src" / "plain" / "plain_own.py"
     assert source.read_text().count("by = ") == 1
     assert not list(workspace.root.rglob("pwned"))
@@ -401,7 +402,7 @@ def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(
         ("sglang", "timm>=1", "matrices/stacks/demo.toml:12"),
         ("xgrammar", "triton", "triton-ascend-absent-1"),
     ]
-    assert "# timm must not be there: text only" in workspace.read("requirements.txt")
+    assert "# timm must not be installed: text only" in workspace.read("requirements.txt")
     assert install(workspace, python).status == 0
     right = installed(python)
     # somebody installs them, over what is there

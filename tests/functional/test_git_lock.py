@@ -99,13 +99,13 @@ def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
     assert told.stderr.startswith("warning: file://<root>/git/verl could not be read: ")
     assert "verl 0.6: the repository was not read" in " ".join(told.stdout.split())
     trusted = workspace.read()
-    trust = 'trust = "the repository was not read, so what it needs rests on the fact `verl-sources-1` alone"'
+    trust = 'trust = "the repository was not read, so its requirements rest on the fact `verl-sources-1` only"'
     assert [line for line in trusted.splitlines() if line not in reached.splitlines()] == [trust]
     assert trusted.replace(trust + "\n", "") == reached
     assert "- verl 0.6: the repository was not read" in workspace.read("report.md")
     assert "taken on trust" in workspace.read("report.md")
     assert workspace.lock("--offline", "--json").json["warnings"] == [
-        "verl 0.6: the repository was not read, so what it needs rests on the fact `verl-sources-1` alone"
+        "verl 0.6: the repository was not read, so its requirements rest on the fact `verl-sources-1` only"
     ]
     in_chinese = workspace.lock("--offline", "--anew", "--lang", "zh").stdout
     assert "没有读取代码仓库" in in_chinese
@@ -116,7 +116,7 @@ def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
     assert workspace.run("check", "demo").stdout.endswith(": current\n")
     why = workspace.run("explain", "demo", "--package", "verl==0.7", "--offline")
     assert refused(why) == (
-        "error: the stack takes verl from a commit, where it is 0.6\n  at --package\n"
+        "error: the stack takes verl from a commit, where its version is 0.6\n  at --package\n"
         "hint: see matrices/facts/verl.toml:7; for another release change the stack's line\n"
     )
 
@@ -147,10 +147,10 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(
     assert run.stderr == f"warning: https://no-such-host.invalid/a.git could not be read: {why}\n"
     workspace.stack(lines[0].replace("a" * 9, "v1"))
     assert refused(workspace.lock()).splitlines()[1:] == [
-        "error: it cannot be told which commit `v1` is",
+        "error: cannot determine which commit `v1` is",
         "  at matrices/stacks/demo.toml:4",
-        f"  https://no-such-host.invalid/a.git could not be read ({why}), and no fact knows it",
-        "hint: name the commit in full, or say what is known of it in a [[sources]] fact; facts know aaaaaaaaaaaa",
+        f"  https://no-such-host.invalid/a.git could not be read ({why}), and no fact describes it",
+        "hint: give the full commit hash, or describe it in a [[sources]] fact; facts know aaaaaaaaaaaa",
     ]
 
 
@@ -198,7 +198,7 @@ def test_a_conflict_with_a_commit_is_explained_and_a_way_out_is_the_index(
         ("the stack asks for mindspeed-rl", "matrices/stacks/demo.toml:4"),
         ("mindspeed-rl 1.0 needs verl>=0.8", "mindspeed_rl-1.0-py3-none-any.whl"),
         (
-            "the stack takes verl from a commit, whose version is 0.6: that is not in `>=0.8`",
+            "the stack takes verl from a commit with version 0.6, which does not match `>=0.8`",
             "matrices/facts/verl.toml:7",
         ),
     ]
@@ -212,7 +212,8 @@ def test_a_marker_that_cannot_be_told(workspace: Workspace, repository: Reposito
     run = workspace.lock()
     assert run.status == 2
     assert run.stderr == (
-        f'error: the marker of `verl @ git+file://<root>/git/verl@{commit} ; sys_platform ~= "linux"` cannot be told\n'
+        f'error: the marker of `verl @ git+file://<root>/git/verl@{commit} ; sys_platform ~= "linux"` cannot be '
+        f"evaluated\n"
         "  at matrices/stacks/demo.toml:4\n"
         "  Undefined <Op('~=')> on 'linux' and 'linux'.\n"
     )

@@ -102,7 +102,7 @@ def test_the_report_tells_the_departures_and_what_was_taken_on_trust(stack: str)
     assert report.count("| taken on trust |") == len(COMMITS[stack])
     written = tomli.loads((REPOSITORY / "matrices" / "stacks" / f"{stack}.toml").read_text(encoding="utf-8"))["departs"]
     assert lock["departs"] == written
-    assert "## Where this departs from the guide" in report
+    assert "## Departures from the guide" in report
     chinese = (folder(stack) / "report.zh.md").read_text(encoding="utf-8")
     assert chinese.count("| 未经核实 |") == len(COMMITS[stack])
     told = chinese.partition("## 与指南的不同之处")[2].partition("\n\n## ")[0]

@@ -75,10 +75,10 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
         "stage 1 of 5: base",
         "stage 2 of 5: top",
         "stage 3 of 5: tinybuild",
-        "stage 4 of 5: apart, built from source in an environment apart",
+        "stage 4 of 5: apart, built from source in a separate environment",
         "stage 5 of 5: here, built from source in this environment",
     ]
-    checks = run.stdout.partition("\n\nas locked (wrong: 0, warnings: 0)\n")
+    checks = run.stdout.partition("\n\nmatches the lock (errors: 0, warnings: 0)\n")
     assert lines(checks[0], "  imports") == ["  imports        ok       apart, here, top"]
     assert checks[2] == "demo is installed: 5 distributions, as locked\n"
     assert installed(python) == {"apart": "1.0", "base": "1.0", "here": "1.0", "tinybuild": "1.0", "top": "1.0"}
@@ -100,7 +100,7 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     run = install(workspace, python)
 
     assert (run.status, run.stderr, index.requests) == (0, "", [])
-    assert [line.rpartition(": ")[2] for line in lines(run.stdout, "stage")] == ["already there"] * 5
+    assert [line.rpartition(": ")[2] for line in lines(run.stdout, "stage")] == ["already installed"] * 5
 
 
 def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(
@@ -182,7 +182,7 @@ def test_a_build_that_labels_itself_is_installed_by_path(
     assert (run.status, run.stderr) == (0, "")
     assert installed(python) == {"here": "1.0+empty", "tinybuild": "1.0"}
     again = install(workspace, python, "--wheelhouse", ".")
-    assert [line.rpartition(": ")[2] for line in lines(again.stdout, "stage")] == ["already there"] * 2
+    assert [line.rpartition(": ")[2] for line in lines(again.stdout, "stage")] == ["already installed"] * 2
 
 
 def test_its_archive_is_compared_with_the_lock(workspace: Workspace, labelled: list[Built], python: Path) -> None:
@@ -191,7 +191,7 @@ def test_its_archive_is_compared_with_the_lock(workspace: Workspace, labelled: l
     (workspace.root / archive.filename).write_bytes(archive.content + b"\0")
     run = install(workspace, python, "--wheelhouse", ".")
     assert run.status == 1
-    assert "is not the file of the lock\nhint: bundle it again\n" in run.stderr
+    assert "is not the file in the lock\nhint: make the bundle again\n" in run.stderr
     assert installed(python) == {"tinybuild": "1.0"}
 
 
@@ -201,8 +201,8 @@ def test_without_a_wheelhouse_it_is_refused_before_anything_is_installed(
     run = install(workspace, python)
     assert_refused(
         run,
-        "error: here must be installed by path, so --wheelhouse is needed\n"
-        "hint: where there is a network: ascend-lock bundle demo DIR, then install.sh --wheelhouse DIR\n",
+        "error: here must be installed from a local file, so --wheelhouse is needed\n"
+        "hint: on a machine with network access: ascend-lock bundle demo DIR, then install.sh --wheelhouse DIR\n",
     )
     assert installed(python) == {}
 
@@ -259,7 +259,7 @@ def test_another_index_is_asked_for_nothing_but_what_comes_from_it(
         "stages/build-requirements.vendor.txt",
     }
     assert workspace.read("stages/1.vendor.txt").splitlines()[1:3] == [
-        "# From the index `vendor` alone.",
+        "# From the index `vendor` only.",
         "# The rest is in stages/1.txt.",
     ]
 
@@ -292,7 +292,7 @@ def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(
 
     assert (run.status, run.stderr, index.requests) == (0, "", [])
     assert installed(python) == {"base": "1.0", "special": "1.0"}
-    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: base and special: already there"]
+    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: base and special: already installed"]
 
 
 # --- dry run, again, half done
@@ -327,7 +327,7 @@ def test_after_a_failure_it_goes_on_where_it_stopped(
     index.clear()
     run = install(workspace, python)
     assert (run.status, run.stderr) == (0, "")
-    assert lines(run.stdout, "stage") == ["stage 1 of 2: base: already there", "stage 2 of 2: top"]
+    assert lines(run.stdout, "stage") == ["stage 1 of 2: base: already installed", "stage 2 of 2: top"]
     assert not [request for request in index.requests if "base" in request.path]
 
 
@@ -349,7 +349,7 @@ def test_a_version_that_metadata_spells_in_another_way_is_there(
     workspace.locked()
     run = install(workspace, python)
     assert (run.status, run.stderr) == (0, "")
-    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: dated: already there"]
+    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: dated: already installed"]
 
 
 def test_what_pip_check_finds_is_a_failure(
@@ -359,7 +359,7 @@ def test_what_pip_check_finds_is_a_failure(
     execute(workspace, [str(python), "-m", "pip", "install", "--no-deps", "stranger"])
     run = install(workspace, python)
     assert (
-        "wrong: pip check complains: stranger 1.0 requires absent, which is not installed.  [requirement-broken]\n"
+        "error: pip check reports: stranger 1.0 requires absent, which is not installed.  [requirement-broken]\n"
         in (run.stdout)
     )
     assert_not_as_locked(run)
@@ -372,7 +372,7 @@ def test_a_module_that_cannot_be_imported_is_a_failure(
     workspace.stack("broken", target=HERE, more='[check]\nimports = ["broken"]\n')
     workspace.locked()
     run = install(workspace, python)
-    assert "wrong: import broken failed: SystemExit: no NPU here  [import-failed]\n" in run.stdout
+    assert "error: import broken failed: SystemExit: no NPU here  [import-failed]\n" in run.stdout
     assert_not_as_locked(run)
 
 
@@ -380,8 +380,8 @@ def assert_not_as_locked(run: Run) -> None:
     assert (run.status, run.stderr) == (
         1,
         (
-            "error: this machine and environment are not what the lock says\n"
-            "hint: what is wrong, and what mends it, is told above\n"
+            "error: this machine and environment do not match the lock\n"
+            "hint: see above for what differs and how to fix it\n"
         ),
     )
     assert "is installed" not in run.stdout
@@ -419,10 +419,10 @@ def test_a_configuration_of_pip_that_installs_elsewhere_is_told(
     assert (run.status, run.stderr) == (
         1,
         (
-            "error: pip's own configuration has a setting by which nothing would be installed here: "
+            "error: a setting in pip's own configuration would install packages somewhere else: "
             f"{', '.join(names)}\n"
-            f"hint: take it away: <root>/env/bin/python -m pip config unset {names[0]}; "
-            "<root>/env/bin/python -m pip config debug names the files\n"
+            f"hint: remove it: <root>/env/bin/python -m pip config unset {names[0]}; "
+            "<root>/env/bin/python -m pip config debug lists the configuration files\n"
         ),
     )
     assert installed(python) == {}
@@ -448,7 +448,7 @@ def test_a_configuration_of_pip_that_cannot_be_read_is_not_taken_for_no_pip(
     )
     assert run.stderr.endswith(
         "error: pip of <root>/env/bin/python does not run\n"
-        "hint: see above; <root>/env/bin/python -m pip config debug names its files\n"
+        "hint: see above; <root>/env/bin/python -m pip config debug lists its configuration files\n"
     )
 
 
@@ -545,7 +545,7 @@ def test_requirements_txt_says_no_deps_where_pins_are_left_out_of_it(
     )
     assert run.status == 0, run.stderr
     assert "Would install" in run.stdout
-    assert "# (--no-deps, as pip would ask for what is left out here)" in told
+    assert "# (--no-deps, because pip would ask for what is left out here)" in told
 
 
 # --- the machine
@@ -572,7 +572,7 @@ def test_another_processor_is_refused(workspace: Workspace, index: LoopbackIndex
     run = install(workspace, sys.executable)
     assert_refused(
         run,
-        f"error: this machine is {platform.machine()}, the lock is for {other}\n"
+        f"error: this machine is {platform.machine()}, but the lock is for {other}\n"
         "hint: lock the stack for this machine's platform\n",
     )
 
@@ -584,9 +584,9 @@ def test_a_dry_run_on_another_processor_fails_at_its_end(workspace: Workspace, i
     assert (run.status, run.stderr) == (
         1,
         (
-            f"warning: this machine is {platform.machine()}, the lock is for {other}\n"
+            f"warning: this machine is {platform.machine()}, but the lock is for {other}\n"
             "hint: lock the stack for this machine's platform\n"
-            "error: install.sh would stop: 1 of the checks above failed, this machine is not the lock's\n"
+            "error: install.sh would stop: 1 of the checks above failed, so this machine does not match the lock\n"
         ),
     )
     assert "dry run: nothing was changed\n" in run.stdout
@@ -624,7 +624,7 @@ def test_it_speaks_english_where_it_is_told_to_or_chinese_could_not_be_read(
     workspace: Workspace, two: list[Built], python: Path, locale: str, options: list[str]
 ) -> None:
     run = install(workspace, python, *options, "--wheelhouse", "no/such", LANG=locale)
-    assert_refused(run, "error: there is no folder no/such, which --wheelhouse names\n")
+    assert_refused(run, "error: the --wheelhouse folder no/such does not exist\n")
 
 
 def test_what_an_interrupted_pip_left_is_told_in_chinese(workspace: Workspace, two: list[Built], python: Path) -> None:
@@ -637,7 +637,7 @@ def test_what_an_interrupted_pip_left_is_told_in_chinese(workspace: Workspace, t
 
 
 def test_a_language_that_it_does_not_speak_is_refused(workspace: Workspace, two: list[Built]) -> None:
-    assert_refused(install(workspace, sys.executable, "--lang", "fr"), "error: --lang is en or zh\n")
+    assert_refused(install(workspace, sys.executable, "--lang", "fr"), "error: --lang must be en or zh\n")
     assert_refused(install(workspace, sys.executable, "--lang", LANG="zh_CN.UTF-8"), "错误：--lang 只能是 en 或 zh\n")
 
 
@@ -664,20 +664,22 @@ def test_without_the_rest_of_its_folder_it_does_nothing(
     run = execute(workspace, ["bash", "-c", command.format(script=workspace.folder() / "install.sh")])
     assert_refused(
         run,
-        f"error: there is no stages/ beside install.sh{where}\n"
-        "hint: copy the lock's whole folder, and run the file in it\n",
+        f"error: there is no stages/ folder next to install.sh{where}\n"
+        "hint: copy the lock's whole folder and run the install.sh inside it\n",
     )
 
 
 def test_a_wheelhouse_that_is_not_there_is_named(workspace: Workspace, two: list[Built]) -> None:
     run = install(workspace, sys.executable, "--wheelhouse", "no/such")
-    assert_refused(run, "error: there is no folder no/such, which --wheelhouse names\n")
+    assert_refused(run, "error: the --wheelhouse folder no/such does not exist\n")
 
 
 def test_a_program_that_is_no_python_is_refused(workspace: Workspace, two: list[Built]) -> None:
     run = install(workspace, "/bin/true")
     assert_refused(
-        run, "error: /bin/true is no Python\nhint: activate an environment, or pass --python PATH of its Python\n"
+        run,
+        "error: /bin/true is not a Python interpreter\nhint: activate an environment, or pass the path of its "
+        "Python with --python\n",
     )
 
 
@@ -686,8 +688,8 @@ def test_another_python_is_refused(workspace: Workspace, index: LoopbackIndex) -
     run = install(workspace, sys.executable)
     assert_refused(
         run,
-        f"error: {workspace.plain(sys.executable)} is Python {PYTHON_LINE}, the lock is for 3.99\n"
-        "hint: make one: python3.99 -m venv env && . env/bin/activate\n",
+        f"error: {workspace.plain(sys.executable)} is Python {PYTHON_LINE}, but the lock is for 3.99\n"
+        "hint: create one: python3.99 -m venv env && . env/bin/activate\n",
     )
 
 
@@ -705,7 +707,7 @@ def test_a_python_of_the_system_is_refused(workspace: Workspace, two: list[Built
     assert_refused(
         run,
         f"error: {system} is not in a virtual or conda environment\n"
-        f"hint: make one: {system} -m venv env && . env/bin/activate; or pass --system\n",
+        f"hint: create one: {system} -m venv env && . env/bin/activate; or pass --system\n",
     )
 
 
@@ -715,8 +717,8 @@ def test_an_older_glibc_is_refused(workspace: Workspace, index: LoopbackIndex) -
     run = install(workspace, sys.executable)
     assert_refused(
         run,
-        f"error: glibc is {ours}, the lock needs 2.99 or newer\n"
-        f'hint: lock again with glibc = "{ours}" in the stack\'s target\n',
+        f"error: glibc is {ours}, but the lock needs 2.99 or newer\n"
+        f'hint: set glibc = "{ours}" in the stack\'s target and lock again\n',
     )
 
 
@@ -885,13 +887,17 @@ def test_another_soc_is_refused(workspace: Workspace, begin_with: Callable[[Setu
     path = npu_smi(workspace, "Ascend", "310P3")
     run = install(workspace, sys.executable, PATH=path)
     told = (
-        'the SoC is 310P (Ascend310P3), the lock is for A2\nhint: lock again with soc = "310P" in the stack\'s target\n'
+        "the SoC is 310P (Ascend310P3), but the lock is for A2\n"
+        'hint: set soc = "310P" in the stack\'s target and lock again\n'
     )
     assert_refused(run, f"error: {told}")
     run = install(workspace, sys.executable, "--dry-run", PATH=path)
     assert (run.status, run.stderr) == (
         1,
-        f"warning: {told}error: install.sh would stop: 1 of the checks above failed, this machine is not the lock's\n",
+        (
+            f"warning: {told}error: install.sh would stop: 1 of the checks above failed, so this machine does not "
+            f"match the lock\n"
+        ),
     )
 
 
@@ -910,8 +916,8 @@ def test_another_cann_is_refused(for_cann: Workspace, version: str) -> None:
     run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, version))
     assert_refused(
         run,
-        f"error: CANN is {version}, the lock is for 8.5.0\n"
-        f'hint: activate CANN 8.5.0, or lock with cann = "{version}" in the stack\'s target\n',
+        f"error: CANN is {version}, but the lock is for 8.5.0\n"
+        f'hint: activate CANN 8.5.0, or set cann = "{version}" in the stack\'s target and lock again\n',
     )
 
 

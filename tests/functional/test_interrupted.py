@@ -24,14 +24,14 @@ REFUSED = (
     "error: the lock could not be written; what was there before is untouched\n"
     "  at locks/demo/there\n"
     "  {why}\n"
-    "hint: make room or choose another folder with --locks DIR\n"
+    "hint: free some space or choose another folder with --locks DIR\n"
 )
 
 
 # What is kept of a lock is one file that is longer than each of the lock's.
 UNCACHED = (
-    "warning: The cache in <root>/cache/v2 cannot be written (File too large); going on without.\n"
-    "hint: set ASCEND_LOCK_CACHE to a folder of yours\n"
+    "warning: The cache in <root>/cache/v2 is not writable (File too large); continuing without it.\n"
+    "hint: set ASCEND_LOCK_CACHE to a folder that you can write to\n"
 )
 
 
@@ -352,8 +352,8 @@ def test_a_cache_that_cannot_be_written_is_a_warning(workspace: Workspace, index
     workspace.cache.write_text("not a folder")
     run = workspace.locked()
     assert run.stderr == (
-        "warning: The cache in <root>/cache/v2 cannot be written (Not a directory); going on without.\n"
-        "hint: set ASCEND_LOCK_CACHE to a folder of yours\n"
+        "warning: The cache in <root>/cache/v2 is not writable (Not a directory); continuing without it.\n"
+        "hint: set ASCEND_LOCK_CACHE to a folder that you can write to\n"
     )
 
 
@@ -383,7 +383,7 @@ def test_locks_of_the_same_stack_at_once(workspace: Workspace, index: LoopbackIn
             (
                 "the operating system refused\n"
                 "  another thread could not be started\n"
-                "hint: look at `ulimit -u` and `ulimit -v`, or a container's limits of processes and memory\n"
+                "hint: check `ulimit -u` and `ulimit -v`, or a container's limits of processes and memory\n"
             ),
         ),
         (
@@ -391,7 +391,7 @@ def test_locks_of_the_same_stack_at_once(workspace: Workspace, index: LoopbackIn
             (
                 "the operating system refused\n"
                 "  libssl.so.3: failed to map segment from shared object\n"
-                "hint: look at `ulimit -v`, a container's limit of memory, and whether programs may run from there "
+                "hint: check `ulimit -v`, a container's limit of memory, and whether programs may run from there "
                 "(noexec)\n"
             ),
         ),
@@ -399,8 +399,8 @@ def test_locks_of_the_same_stack_at_once(workspace: Workspace, index: LoopbackIn
             "bytes(1 << 30)",
             (
                 "the operating system refused\n"
-                "  there is no memory left\n"
-                "hint: look at `ulimit -v`, or a container's limit of memory\n"
+                "  out of memory\n"
+                "hint: check `ulimit -v`, or a container's limit of memory\n"
             ),
         ),
     ],

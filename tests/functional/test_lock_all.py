@@ -146,7 +146,7 @@ def test_a_warning_of_several_targets_is_told_once(workspace: Workspace, index: 
     told = workspace.locked().stdout
     assert told.count("demo: beware") == 1
     assert "\n1 warning:\n  - demo: beware" in told
-    assert "\n1 warning, all told above.\n" in told
+    assert "\n1 warning, all shown above.\n" in told
     for one in MACHINES:
         assert "demo: beware" in (workspace.locks / "demo" / one / "lock.toml").read_text()
 
@@ -163,7 +163,7 @@ def test_two_stacks_with_one_name(workspace: Workspace, index: LoopbackIndex) ->
     assert run.stderr == (
         "error: two stacks have the name `demo`\n"
         "  at matrices/stacks/twin.toml:2: stack.name\n"
-        "  matrices/stacks/demo.toml is the other one, and a lock's folder is named after its stack\n"
+        "  the other is matrices/stacks/demo.toml, and a lock's folder is named after its stack\n"
         'hint: name = "twin"\n'
     )
     assert tree(workspace.locks) == before

@@ -48,7 +48,7 @@ def test_the_end_of_a_run(workspace: Workspace, index: LoopbackIndex) -> None:
         "  - demo: it is slow (matrices/facts/demo.toml:6)\n"
         "  - below: it is old (matrices/facts/below.toml:6)\n"
         "Not for this target:\n"
-        "  - `below-windows; sys_platform == 'win32'` was not asked for: its marker is false for this target\n"
+        "  - `below-windows; sys_platform == 'win32'` does not apply: its marker is false for this target\n"
         "    (matrices/stacks/demo.toml:4)\n"
         "Next:\n"
         "  read     locks/demo/there/report.md\n"
@@ -58,7 +58,7 @@ def test_the_end_of_a_run(workspace: Workspace, index: LoopbackIndex) -> None:
     )
     report = workspace.read("report.md")
     assert report.index("does not start") < report.index("it is slow") < report.index("it is old")
-    assert "## Lines of the stack that are not for this target\n\n- \\`below-windows; sys_platform" in report
+    assert "## Lines of the stack that do not apply to this target\n\n- \\`below-windows; sys_platform" in report
 
 
 def test_a_warning_about_two_projects_is_told_where_both_are(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -231,12 +231,12 @@ def test_a_sentence_leads_to_its_chinese(phrase: phrases.Phrase) -> None:
         (phrases.why, "a[b] 1.0 is an extra of a 1.0", "a[b] 1.0 是 a 1.0 的 extra"),
         (phrases.title, "a", "a"),
         (phrases.title, "a and b and c, built from source in this environment", "a、b、c，在此环境中从源码构建"),
-        (phrases.title, "12 distributions, built from source in an environment apart",
+        (phrases.title, "12 distributions, built from source in a separate environment",
          "12 个软件包，在独立的环境中从源码构建"),
         (phrases.title, "a, from git", "a，来自 git"),
-        (phrases.fault, "bundle.json and SHA256SUMS do not name the same files: one of them was changed",
+        (phrases.fault, "bundle.json and SHA256SUMS do not list the same files: one of them was changed",
          "bundle.json 和 SHA256SUMS 列出的文件不同：其中之一被改动过"),
-        (phrases.fault, "SHA256SUMS cannot be read: it is no text", "无法读取 SHA256SUMS：它不是文本"),
+        (phrases.fault, "SHA256SUMS cannot be read: it is not text", "无法读取 SHA256SUMS：它不是文本"),
         (phrases.fault, "a.whl has 3 bytes, not 4", "a.whl 的大小是 3 字节，应为 4"),
     ],
 )  # fmt: skip
@@ -276,7 +276,7 @@ def test_a_project_that_its_index_calls_unsafe_is_warned_of(workspace: Workspace
     index.stands("demo", "quarantined", "it steals tokens")
     index.stands("below", "archived")
     workspace.stack("demo", "below")
-    warning = "demo 1.0: index `pypi` calls the project unsafe for use (quarantined): it steals tokens"
+    warning = "demo 1.0: index `pypi` marks the project as unsafe to use (quarantined): it steals tokens"
     assert f"1 warning:\n  - {warning}" in workspace.locked().stdout.replace("\n    ", " ")
     assert warning in workspace.read("lock.toml")
     told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout
@@ -290,8 +290,8 @@ def test_an_extra_that_is_not_there_is_warned_of_with_the_one_that_is_meant(
     index.add_wheel("demo", "1.0", extras={"audio": [], "video": []})
     workspace.stack("demo[audoi,gpu]")
     told = " ".join(workspace.locked().stdout.split())
-    missing = "demo 1.0 has no extra `{}`, which is asked for; nothing was added for it"
-    assert f"2 warnings: - {missing.format('audoi')}. It has one named `audio` - {missing.format('gpu')} " in told
+    missing = "demo 1.0 has no extra `{}`, although it is requested; nothing was added for it"
+    assert f"2 warnings: - {missing.format('audoi')}. It has an extra `audio` - {missing.format('gpu')} " in told
     told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout.replace("\n", "")
     assert "它有一个名为 `audio` 的 extra".replace(" ", "") in told.replace(" ", "")
 
@@ -324,5 +324,5 @@ def test_a_policy_about_a_misspelt_project_is_warned_of(workspace: Workspace, in
         "huggingface-hub", "demo", more='[policy.prereleases-of]\nhugginface-hub = "allow"\nelse = "allow"\n'
     )
     told = " ".join(workspace.locked().stdout.split())
-    assert "1 warning: - the policy prereleases-of names `hugginface-hub`, which is not in the lock; " in told
+    assert "1 warning: - the policy prereleases-of names `hugginface-hub`, which is not in the lock, but " in told
     assert "`huggingface-hub` is Next:" in told

@@ -24,14 +24,14 @@ def test_all_projects_that_no_index_has_are_told(workspace: Workspace, index: Lo
         assert f"no index has a project `{name}`  looked up on pypi\n" in run.stderr
     shown = ", ".join(NAMES[24:44])
     assert (
-        "   => 1 and 2 leave nothing to choose for gone23\n"
+        "   => 1 and 2 leave no choice for gone23\n"
         "\n"
-        f"No index has these 36 either, which the stack asks for: {shown}\n"
+        f"The stack also asks for these 36 projects, which no index has: {shown}\n"
         "and 16 more.\n"
         "\n"
         "Ways out, each one solved and checked\n"
     ) in run.stderr.replace(",\n", ", ")
-    sentence = f"No index has these 36 either, which the stack asks for: {', '.join(rest)}."
+    sentence = f"The stack also asks for these 36 projects, which no index has: {', '.join(rest)}."
     assert sentence in workspace.read("conflict.md")
     assert sentence in workspace.read("conflict.html")
     assert json.loads(workspace.read("conflict.json"))["missing"] == rest
@@ -50,8 +50,8 @@ def test_a_conflict_of_very_many_statements_is_told_in_part(workspace: Workspace
     assert run.status == 1
     told = [line for line in run.stderr.splitlines() if "the stack asks for" in line]
     assert len(told) == 40
-    assert "     and 20 more, which the report has\n" in run.stderr
-    assert "=> 1-60 leave nothing to choose for demo\n" in run.stderr
+    assert "     and 20 more, see the report\n" in run.stderr
+    assert "=> 1-60 leave no choice for demo\n" in run.stderr
     assert all(line in workspace.read("conflict.md") for line in lines)
 
 
@@ -68,7 +68,7 @@ def test_an_index_that_has_nothing_at_all_is_no_conflict(
             "error: Index `pypi` has none of the 3 projects that the stack asks for.\n"
             "  at matrices/stacks/demo.toml\n"
             "  It answered that it has no page of demo, numpy, torch.\n"
-            "hint: look at the address of the index, which mostly ends in /simple: `pip config get global.index-url`\n"
+            "hint: check the index address, which usually ends in /simple: `pip config get global.index-url`\n"
         ),
     )
     assert not workspace.locks.exists() or list(workspace.locks.rglob("conflict.*")) == []

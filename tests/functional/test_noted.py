@@ -21,7 +21,7 @@ requires = [
     "speed ; extra == \\"fast\\"",
     "old-speed ; (python_version < '3') and extra == \\"fast\\"",
 ]
-reason = "To be confirmed from its setup.py: it has no static metadata, and setuptools noted this in it"
+reason = "To be confirmed from its setup.py: it has no static metadata, and setuptools recorded this in it"
 strength = "observed"
 source = "broken-0.2.tar.gz: broken.egg-info/requires.txt"
 checked = 2026-01-01
@@ -44,7 +44,7 @@ def noted(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 def test_the_fact_is_proposed_and_locks(noted: Workspace) -> None:
     run = noted.lock()
     assert run.status == 1
-    assert "A  add a fact with what broken-0.2.tar.gz itself notes that it needs; compare it with" in run.stderr
+    assert "A  add a fact with the requirements recorded in broken-0.2.tar.gz itself; compare it with" in run.stderr
     assert "=> 4 projects: demo 1.0, broken 0.2\n" in run.stderr
     report = json.loads(noted.read("conflict.json"))
     (change,) = report["fixes"][0]["changes"]
@@ -109,8 +109,8 @@ def test_a_note_that_may_be_about_another_machine_says_so(noted: Workspace, inde
     (fact,) = tomli.loads(change["after"])["fact"]["metadata"]
     assert fact["versions"] == "==0.3"
     assert fact["reason"] == (
-        "To be confirmed from its setup.py: it has no static metadata, and setuptools noted this in it, but on a "
-        "machine of its makers, which its setup.py looks at (platform.machine, sys.platform)"
+        "To be confirmed from its setup.py: it has no static metadata, and setuptools recorded this in it, but "
+        "on its authors' machine, and its setup.py checks the machine (platform.machine, sys.platform)"
     )
 
 
@@ -170,7 +170,7 @@ def test_nothing_is_proposed_where_nothing_is_known(
     assert run.status == 1
     assert "No way out was found.\n" in run.stderr
     assert (
-        "usable where a fact says what it needs: [[metadata]] in matrices/facts/broken.toml (versions =\n" in run.stderr
+        "usable if a fact states what it needs: [[metadata]] in matrices/facts/broken.toml (versions =\n" in run.stderr
     )
 
 

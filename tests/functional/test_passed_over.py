@@ -10,7 +10,8 @@ from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex
 
 WARNING = (
-    "demo 2.0 was passed over for 1.0: `broken-0.2.tar.gz` (index `pypi`) has no static metadata, and locking never "
+    "demo 2.0 was skipped in favour of 1.0: `broken-0.2.tar.gz` (index `pypi`) has no static metadata, and "
+    "locking never "
     "runs a package's code. Read its setup.py and write what it needs into matrices/facts/broken.toml as a `metadata` "
     'fact ([[metadata]] with versions = "==0.2" and requires = […]), then lock with --upgrade-package demo'
 )
@@ -44,7 +45,7 @@ def warnings(workspace: Workspace) -> list[str]:
 
 def test_it_is_told_wherever_the_lock_is(passed: Workspace) -> None:
     assert warnings(passed) == [WARNING]
-    assert "- demo 2.0 was passed over for 1.0: " in passed.read("report.md")
+    assert "- demo 2.0 was skipped in favour of 1.0: " in passed.read("report.md")
     again = passed.locked("--json")
     assert again.json["warnings"] == [WARNING]
     assert again.stderr == ""
@@ -132,8 +133,8 @@ def test_the_archive_of_the_project_itself_and_one_farther_away(workspace: Works
     workspace.locked()
     assert workspace.pins() == {"far": "1.0", "near": "1.0"}
     assert [row[: row.index(" has no")] for row in warnings(workspace)] == [
-        "far 2.0 was passed over for 1.0: `near-2.0.tar.gz` (index `pypi`)",
-        "near 2.0 was passed over for 1.0: `near-2.0.tar.gz` (index `pypi`)",
+        "far 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
+        "near 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
     ]
 
 

@@ -284,5 +284,5 @@ def test_a_page_that_only_a_way_out_needs_is_damaged(told: Workspace) -> None:
     assert damage(told.cache, change, "files") > 0
     run = told.run("lock", "demo", "--anew")
     assert (run.status, tree(told.locks)) == (1, before)
-    assert "It was thrown away, and pages are read anew." in run.stderr
+    assert "It was discarded, and pages are fetched again." in run.stderr
     assert rounds(told) == 0

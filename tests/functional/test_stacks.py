@@ -51,8 +51,8 @@ def test_what_a_snapshot_told_is_locked_where_there_is_a_network(plain: Workspac
         shutil.copytree(REPOSITORY / folder, plain.root / folder, dirs_exist_ok=True)
     run = plain.run("explain", "trl-vllm-train", "--offline", "--apply", "A")
     assert run.stdout.endswith(
-        "Written: matrices/stacks/trl-vllm-train-a.toml. "
-        "Next, where there is a network (the snapshot lacks some of it): ascend-lock lock trl-vllm-train-a\n"
+        "Written: matrices/stacks/trl-vllm-train-a.toml. Next, with network access (the snapshot lacks some "
+        "data): ascend-lock lock trl-vllm-train-a\n"
     )
     lost = plain.run("lock", "trl-vllm-train-a", "--offline")
     assert lost.status == 3

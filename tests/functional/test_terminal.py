@@ -55,7 +55,7 @@ def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace, index
 
     workspace.stack("demo>1")
     page = on_a_terminal(workspace, 60, "explain", "demo")
-    assert page[3] == "Why: these 2 cannot hold together, each alone can"
+    assert page[3] == "Why: these 2 cannot both hold, but either one can alone"
     commands_and_paths = ("hint: ", "The report is in ")  # which are copied
     assert max(len(line) for line in page if not line.startswith(commands_and_paths)) <= 60
     assert "        matrices/stacks/demo.toml:4" in page, "below its sentence, not beside it"

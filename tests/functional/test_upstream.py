@@ -15,7 +15,7 @@ Begin = Callable[[Setup], None]
 CHANGING = ("taken-back", "swapped", "doubled", "vanished", "pulled", "thinner", "retired", "obsolete", "unsafe")
 NAMES = (*CHANGING, "leaky", "kept")
 COMPARED = "  12 files were compared with their index pages\n"
-SILENT = "  `pypi` tells no vulnerabilities: its address does not end in `/simple/`\n"
+SILENT = "  `pypi` gives no vulnerability information: its address does not end in `/simple/`\n"
 
 
 def eleven_projects(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -82,16 +82,17 @@ def test_all_that_can_change(workspace: Workspace, index: LoopbackIndex, begin_w
     run = check(workspace)
     assert run.stdout == (
         "demo for there: current\n"
-        "  two hashes: `pypi` lists doubled-1.0-py3-none-any.whl twice, each time with another sha256\n"
-        "  gone: `pypi` has no pulled 1.0 any more\n"
-        f"  another hash: swapped-1.0-py3-none-any.whl on `pypi` has sha256 {'0' * 64}, the lock {locked['swapped']}\n"
+        "  two hashes: `pypi` lists doubled-1.0-py3-none-any.whl twice, with different sha256\n"
+        "  gone: `pypi` no longer has pulled 1.0\n"
+        f"  different hash: swapped-1.0-py3-none-any.whl on `pypi` has sha256 {'0' * 64}, the lock has "
+        f"{locked['swapped']}\n"
         "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n"
-        "  quarantined: `pypi` calls unsafe unsafe for use\n"
-        "  gone: `pypi` has no unsafe 1.0 any more\n"
-        "  gone: `pypi` has no project vanished any more\n"
-        "  deprecated: `pypi` calls obsolete obsolete, reason: see kept\n"
-        "  archived: `pypi` says that retired will not be updated any more\n"
-        "  gone: `pypi` no longer offers thinner-1.0-py3-none-any.whl, which pip does not take on the target\n"
+        "  quarantined: `pypi` marks unsafe as unsafe to use\n"
+        "  gone: `pypi` no longer has unsafe 1.0\n"
+        "  gone: `pypi` no longer has the project vanished\n"
+        "  deprecated: `pypi` marks obsolete as obsolete, reason: see kept\n"
+        "  archived: `pypi` says that retired will no longer be updated\n"
+        "  gone: `pypi` no longer offers thinner-1.0-py3-none-any.whl, which pip does not use on the target\n"
         + SILENT
         + COMPARED
     )
@@ -116,7 +117,7 @@ def test_nothing_changed_but_facts_are_old(workspace: Workspace, index: Loopback
     assert run.stdout == (
         "demo for there: current\n  nothing changed upstream\n"
         + SILENT
-        + "  1 fact of it was not checked for more than 180 days: kept-is-last\n"
+        + "  1 of its facts was last checked more than 180 days ago: kept-is-last\n"
         + COMPARED
     )
     assert (run.status, run.stderr) == (0, "")
@@ -159,7 +160,7 @@ def test_vulnerabilities_where_the_index_has_them(
         "fixed in 1.0.1, 1.1\n"
         "  vulnerable: leaky 1.0, PYSEC-2026-8: Trusts <b>anybody</b>\\x1b[31m; no fixed release is known\n"
     )
-    tail = "  of these it tells no vulnerabilities: doubled 1.0, taken-back 1.0\n" + COMPARED
+    tail = "  no vulnerability information for: doubled 1.0, taken-back 1.0\n" + COMPARED
     run = check(workspace)
     assert (run.status, run.stdout) == (5, "demo for there: current\n" + told + tail)
     asked = [request.path for request in index.requests if "/pypi/pypi/" in request.path]
@@ -194,7 +195,7 @@ def test_a_page_that_fails_leaves_the_others_compared(
     run = check(workspace)
     assert (run.status, run.stdout) == (
         5,
-        "demo for there: current\n  gone: `pypi` has no project vanished any more\n"
+        "demo for there: current\n  gone: `pypi` no longer has the project vanished\n"
         + SILENT
         + "  not compared: `pypi` for kept: It answered 403.\n"
         + COMPARED.replace("12", "11"),

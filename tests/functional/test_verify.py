@@ -118,7 +118,7 @@ class Machine:
         """What it says beyond its line for each group."""
         run = self.verify(*arguments)
         assert run.stderr == ""
-        assert run.status == (1 if re.search("^(wrong: |错误：)", run.stdout, re.MULTILINE) else 0), run.stdout
+        assert run.status == (1 if re.search("^(error: |错误：)", run.stdout, re.MULTILINE) else 0), run.stdout
         return run.stdout.partition("\n\n")[2]
 
     def pip(self, *arguments: str) -> None:
@@ -181,11 +181,12 @@ def again(*names: str) -> str:
 
 
 def told(what: str, why: str, mend: str, *, state: str = "wrong") -> str:
-    return f"{state}: {what}\n   why: {why}\n  mend: {mend}\n"
+    label = "error" if state == "wrong" else state
+    return f"{label}: {what}\n   why: {why}\n   fix: {mend}\n"
 
 
 def one_wrong(what: str, why: str, mend: str) -> str:
-    return told(what, why, mend) + "\nnot as locked (wrong: 1, warnings: 0)\n"
+    return told(what, why, mend) + "\ndiffers from the lock (errors: 1, warnings: 0)\n"
 
 
 # --- as it should be
@@ -198,13 +199,13 @@ demo for here
   driver (HDK)   ok       25.3.rc1
   SoC            ok       A2 (Ascend910B4)
   distributions  ok       5, as locked
-  files          ok       32 are there in their size, 22 compared by hash
+  files          ok       32 present with the right size, 22 compared by hash
   collisions     ok       none
-  requirements   ok       pip check has no complaint but those that the lock expects (1)
+  requirements   ok       pip check reports only problems that the lock expects (1)
   imports        ok       torch, base
-  NPU            ok       8, the first is Ascend910B4; a tensor was computed
+  NPU            ok       8, the first is Ascend910B4; tensor computation works
 
-as locked (wrong: 0, warnings: 0)
+matches the lock (errors: 0, warnings: 0)
 """
 
 
@@ -255,7 +256,7 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     assert findings["file-missing"] == {
         "code": "file-missing",
         "state": "wrong",
-        "what": "files of base 1.0 are gone: base.py (1 in all)",
+        "what": "files of base 1.0 are missing: base.py (1 in all)",
         "why": "something removed or overwrote a part of it",
         "mend": again("base"),
         "values": {
@@ -369,53 +370,55 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
     (
         another_cann,
         one_wrong(
-            "CANN is 8.3.RC1, the lock is for 8.5.0 (active: <root>/Ascend/cann-8.3.RC1)  [cann-differs]",
-            "torch_npu and the packages above it are built for certain releases of CANN",
+            "CANN is 8.3.RC1, but the lock is for 8.5.0 (active: <root>/Ascend/cann-8.3.RC1)  [cann-differs]",
+            "torch_npu and the packages that use it are built for specific CANN releases",
             ". <root>/Ascend/cann-8.5.0/set_env.sh",
         ),
     ),
     (
         a_wrong_sum,
         one_wrong(
-            "two and two, four times, are 7.5 on the NPU instead of 8.0  [npu-wrong]",
-            "operators of another SoC or release compute wrongly",
-            "compare CANN's operator package with the SoC",
+            "the sum of a test tensor on the NPU is 7.5 instead of 8.0  [npu-wrong]",
+            "operators for another SoC or release give wrong results",
+            "check that CANN's operator package matches the SoC",
         ),
     ),
     (
         a_dead_npu,
         one_wrong(
-            "a tensor could not be computed on the NPU: killed by SIGKILL  [npu-failed]",
+            "a tensor computation on the NPU failed: killed by SIGKILL  [npu-failed]",
             "nothing that uses torch_npu will work",
-            "see the whole message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c "
+            "see the full message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c "
             "'import torch, torch_npu; print(torch.ones(2, 2).npu())'",
         ),
     ),
     (
         another_version,
         told(
-            "base is 1.1, the lock has 1.0  [distribution-differs]", "the lock's versions were solved together", INSTALL
+            "base is 1.1, but the lock has 1.0  [distribution-differs]",
+            "the lock's versions were resolved together",
+            INSTALL,
         )
         + "\n"
         + told(
-            "files of base 1.1 are not as installed: base-1.0.dist-info/METADATA (1 in all)  [file-changed]",
+            "files of base 1.1 were changed after installation: base-1.0.dist-info/METADATA (1 in all)  [file-changed]",
             "what runs is not what the lock pins",
             again("base"),
         )
-        + "\nnot as locked (wrong: 2, warnings: 0)\n",
+        + "\ndiffers from the lock (errors: 2, warnings: 0)\n",
     ),
     (
         a_missing_distribution,
         one_wrong(
-            "not installed, 1 of the lock's 5 distributions: triton-ascend 3.2.0  [distribution-missing]",
-            "what needs them fails when it is used",
+            "missing 1 of the lock's 5 distributions: triton-ascend 3.2.0  [distribution-missing]",
+            "programs that need them fail when they use them",
             INSTALL,
         ),
     ),
     (
         a_changed_file,
         told(
-            "files of torch 2.8.0 are not as installed: torch/__init__.py (1 in all)  [file-changed]",
+            "files of torch 2.8.0 were changed after installation: torch/__init__.py (1 in all)  [file-changed]",
             "what runs is not what the lock pins",
             again("torch"),
         )
@@ -423,14 +426,14 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
         + told(
             "import torch failed: SyntaxError: '(' was never closed (__init__.py, line 13)  [import-failed]",
             "the stack needs it",
-            "see the whole message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import torch'",
+            "see the full message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import torch'",
         )
-        + "\nnot as locked (wrong: 3, warnings: 0)\n",
+        + "\ndiffers from the lock (errors: 3, warnings: 0)\n",
     ),
     (
         a_removed_file,
         one_wrong(
-            "files of triton-ascend 3.2.0 are gone: triton/backend.py (1 in all)  [file-missing]",
+            "files of triton-ascend 3.2.0 are missing: triton/backend.py (1 in all)  [file-missing]",
             "something removed or overwrote a part of it",
             again("triton-ascend"),
         ),
@@ -438,7 +441,8 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
     (
         a_file_of_the_same_size,
         one_wrong(
-            "files of triton-ascend 3.2.0 are not as installed: triton/backend.py (1 in all)  [file-changed]",
+            "files of triton-ascend 3.2.0 were changed after installation: triton/backend.py (1 in all)  "
+            "[file-changed]",
             "what runs is not what the lock pins",
             again("triton-ascend"),
         ),
@@ -447,7 +451,7 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
         no_record,
         one_wrong(
             "base 1.0 has no RECORD in <site>/base-1.0.dist-info  [record-missing]",
-            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            "its files cannot be checked, and pip cannot uninstall it",
             f"rm -r <site>/base-1.0.dist-info && {INSTALL}",
         ),
     ),
@@ -456,14 +460,14 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
         told(
             "<site>/triton_ascend-3.2.0.dist-info/METADATA of triton-ascend cannot be read: "
             "it has no Name or no Version  [metadata-broken]",
-            "pip and others cannot tell what is installed",
+            "pip and other tools cannot tell what is installed",
             f"rm -r <site>/triton_ascend-3.2.0.dist-info && {INSTALL}",
         ),
     ),
     (
         an_unmet_requirement,
         one_wrong(
-            "pip check complains: torch-npu 2.8.0 has requirement base<1, but you have base 1.0.  [requirement-broken]",
+            "pip check reports: torch-npu 2.8.0 has requirement base<1, but you have base 1.0.  [requirement-broken]",
             "the lock's facts do not expect this",
             INSTALL,
         ),
@@ -473,22 +477,23 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
         one_wrong(
             "import base failed: ModuleNotFoundError: import of base halted; None in sys.modules  [import-failed]",
             "the stack needs it",
-            "see the whole message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import base'",
+            "see the full message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import base'",
         ),
     ),
     (
         an_import_without_cann,
         one_wrong(
-            "import base failed: libhccl.so of CANN or its driver is not found  [import-without-cann]",
-            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
-            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            "import base failed: libhccl.so of CANN or its driver was not found  [import-without-cann]",
+            "it loads torch_npu, which is linked against CANN's libraries; LD_LIBRARY_PATH must include their folder",
+            "source the activate.sh next to this file and run this again; if it still fails, CANN or its driver "
+            "lacks files",
         ),
     ),
     (
         another_module_on_pythonpath,
         one_wrong(
-            "import base takes <root>/Ascend/python/base.py, which is not this environment's  [import-elsewhere]",
-            "PYTHONPATH or the user's site-packages come before the lock's files",
+            "import base loads <root>/Ascend/python/base.py, which is not in this environment  [import-elsewhere]",
+            "PYTHONPATH or the user's site-packages take precedence over the lock's files",
             "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
         ),
     ),
@@ -502,7 +507,7 @@ def test_broken(machine: Machine, destroy: Callable[[Machine], None], expected: 
     destroy(machine)
     found = machine.found().replace(f"<root>/env/lib/python{PYTHON_LINE}/site-packages", "<site>")
     if destroy in (metadata_that_is_cut_off, a_changed_file):  # more follows from it
-        assert found.startswith(expected.partition("\nnot as locked")[0]), found
+        assert found.startswith(expected.partition("\ndiffers from the lock")[0]), found
     else:
         assert found == expected
 
@@ -510,27 +515,27 @@ def test_broken(machine: Machine, destroy: Callable[[Machine], None], expected: 
 def test_only_warnings_where_the_machine_is_to_be_passed_over(machine: Machine) -> None:
     another_cann(machine)
     found = machine.found("--skip-system-checks")
-    assert found.startswith("warning: CANN is 8.3.RC1, the lock is for 8.5.0 ")
-    assert found.endswith("\nas locked (wrong: 0, warnings: 1)\n")
+    assert found.startswith("warning: CANN is 8.3.RC1, but the lock is for 8.5.0 ")
+    assert found.endswith("\nmatches the lock (errors: 0, warnings: 1)\n")
 
 
 def test_without_an_npu_there_are_warnings_alone(machine: Machine) -> None:
     machine.changes = {"PATH": os.environ["PATH"]}
     assert machine.found() == (
         told(
-            "the SoC is not known: npu-smi is not here or shows no NPU  [soc-unknown]",
+            "the SoC is unknown: npu-smi is missing or shows no NPU  [soc-unknown]",
             "the lock's binaries and CANN's operators are for A2",
-            "run this where the NPUs are",
+            "run this on a machine with NPUs",
             state="warning",
         )
         + "\n"
         + told(
-            "no NPU is here, so none was tried  [npu-absent]",
-            "whether torch_npu works can be told on an NPU only",
-            "run this where the NPUs are",
+            "this machine has no NPU, so none was tested  [npu-absent]",
+            "only a test on an NPU shows whether torch_npu works",
+            "run this on a machine with NPUs",
             state="warning",
         )
-        + "\nas locked (wrong: 0, warnings: 2)\n"
+        + "\nmatches the lock (errors: 0, warnings: 2)\n"
     )
 
 
@@ -539,10 +544,10 @@ def test_without_an_npu_what_wants_a_library_that_is_nowhere_could_not_be_tried(
     machine.changes = {"PATH": os.environ["PATH"]}
     assert (
         told(
-            "import base could not be tried: this machine has no NPU and no libhccl.so of CANN or its driver  "
+            "import base was not tested: this machine has no NPU and no libhccl.so of CANN or its driver  "
             "[import-untried]",
-            "torch_npu is loaded with it, and is linked against that library",
-            "run this where the NPUs are",
+            "it loads torch_npu, which is linked against that library",
+            "run this on a machine with NPUs",
             state="warning",
         )
         in machine.found()
@@ -555,7 +560,7 @@ def test_without_an_npu_a_library_that_is_there_must_be_found(machine: Machine, 
     (machine.ascend / folder).mkdir(parents=True)
     (machine.ascend / folder / "libhccl.so").write_bytes(b"")
     machine.changes = {"PATH": os.environ["PATH"]}
-    assert "wrong: import base failed: libhccl.so of CANN or its driver is not found  [import-" in machine.found()
+    assert "error: import base failed: libhccl.so of CANN or its driver was not found  [import-" in machine.found()
 
 
 def test_what_one_import_leaves_behind_does_not_fail_the_next(machine: Machine) -> None:
@@ -563,7 +568,7 @@ def test_what_one_import_leaves_behind_does_not_fail_the_next(machine: Machine) 
         "import sys\nsys.modules['base'] = None\nraise OSError('half-way')\n"
     )
     found = machine.found()
-    assert "wrong: import torch failed: OSError: half-way  [import-failed]" in found
+    assert "error: import torch failed: OSError: half-way  [import-failed]" in found
     assert "import base" not in found
 
 
@@ -573,7 +578,7 @@ def test_what_one_import_leaves_behind_does_not_fail_the_next(machine: Machine) 
 def mend(machine: Machine) -> Run:
     """Run the first command that verify.py gives."""
     text = machine.verify().stdout
-    command = text.partition("  mend: ")[2].partition("\n")[0].replace("<root>", str(machine.root))
+    command = text.partition("   fix: ")[2].partition("\n")[0].replace("<root>", str(machine.root))
     run = execute(machine.workspace, ["bash", "-c", command], **machine.environment)
     assert (run.status, run.stderr) == (0, ""), run
     return run
@@ -583,12 +588,12 @@ def triton_over_triton_ascend(machine: Machine) -> None:
     machine.pip("install", "triton")
     assert machine.found() == (
         told(
-            "triton, not of the lock, owns the module `triton` as triton-ascend does: "
-            "of 1 files that differ, 1 are triton's now and 0 are triton-ascend's  [collision]",
-            "whichever was installed last is what runs, and uninstalling either breaks both",
+            "triton, which is not in the lock, installs the same module `triton` as triton-ascend: "
+            "of 1 files that differ, 1 are now from triton and 0 from triton-ascend  [collision]",
+            "the one installed last takes effect, and uninstalling either breaks both",
             again("triton", "triton-ascend"),
         )
-        + "\nnot as locked (wrong: 1, warnings: 0)\n"
+        + "\ndiffers from the lock (errors: 1, warnings: 0)\n"
     )
 
 
@@ -618,14 +623,14 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
     assert (run.status, run.stdout, run.stderr) == (
         2,
         "",
-        "error: /bin/true cannot be run: it runs no Python\nhint: pass --python PATH of an environment\n",
+        "error: /bin/true cannot be run: it does not run as Python\nhint: pass --python PATH of an environment\n",
     )
     run = machine.workspace.run("verify", "demo", "--python", "/bin/true")
     assert (run.status, run.stdout, run.stderr) == (
         2,
         "",
         (
-            "error: no working Python was found at /bin/true\n  at --python\n  It runs no Python.\n"
+            "error: no working Python was found at /bin/true\n  at --python\n  It does not run as Python.\n"
             "hint: activate an environment, or pass --python PATH\n"
         ),
     )
@@ -633,7 +638,7 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
     assert (run.status, run.stdout, run.stderr) == (
         2,
         "",
-        "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: there are: here\n",
+        "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: the targets are: here\n",
     )
     new = machine.workspace.stack("demo", name="other")
     hints = {"other": "ascend-lock lock other", "dmo": "did you mean `demo`?", "zzz": "locked are demo"}
@@ -650,7 +655,7 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         shutil.rmtree(machine.workspace.locks / "demo" / "there")
     assert (run.status, run.stderr) == (
         2,
-        "error: demo is locked for several targets\n  at --target\nhint: say which this machine is: here, there\n",
+        "error: demo is locked for several targets\n  at --target\nhint: choose this machine's target: here, there\n",
     )
 
 

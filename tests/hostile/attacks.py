@@ -29,9 +29,9 @@ WHEEL = "/files/*/demo-2.0-py3-none-any.whl"
 BESIDE = f"{WHEEL}.metadata"
 MIB = 1 << 20
 
-A_PROXY = "hint: open the address in a browser: a proxy or a half-finished mirror may have answered\n"
-A_MIRROR = "hint: a mirror or proxy may serve an altered or half-finished file; try again or ask another index\n"
-THE_NETWORK = "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
+A_PROXY = "hint: open the address in a browser: a proxy or an incomplete mirror may have answered\n"
+A_MIRROR = "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index\n"
+THE_NETWORK = "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
 
 
 def unusable(why: str) -> str:
@@ -72,7 +72,7 @@ def page_body(**more: Any) -> bytes:
 
 def refused(target: str, why: str) -> str:
     return (
-        "error: An index redirects to an address that must not be asked.\n"
+        "error: An index redirects to an address that is not allowed.\n"
         f"  at https://index.example/simple/pypi/demo/ -> {target}\n  {why}\n"
     )
 
@@ -88,22 +88,22 @@ def not_answered(code: int) -> str:
 
 def too_long(mib: int, where: str = "simple/pypi/demo/") -> str:
     return (
-        "error: An index sent far more than such an answer ever has.\n"
-        f"  at https://index.example/{where}\n  It was broken off after {mib} MiB.\n"
+        "error: An index sent far more data than such an answer can contain.\n"
+        f"  at https://index.example/{where}\n  The download was stopped after {mib} MiB.\n"
     )
 
 
 def other_release(said: str) -> str:
     return (
-        "error: The metadata of demo-2.0-py3-none-any.whl is that of another release.\n"
+        "error: The metadata of demo-2.0-py3-none-any.whl is for a different release.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl.metadata\n"
         f"  It says {said}; expected was demo 2.0.\n"
-        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact\n"
+        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact\n"
     )
 
 
 def not_asked(address: str, why: str) -> str:
-    return f"error: An address must not be asked.\n  at {address}\n  {why}\n"
+    return f"error: The address is not allowed.\n  at {address}\n  {why}\n"
 
 
 def nested(levels: int) -> bytes:
@@ -135,10 +135,10 @@ PAGES = [
         "a page that is packed 51 times",
         answer(DEMO, body(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"})),
         3,
-        "error: An index sent what cannot be unpacked.\n"
+        "error: An index sent data that cannot be decompressed.\n"
         "  at https://index.example/simple/pypi/demo/\n"
         "  Reject response exceeding limit of 5 content encodings.\n"
-        "hint: a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index\n",
+        "hint: a proxy or mirror may declare the wrong compression; try again or use another index\n",
     ),
     Attack(
         "JSON of 1,000 levels",
@@ -177,13 +177,13 @@ PAGES = [
             body(b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>", "text/html"),
         ),
         3,
-        unusable("It links to no file and does not say that it is an index page; a proxy may have answered."),
+        unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
     ),
     Attack(
         "200 with a page of an error",
         answer(DEMO, body(b"<html><h1>Blocked</h1></html>", "text/html")),
         3,
-        unusable("It links to no file and does not say that it is an index page; a proxy may have answered."),
+        unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
     ),
     Attack(
         "200 with JSON of an error",
@@ -207,7 +207,7 @@ PAGES = [
         "an evil version of the API",
         page(lambda content: {**content, "meta": {"api-version": EVIL}}),
         3,
-        unusable(f"Its API version is {SHOWN}; 1 can be read (PEP 629)."),
+        unusable(f"Its API version is {SHOWN}; only version 1 is supported (PEP 629)."),
     ),
     Attack(
         "a charset that nobody knows",
@@ -282,15 +282,15 @@ def redirect(target: str) -> Arrange:
     return answer(DEMO, Response(302, b"", {"Location": target}), times=1)
 
 
-LOCAL = "It is this machine or its link, where only an index on it may lead."
-PLAIN = "Only https is asked, and http on this machine itself."
+LOCAL = "It is an address on this machine or its local link; only an index on this machine may redirect there."
+PLAIN = "Only https is allowed, and plain http only to this machine."
 
 REDIRECTS = [
     Attack(
         "a redirect without end",
         answer(DEMO, Response(302, b"", {"Location": DEMO})),
         3,
-        "error: An index redirects without end.\n"
+        "error: An index redirects in a loop.\n"
         "  at https://index.example/simple/pypi/demo/\n"
         "  There were more than 10 redirects.\n",
     ),
@@ -304,7 +304,7 @@ REDIRECTS = [
         "a redirect to a file here",
         redirect("file:///etc/passwd"),
         3,
-        refused("file:///etc/passwd", "`file:///etc/passwd` names no host"),
+        refused("file:///etc/passwd", "`file:///etc/passwd` has no host"),
     ),
     Attack("a redirect to this machine", redirect("http://127.0.0.2:1/x"), 3, refused("http://127.0.0.2:1/x", LOCAL)),
     Attack(
@@ -333,7 +333,7 @@ REDIRECTS = [
         "  at https://index.example/simple/pypi/demo/ -> https://10.0.0.1/x\n"
         "  SSL: no alternative certificate subject name matches target IPv4 address '10.0.0.1' "
         "(through the proxy <server>, 1 try).\n"
-        "hint: that server says it is another one: look at the address, or at what answers in its place\n",
+        "hint: the server's certificate is for another host: check the address, or what answers in its place\n",
     ),
     Attack("a redirect to no address", redirect("https://[/"), 3, refused("https://[/", "It cannot be read.")),
     Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/"), 0, pins=NEW),
@@ -353,13 +353,13 @@ PROXIES = [
         "  at https://index.example/simple/pypi/demo/\n"
         "  SSL certificate OpenSSL verify result: unable to get local issuer certificate (20) "
         "(through the proxy <server>, 1 try).\n"
-        "hint: if a proxy of yours signs connections anew, name its certificate: `pip config set global.cert FILE`\n",
+        "hint: if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`\n",
     ),
     Attack(
         "a proxy that answers for all, with a page",
         answer("*", body(b"<html><form>Log in</form></html>", "text/html")),
         3,
-        unusable("It links to no file and does not say that it is an index page; a proxy may have answered."),
+        unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
     ),
     Attack(
         "a proxy that lets nobody through",
@@ -406,14 +406,14 @@ LISTED = [
         3,
         "error: demo-2.0-py3-none-any.whl is larger than it should be.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
-        "  It was broken off after 9 bytes.\n",
+        "  The download was stopped after 9 bytes.\n",
     ),
     Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False), 0, pins=NEW),
     Attack(
         "a file on this machine",
         file(url="http://127.0.0.2:1/demo-2.0-py3-none-any.whl"),
         1,
-        "there is no release of demo in `>1`; the newest is 1.0",
+        "no release of demo matches `>1`; the newest is 1.0",
     ),
     Attack(
         "a file without TLS",
@@ -425,7 +425,7 @@ LISTED = [
         "a file that is one of this machine's",
         file(url="file:///etc/passwd"),
         3,
-        not_asked("file:///etc/passwd.metadata", "`file:///etc/passwd.metadata` names no host"),
+        not_asked("file:///etc/passwd.metadata", "`file:///etc/passwd.metadata` has no host"),
     ),
     Attack("a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl"), 0, pins=NEW),
     Attack("a file name that leads elsewhere", beside(filename="../demo-3.0-py3-none-any.whl"), 0, pins=NEW),
@@ -455,7 +455,7 @@ LISTED = [
         "uploads in a year that UTC has not, and a cut-off",
         both(CUTOFF, file(upload_time=NEVER)),
         1,
-        "demo-2.0-py3-none-any.whl has no upload time to hold against the cut-off",
+        "demo-2.0-py3-none-any.whl has no upload time to compare with the cut-off",
     ),
     Attack("a version of 2012", beside(filename="demo-2004d.zip"), 0, pins=NEW),
     Attack("an egg", beside(filename="demo-3.0-py2.7.egg"), 0, pins=NEW),
@@ -469,7 +469,7 @@ LISTED = [
             {"filename": "demo-2.0-py3-none-any.whl", "requires-python": ">=3.x"},
         ),
         1,
-        "needs another Python (Requires-Python `>=3.x` cannot be read)",
+        "needs a different Python (Requires-Python `>=3.x` cannot be read)",
     ),
 ]
 
@@ -547,7 +547,7 @@ FILES = [
         "a .metadata file of another hash",
         both(answer(BESIDE, Response(200, b"x"))),
         3,
-        "error: The .metadata file of demo-2.0-py3-none-any.whl is not the one that its index page names.\n"
+        "error: The .metadata file of demo-2.0-py3-none-any.whl is not the one listed on its index page.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl.metadata\n"
         f"  Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says "
         f"{hashlib.sha256(core_metadata('demo', '2.0')).hexdigest()}.\n" + A_MIRROR,
@@ -585,7 +585,7 @@ FILES = [
         f"error: {f'demo 2.1 cannot be built: it needs `{LONG}'[:999]}…\n"
         "  at build-system.requires of demo-2.1.tar.gz\n"
         "  it has 100000 characters\n"
-        "hint: name what its build needs in a `metadata` or `builds` fact\n",
+        "hint: state what its build needs in a `metadata` or `builds` fact\n",
     ),
     Attack("a requirement of 100,000 characters", metadata(f"Requires-Dist: {LONG}"), 1, "it has 100000 characters"),
     Attack(
@@ -634,7 +634,7 @@ FILES = [
         "a wheel with other bytes",
         both(without_ranges, file(core_metadata=False), answer(WHEEL, Response(200, b"x"))),
         3,
-        "error: demo-2.0-py3-none-any.whl is not the file that its index page names.\n"
+        "error: demo-2.0-py3-none-any.whl is not the file listed on its index page.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
         f"  Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says {build_wheel('demo', '2.0').sha256}.\n"
         + A_MIRROR,
@@ -650,7 +650,7 @@ FILES = [
         "an archive that unpacks to 9 GiB",
         archive(bomb(9 * 1024)),
         1,
-        "it goes on after its end beyond all measure",
+        "it goes on after its end of unreasonable size",
     ),
     Attack(
         "an archive whose PKG-INFO has 9 MiB",
@@ -831,7 +831,7 @@ def split(stream: Stream, response: Response) -> None:
 
 
 def by_rule(why: str) -> str:
-    return unreachable(f"It does not keep to HTTP/2 ({why})")
+    return unreachable(f"It violates HTTP/2 ({why})")
 
 
 HTTP2 = [
@@ -935,7 +935,7 @@ HTTP2 = [
         "16 KB of fields that unpack to 62 MB",
         spoken(multiplied),
         3,
-        unreachable("It sends far more of a head than any answer has"),
+        unreachable("It sends far larger headers than a normal answer"),
     ),
     Attack(
         "frames without anything in them",

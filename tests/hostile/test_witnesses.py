@@ -116,7 +116,7 @@ def test_a_file_that_disappears_after_it_was_locked(here: Scene) -> None:
         "error: demo-2.0-py3-none-any.whl cannot be downloaded.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
         "  The server answered 404.\n"
-        "hint: the index page names a file that its server does not give; a mirror may be half-finished\n"
+        "hint: the index page lists a file that its server does not provide; a mirror may be incomplete\n"
     )
 
 

@@ -146,9 +146,9 @@ class BruteForce:
         release = self._world.projects[name][version]
         reasons = [] if self._fits(name, version) else ["has no file for the target"]
         if not release.readable:
-            reasons.append("has metadata that cannot be read")
+            reasons.append("has unreadable metadata")
         if not SpecifierSet(release.own_python).contains(f"{self._python}.0"):
-            reasons.append("needs another Python, says its METADATA")
+            reasons.append("needs a different Python, says its METADATA")
         return [f"{name} {version} {reason}" for reason in reasons]
 
     def _fits(self, name: str, version: str) -> bool:

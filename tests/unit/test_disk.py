@@ -25,9 +25,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (os.mkfifo, "it is no plain file"),
-        (os.mkdir, "it is no plain file"),
-        (lambda path: path.symlink_to("/dev/zero"), "it is no plain file"),
+        (os.mkfifo, "it is not a regular file"),
+        (os.mkdir, "it is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is not a regular file"),
         (lambda path: path.write_bytes(b"x" * (disk.MIB + 1)), "it is larger than 1 MiB"),
         (lambda path: None, "No such file or directory"),
     ],

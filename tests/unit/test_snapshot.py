@@ -239,21 +239,21 @@ def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
             ask()
         messages.append(caught.value.message)
     assert messages == [
-        "The snapshot of 2026-11-20 does not hold `other` for linux-aarch64.",
-        "The snapshot of 2026-11-20 does not hold the metadata of `other-1-py3-none-any.whl`.",
-        "The snapshot of 2026-11-20 does not hold the content of `other-1-py3-none-any.whl`.",
-        "The snapshot of 2026-11-20 does not hold `setup.py` of `demo-1.0.tar.gz`.",
-        "The snapshot of 2026-11-20 does not hold the sha256 of `other-1-py3-none-any.whl`.",
+        "The snapshot of 2026-11-20 does not contain `other` for linux-aarch64.",
+        "The snapshot of 2026-11-20 does not contain the metadata of `other-1-py3-none-any.whl`.",
+        "The snapshot of 2026-11-20 does not contain the content of `other-1-py3-none-any.whl`.",
+        "The snapshot of 2026-11-20 does not contain `setup.py` of `demo-1.0.tar.gz`.",
+        "The snapshot of 2026-11-20 does not contain the sha256 of `other-1-py3-none-any.whl`.",
     ]
     assert str(caught.value).endswith(
-        "hint: run online, or make it again where there is a network: make snapshot STACK=demo"
+        "hint: run online, or make it again on a machine with network access: make snapshot STACK=demo"
     )
 
 
 def test_a_platform_that_was_not_recorded_is_a_failure() -> None:
     recording, _ = demo()
     catalog = SnapshotCatalog(recording.snapshot(stack="demo", date=TODAY, target=ARM), "linux-x86_64")
-    with pytest.raises(IndexFailure, match=r"does not hold `demo` for linux-x86_64\."):
+    with pytest.raises(IndexFailure, match=r"does not contain `demo` for linux-x86_64\."):
         catalog.lookup(NormalizedName("demo"))
 
 
@@ -473,7 +473,7 @@ def test_recordings_of_two_days_do_not_merge() -> None:
     recording, _ = demo()
     first = recording.snapshot(stack="demo", date=TODAY, target=ARM)
     second = recording.snapshot(stack="demo", date=dt.date(2026, 11, 21), target=ARM)
-    with pytest.raises(ValueError, match="demo of 2026-11-20 and demo of 2026-11-21 do not go together"):
+    with pytest.raises(ValueError, match="demo of 2026-11-20 and demo of 2026-11-21 do not match"):
         first.merged(second)
 
 
@@ -571,7 +571,7 @@ def test_damage_is_told_from_another_format_and_from_no_file(tmp_path: Path) -> 
             snapshot_file.read(path)
         reasons[name] = caught.value.why
     assert reasons == {
-        "damaged": "It was changed or cut after it was made.",
+        "damaged": "It was changed or truncated after it was made.",
         "newer": "It was made by another version of ascend-lock.",
         "other": "It is not a snapshot.",
     }
@@ -579,7 +579,7 @@ def test_damage_is_told_from_another_format_and_from_no_file(tmp_path: Path) -> 
         snapshot_file.read(tmp_path / "none.snapshot")
     assert str(caught.value) == (
         f"The snapshot cannot be read.\n  at {tmp_path}/none.snapshot\n  No such file or directory\n"
-        "hint: make it where there is a network: make snapshot STACK=none"
+        "hint: make it on a machine with network access: make snapshot STACK=none"
     )
 
 

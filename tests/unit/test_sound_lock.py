@@ -92,7 +92,7 @@ to = "b"
         ('    "numpy",\n', "", "`numpy` is in no stage"),
         ('title = "', 'title = "\\u202e', "has characters that do not print"),
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
-        ('url = "https://', 'url = "https://u:p@', "the address has credentials in it"),
+        ('url = "https://', 'url = "https://u:p@', "the address contains credentials"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
         ('name = "pypi"', 'name = "huawei"', "`numpy` is from `pypi`, which is no index of the lock"),
         ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),

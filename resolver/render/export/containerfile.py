@@ -28,13 +28,13 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
             raise InputError(
                 f"`{wheelhouse}` is not inside the build's context",
                 where="--wheelhouse",
-                why="an image is built from files below the folder that the build is given",
+                why="an image is built only from files inside the build context",
                 hint="name a folder relative to where the build runs: --wheelhouse wheelhouse",
             )
     by_path = [pin.name for pin in lock.pin if pin.label]
     if by_path and wheelhouse is None:
         raise InputError(
-            f"{', '.join(by_path)} must be installed by path, so the image needs a wheelhouse",
+            f"{', '.join(by_path)} must be installed from a local file, so the image needs a wheelhouse",
             hint=f"ascend-lock bundle {lock.stack} wheelhouse, then export with --wheelhouse wheelhouse",
         )
     return (
@@ -58,8 +58,8 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
     if not {"cann", "soc"} <= set(system):
         raise InputError(
             f"no base image can be chosen for {lock.target.name}",
-            why="the target must state its CANN and its SoC for that",
-            hint="name one: --base-image quay.io/ascend/cann:TAG",
+            why="the target must specify its CANN and its SoC",
+            hint="specify one: --base-image quay.io/ascend/cann:TAG",
         )
     known = [image for image in images if _has_cann(image, system["cann"])]
     fitting = [image for image in known if image.soc.upper() == system["soc"].upper() and _glibc(image, lock)]
@@ -71,14 +71,15 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
         raise InputError(
             f"no base image is known for {lock.target.name}",
             where="matrices/images.toml",
-            why=f"the nearest is {near.name}, which is all that the lock asks for but has Python {near.python}",
-            hint=f"build one on it that has python{python} with venv and headers, and name yours: --base-image NAME",
+            why=f"the nearest is {near.name}, which matches the lock except that it has Python {near.python}",
+            hint=f"build an image on it that has python{python} with venv and headers, and specify it: --base-image "
+            f"NAME",
         )
     raise InputError(
         f"no base image is known for {lock.target.name}",
         where="matrices/images.toml",
         why=f"with CANN {system['cann']} it has {', '.join(image.name for image in known) or 'none'}",
-        hint="name one that has the target's CANN and Python: --base-image NAME",
+        hint="specify one that has the target's CANN and Python: --base-image NAME",
     )
 
 
@@ -99,5 +100,5 @@ def _glibc(image: Image, lock: Lock) -> bool:
 def _plain(what: str, text: str) -> None:
     if not _PLAIN.match(text):
         raise InputError(
-            f"`{text}` cannot stand in a Containerfile", where=what, hint="use letters, digits and ._/:@+-"
+            f"`{text}` cannot be used in a Containerfile", where=what, hint="use letters, digits and ._/:@+-"
         )

@@ -22,8 +22,8 @@ from resolver.render.text import one_line
 
 _HEADER = """\
 # {stack} for {target}: {summary}
-# Made from its lock by ascend-lock. The addresses are those of today and of this machine's
-# settings: keep the lock, make this anew.
+# Made from its lock by ascend-lock. The addresses are current as of today and follow this machine's
+# settings: keep the lock and make this file again when needed.
 #   pip install --no-deps -r pylock.toml     (pip 26.1 or newer)
 #   uv pip install -r pylock.toml
 {left_out}
@@ -64,8 +64,8 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         stack=lock.stack,
         target=lock.target.name,
         summary=one_line(lock.summary),
-        left_out=f"# Not in it, as the format cannot say how they are built (install.sh does it): {without}\n"
-        * bool(without),
+        left_out=f"# Not included, because the format cannot say how they are built (install.sh builds them): "
+        f"{without}\n" * bool(without),
     )
     return header + tomli_w.dumps(document.to_dict())
 

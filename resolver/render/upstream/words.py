@@ -16,24 +16,26 @@ VERDICTS = {
 }
 SAYINGS = {
     Saying.CLASHES: Words(
-        "{file} asks for {line}, which no release of `{need}` fits",
+        "{file} asks for {line}, but no release that matches `{need}` satisfies it",
         "{file} 要求 {line}，没有一个符合 `{need}` 的版本满足它",
     ),
-    Saying.DIFFERS: Words("{where} has {theirs} where the fact has {own}", "{where} 中是 {theirs}，而事实中是 {own}"),
+    Saying.DIFFERS: Words("{where} has {theirs}, but the fact has {own}", "{where} 中是 {theirs}，而事实中是 {own}"),
     Saying.ASKS: Words("{file} itself asks for {line}", "{file} 本身要求 {line}"),
     Saying.IDLE: Words("{file} does not ask for {names}", "{file} 并不要求 {names}"),
     Saying.NO_ARCHIVE: Words("{releases}: no source archive", "{releases}：没有源码包"),
     Saying.NO_MEMBER: Words("{file} has no {member}", "{file} 中没有 {member}"),
     Saying.NO_EXTRA: Words("{file} has no extra `{extra}`", "{file} 没有 extra `{extra}`"),
-    Saying.GIT_DIFFERS: Words("{address} says otherwise: {why}", "{address} 的内容不同：{why}"),
+    Saying.GIT_DIFFERS: Words("{address} contradicts it: {why}", "{address} 的内容不同：{why}"),
     Saying.NO_PROJECT: Words("no index has a project {project}", "没有软件源提供项目 {project}"),
     Saying.NO_RELEASE: Words("there is no release {what}", "不存在版本 {what}"),
     Saying.NOTHING_FITS: Words(
-        "no index has a release in `{need}`, so {project} cannot be locked there",
+        "no index has a release that matches `{need}`, so {project} cannot be locked there",
         "没有软件源提供符合 `{need}` 的版本，因此无法锁定这里的 {project}",
     ),
-    Saying.SILENT: Words("{file} leaves `{need}` open", "{file} 没有涉及 `{need}`"),
-    Saying.AGREES: Words("{file} asks for {line}, which goes with `{need}`", "{file} 要求 {line}，与 `{need}` 相容"),
+    Saying.SILENT: Words("{file} does not mention `{need}`", "{file} 没有涉及 `{need}`"),
+    Saying.AGREES: Words(
+        "{file} asks for {line}, which is compatible with `{need}`", "{file} 要求 {line}，与 `{need}` 相容"
+    ),
     Saying.SAYS_SO: Words(
         "{file} says so itself ({line}), so `{need}` repeats it",
         "{file} 本身就写明了（{line}），`{need}` 是重复",
@@ -43,22 +45,22 @@ SAYINGS = {
     Saying.ARCHIVE: Words("there is an archive, {file}, with {member}", "有源码包 {file}，其中有 {member}"),
     Saying.SAME: Words("{where} says the same", "{where} 的内容相同"),
     Saying.THERE: Words("the index has {releases}", "软件源上有 {releases}"),
-    Saying.BEYOND: Words(
-        "it also has {releases}, of which the fact does not speak", "此外还有事实没有涉及的 {releases}"
-    ),
+    Saying.BEYOND: Words("it also has {releases}, which the fact does not cover", "此外还有事实没有涉及的 {releases}"),
     Saying.GIT_AGREES: Words("{address} says the same", "{address} 的内容相同"),
-    Saying.FAILED: Words("the index is out of reach: {why}", "无法访问软件源：{why}"),
+    Saying.FAILED: Words("the index could not be reached: {why}", "无法访问软件源：{why}"),
     Saying.PASSED_OVER: Words(
-        "`{index}` is out of reach, which may have {what}", "无法访问可能提供 {what} 的 `{index}`"
+        "`{index}`, which may have {what}, could not be reached", "无法访问可能提供 {what} 的 `{index}`"
     ),
     Saying.UNREADABLE: Words("{release} cannot be read: {why}", "无法读取 {release}：{why}"),
-    Saying.NOT_STATIC: Words("{file} says nothing statically", "{file} 没有静态地写明任何内容"),
-    Saying.MACHINE: Words("`{needs}` is of the machine", "`{needs}` 是关于机器的"),
-    Saying.ORDER: Words("no metadata tells an order", "元数据不说明安装顺序"),
-    Saying.MODULE: Words("no metadata tells who owns the module `{module}`", "元数据不说明模块 `{module}` 属于谁"),
-    Saying.WARNING: Words("no metadata tells what it warns of", "元数据不说明它所警告的内容"),
-    Saying.VARIABLES: Words("no metadata tells environment variables", "元数据不说明环境变量"),
-    Saying.AT_COMMIT: Words("{releases} is that of a commit, on no index", "{releases} 来自某个 commit，不在软件源上"),
+    Saying.NOT_STATIC: Words("{file} has no static metadata", "{file} 没有静态地写明任何内容"),
+    Saying.MACHINE: Words("`{needs}` is about the machine", "`{needs}` 是关于机器的"),
+    Saying.ORDER: Words("metadata says nothing about install order", "元数据不说明安装顺序"),
+    Saying.MODULE: Words("metadata does not say who owns the module `{module}`", "元数据不说明模块 `{module}` 属于谁"),
+    Saying.WARNING: Words("metadata says nothing about what it warns of", "元数据不说明它所警告的内容"),
+    Saying.VARIABLES: Words("metadata says nothing about environment variables", "元数据不说明环境变量"),
+    Saying.AT_COMMIT: Words(
+        "{releases} comes from a commit and is on no index", "{releases} 来自某个 commit，不在软件源上"
+    ),
     Saying.GIT: Words("{address}: {why}", "{address}：{why}"),
 }
 FACT = Words("{verdict}: {id} ({where}): {remarks}", "{verdict}：{id}（{where}）：{remarks}")
@@ -70,11 +72,12 @@ FACTS = Counted(
 )
 LEFT_OUT = Counted(
     Words(
-        "hint: {count} fact that holds or was not checked is not told: ascend-lock facts check {arguments}",
+        "hint: {count} fact that holds or was not checked is not shown; to see it: ascend-lock facts check {arguments}",
         "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
     ),
     Words(
-        "hint: {count} facts that hold or were not checked are not told: ascend-lock facts check {arguments}",
+        "hint: {count} facts that hold or were not checked are not shown; to see them: ascend-lock facts check "
+        "{arguments}",
         "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
     ),
 )
@@ -95,28 +98,28 @@ YANKED_SILENTLY = Words(
 )
 RESTORED = Words("no longer yanked: {release} on `{index}`", "不再处于撤回状态：`{index}` 上的 {release}")
 REHASHED = Words(
-    "another hash: {file} on `{index}` has sha256 {offered}, the lock {locked}",
+    "different hash: {file} on `{index}` has sha256 {offered}, the lock has {locked}",
     "哈希不同：`{index}` 上 {file} 的 sha256 是 {offered}，锁文件中是 {locked}",
 )
 TWOFOLD = Words(
-    "two hashes: `{index}` lists {file} twice, each time with another sha256",
+    "two hashes: `{index}` lists {file} twice, with different sha256",
     "两个哈希：`{index}` 两次列出 {file}，sha256 各不相同",
 )
-PROJECT_GONE = Words("gone: `{index}` has no project {project} any more", "已消失：`{index}` 上不再有项目 {project}")
-RELEASE_GONE = Words("gone: `{index}` has no {release} any more", "已消失：`{index}` 上不再有 {release}")
+PROJECT_GONE = Words("gone: `{index}` no longer has the project {project}", "已消失：`{index}` 上不再有项目 {project}")
+RELEASE_GONE = Words("gone: `{index}` no longer has {release}", "已消失：`{index}` 上不再有 {release}")
 FILE_GONE = Words("gone: `{index}` no longer offers {files}", "已消失：`{index}` 不再提供 {files}")
 SPARE_GONE = Words(
-    "gone: `{index}` no longer offers {files}, which pip does not take on the target",
+    "gone: `{index}` no longer offers {files}, which pip does not use on the target",
     "已消失：`{index}` 不再提供 {files}，pip 在目标机器上不使用它",
 )
 ARCHIVED = Words(
-    "archived: `{index}` says that {project} will not be updated any more", "已归档：`{index}` 表示 {project} 不再更新"
+    "archived: `{index}` says that {project} will no longer be updated", "已归档：`{index}` 表示 {project} 不再更新"
 )
-DEPRECATED = Words("deprecated: `{index}` calls {project} obsolete", "已弃用：`{index}` 表示 {project} 已过时")
+DEPRECATED = Words("deprecated: `{index}` marks {project} as obsolete", "已弃用：`{index}` 表示 {project} 已过时")
 QUARANTINED = Words(
-    "quarantined: `{index}` calls {project} unsafe for use", "已隔离：`{index}` 表示使用 {project} 不安全"
+    "quarantined: `{index}` marks {project} as unsafe to use", "已隔离：`{index}` 表示使用 {project} 不安全"
 )
-OTHERWISE_MARKED = Words("{status}: so `{index}` marks {project}", "{status}：`{index}` 对 {project} 的标记")
+OTHERWISE_MARKED = Words("{status}: `{index}` marks {project} as such", "{status}：`{index}` 对 {project} 的标记")
 BECAUSE = Words("{text}, reason: {reason}", "{text}，原因：{reason}")
 VULNERABLE = Words("vulnerable: {release}, {id}{names}{summary}", "存在漏洞：{release}，{id}{names}{summary}")
 VULNERABILITY_NAMES = Words(" ({names})", "（{names}）")
@@ -135,17 +138,17 @@ UNHASHED = Counted(
     Words("{count} file has no hash on its page", "其中 {count} 个文件在页面上没有哈希"),
     Words("{count} files have no hash on their pages", "其中 {count} 个文件在页面上没有哈希"),
 )
-SOURCES = Words("not compared, as they come from git: {projects}", "来自 git，未比对：{projects}")
+SOURCES = Words("not compared because they come from git: {projects}", "来自 git，未比对：{projects}")
 OUT_OF_REACH = Words("not compared: `{index}` for {projects}: {why}", "未比对：`{index}` 的 {projects}：{why}")
-SILENT = Words("`{index}` tells no vulnerabilities: {why}", "`{index}` 不提供漏洞信息：{why}")
-UNKNOWN = Words("of these it tells no vulnerabilities: {releases}", "其中未提供漏洞信息的有：{releases}")
+SILENT = Words("`{index}` gives no vulnerability information: {why}", "`{index}` 不提供漏洞信息：{why}")
+UNKNOWN = Words("no vulnerability information for: {releases}", "其中未提供漏洞信息的有：{releases}")
 OLD_FACTS = Counted(
     Words(
-        "{count} fact of it was not checked for more than {days} days: {facts}",
+        "{count} of its facts was last checked more than {days} days ago: {facts}",
         "其中 {count} 条事实已超过 {days} 天未核对：{facts}",
     ),
     Words(
-        "{count} facts of it were not checked for more than {days} days: {facts}",
+        "{count} of its facts were last checked more than {days} days ago: {facts}",
         "其中 {count} 条事实已超过 {days} 天未核对：{facts}",
     ),
 )

@@ -82,7 +82,7 @@ def test_what_may_be_asked(url: str, allowed: bool) -> None:
 def test_origins() -> None:
     assert origin("https://a.example/x") == origin("https://me@A.example:443/y")
     assert str(origin("https://[::1]:8443/x")) == "https://[::1]:8443"
-    with pytest.raises(ValueError, match="names no host"):
+    with pytest.raises(ValueError, match="has no host"):
         origin("https:///x")
 
 
@@ -100,8 +100,8 @@ def test_a_root_keeps_credentials_apart() -> None:
             (
                 "The address of index `mine` is plain http.\n"
                 "  at index `mine`: http://a.example/simple\n"
-                "  Whoever sits on the way could change pages and hashes alike.\n"
-                "hint: use https; a trusted-host setting of pip is not followed"
+                "  Anyone on the network path could change pages and hashes alike.\n"
+                "hint: use https; pip's trusted-host setting is ignored"
             ),
         ),
         (
@@ -109,8 +109,8 @@ def test_a_root_keeps_credentials_apart() -> None:
             (
                 "The address of index `mine` has the scheme `file`.\n"
                 "  at index `mine`: file:///srv/simple\n"
-                "  Only https is asked, and http on this machine itself.\n"
-                "hint: serve a folder with `python -m http.server --bind 127.0.0.1` and name that address"
+                "  Only https is allowed, and plain http only to this machine.\n"
+                "hint: serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
             ),
         ),
         (
@@ -118,7 +118,7 @@ def test_a_root_keeps_credentials_apart() -> None:
             (
                 "The address of index `mine` cannot be read.\n"
                 "  at index `mine`: https:///simple\n"
-                "  `https:///simple` names no host"
+                "  `https:///simple` has no host"
             ),
         ),
     ],
@@ -134,7 +134,7 @@ ESCAPES = (
     "hint: in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
     "an `@` in a path as %40"
 )
-THE_FORM = "  It does not begin with a scheme and `://`.\nhint: https://USER:PASSWORD@HOST/PATH is the form"
+THE_FORM = "  It does not begin with a scheme and `://`.\nhint: the form is https://USER:PASSWORD@HOST/PATH"
 
 
 @pytest.mark.parametrize(

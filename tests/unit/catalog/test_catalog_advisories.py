@@ -58,7 +58,10 @@ def test_each_release_is_asked_for_once(index: LoopbackIndex) -> None:
         (altered(lambda _: b"[" * 100_000), "what it sent is not such a document"),
         (altered(lambda body: body.replace(b'"1.0', b'"2.0')), "what it sent is of another release"),
         (altered(lambda body: body.replace(b"vulnerabilities", b"urls")), "what it sent has no list of them"),
-        (status(302, headers={"Location": "http://example.test/"}), "Only https is asked, and http on this machine"),
+        (
+            status(302, headers={"Location": "http://example.test/"}),
+            "Only https is allowed, and plain http only to this machine",
+        ),
     ],
 )
 def test_an_index_that_tells_none(index: LoopbackIndex, fault: Fault, why: str) -> None:

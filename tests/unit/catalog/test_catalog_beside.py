@@ -128,7 +128,7 @@ def test_an_archive_is_what_it_is_here(tmp_path: Path) -> None:
     assert (found.archive.metadata.requires_dist, found.texts) == (("numpy",), {"requirements.txt": "torch\n"})
     assert found == here(lambda beside: beside.archive(archive))
     path.write_bytes(b"no archive")
-    with pytest.raises(UnusableFile, match=r"demo-1\.0\.tar\.gz is no readable archive"):
+    with pytest.raises(UnusableFile, match=r"demo-1\.0\.tar\.gz is not a readable archive"):
         run(lambda beside: beside.archive(archive), reader=Idle)
 
 

@@ -114,8 +114,8 @@ def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
     assert cache.get("page", "a") is None
     assert warnings == [
         (
-            f"The cache in {tmp_path}/cache/v2 cannot be written (Not a directory); going on without."
-            "\nhint: set ASCEND_LOCK_CACHE to a folder of yours"
+            f"The cache in {tmp_path}/cache/v2 is not writable (Not a directory); continuing without it."
+            "\nhint: set ASCEND_LOCK_CACHE to a folder that you can write to"
         )
     ]
     assert heard(warnings[0], "zh") == (
@@ -161,7 +161,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, text=True, stdout=subprocess.PIPE)
     assert (
         run.stdout.splitlines()[0]
-        == f"The cache in {tmp_path}/v2 cannot be written (File too large); going on without."
+        == f"The cache in {tmp_path}/v2 is not writable (File too large); continuing without it."
     )
     assert sorted(path.stat().st_size for path in files(tmp_path)) == [5 * 52, 5000]
 

@@ -149,7 +149,7 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
 def test_redirects_without_end(server: Server) -> None:
     server.answers = {"/a": (302, {"Location": "/a"}, b"")}
     assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
-        f"An index redirects without end.\n  at {server.url}/a\n  There were more than 10 redirects."
+        f"An index redirects in a loop.\n  at {server.url}/a\n  There were more than 10 redirects."
     )
     assert len(server.seen) == 11
 
@@ -159,13 +159,13 @@ def test_redirects_to_where_nothing_may_be_asked(server: Server, target: str) ->
     server.answers = {"/a": (302, {"Location": target}, b"")}
     message = failure(IndexFailure, lambda: get(f"{server.url}/a?signature=secret"))
     assert message.startswith(
-        f"An index redirects to an address that must not be asked.\n  at {server.url}/a -> {target}\n"
+        f"An index redirects to an address that is not allowed.\n  at {server.url}/a -> {target}\n"
     )
 
 
 @pytest.mark.parametrize("url", ["http://a.example/x", "file:///etc/passwd", "https://", "ftp://127.0.0.1/"])
 def test_addresses_that_are_not_asked(url: str) -> None:
-    assert failure(IndexFailure, lambda: get(url)).startswith(f"An address must not be asked.\n  at {url}\n")
+    assert failure(IndexFailure, lambda: get(url)).startswith(f"The address is not allowed.\n  at {url}\n")
 
 
 def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
@@ -181,7 +181,8 @@ def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
 def test_a_body_beyond_the_limit(server: Server) -> None:
     server.answers = {"/a": (200, {}, b"x" * 1001)}
     assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
-        f"An index sent far more than such an answer ever has.\n  at {server.url}/a\n  It was broken off after 0 MiB."
+        f"An index sent far more data than such an answer can contain.\n  at {server.url}/a\n"
+        "  The download was stopped after 0 MiB."
     )
 
 
@@ -191,10 +192,10 @@ def test_a_body_beyond_the_limit(server: Server) -> None:
 @pytest.mark.parametrize(
     ("encoding", "body", "why"),
     [
-        ("br", b"here" * 100, "It is no content packed by `br`, as its head says."),
+        ("br", b"here" * 100, "Its content is not `br`-compressed as its header says."),
         ("nonsense", b"here", "Unrecognized content encoding type."),
         ("gzip", b"here", "Error while processing content unencoding: incorrect header check."),
-        ("gzip", gzip.compress(b"", mtime=0) + b"and more", "It is no content packed by `gzip`, as its head says."),
+        ("gzip", gzip.compress(b"", mtime=0) + b"and more", "Its content is not `gzip`-compressed as its header says."),
     ],
     ids=["br", "nonsense", "not packed", "more"],
 )
@@ -211,8 +212,8 @@ def test_what_cannot_be_unpacked_is_told_at_once(server: Server, encoding: str, 
 
     message = failure(IndexFailure, lambda: asyncio.run(run()))
     assert message == (
-        f"An index sent what cannot be unpacked.\n  at {server.url}/a\n  {why}\n"
-        "hint: a proxy or a mirror may pack what it sends otherwise than it says; try again or ask another index"
+        f"An index sent data that cannot be decompressed.\n  at {server.url}/a\n  {why}\n"
+        "hint: a proxy or mirror may declare the wrong compression; try again or use another index"
     )
     assert [path for path, _ in server.seen] == ["/b", "/a"]
 
@@ -342,7 +343,7 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             0o600,
             (
                 "  at ~/.netrc:1\n"
-                "  This line, or what comes before it, is not of that form.\n"
+                "  This line or the one before it does not have that form.\n"
                 "hint: an entry is `machine HOST login USER password PASSWORD`"
             ),
         ),
@@ -352,7 +353,7 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             (
                 "  at ~/.netrc\n"
                 "  ~/.netrc access too permissive: access permissions must restrict access to only the owner\n"
-                "hint: make it yours alone: chmod 600 ~/.netrc"
+                "hint: make it accessible only to you: chmod 600 ~/.netrc"
             ),
         ),
     ],
@@ -366,7 +367,7 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
 
 def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / ".netrc")
-    told = "The netrc file cannot be read.\n  at {}\n  It is no plain file."
+    told = "The netrc file cannot be read.\n  at {}\n  It is not a regular file."
     assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
     monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
     assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
@@ -411,7 +412,7 @@ def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> No
         message = failure(Unreachable, lambda: get("https://index.example/simple/"))
     assert f"response 407 (through the proxy http://{address}, 4 tries)." in message
     assert message.endswith(
-        "hint: the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, `@` in them as %40"
+        "hint: the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
     )
     assert "secret" not in message
 
@@ -554,7 +555,7 @@ def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
     told, status = explained(caught.value)
     assert (str(told), status) == (
-        "the operating system refused\n  Too many open files\nhint: let more files be open at once: `ulimit -n 1024`",
+        "the operating system refused\n  Too many open files\nhint: allow more open files: `ulimit -n 1024`",
         2,
     )
 
@@ -617,8 +618,7 @@ def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> Non
         message = failure(Unreachable, lambda: get(f"{server.url}/a"))
     assert "self-signed certificate" in message
     assert message.endswith(
-        "(1 try).\nhint: if a proxy of yours signs connections anew, name its certificate: "
-        "`pip config set global.cert FILE`"
+        "(1 try).\nhint: if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
     )
 
 
@@ -627,7 +627,7 @@ def test_a_certificate_of_another_host(certificate: tuple[Path, Path]) -> None:
         address = server.url.replace("127.0.0.1", "localhost")
         message = failure(Unreachable, lambda: get(f"{address}/a", PipConfig(index_url="", cert=str(certificate[0]))))
     assert message.endswith(
-        "(1 try).\nhint: that server says it is another one: look at the address, or at what answers in its place"
+        "(1 try).\nhint: the server's certificate is for another host: check the address, or what answers in its place"
     )
 
 
@@ -636,7 +636,7 @@ def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
     for content in (None, "no certificate"):
         if content:
             path.write_text(content)
-        with pytest.raises(InputError, match=r"The certificates that pip's cert names cannot be read\.") as caught:
+        with pytest.raises(InputError, match=r"The certificates named by pip's cert cannot be read\.") as caught:
             get("https://a.example/", PipConfig(index_url="", cert=str(path)))
         assert caught.value.where == str(path)
 

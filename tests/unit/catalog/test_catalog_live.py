@@ -181,10 +181,10 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     offline = opened(offline=True)
     offline.lookup(DEMO)
     assert failure(lambda: offline.metadata(wheel)) == (
-        "demo-1.0-py3-none-any.whl is not in the cache, and --offline asks no network.\n"
-        "  Its index names no sha256, and of such a file nothing is kept: it may be another next time.\n"
-        "hint: lock without --offline, or through an index whose pages have hashes; "
-        "for machines without network make a bundle (ascend-lock bundle)"
+        "demo-1.0-py3-none-any.whl is not in the cache, and --offline does not use the network.\n"
+        "  Its index gives no sha256, and such files are not cached because they may change.\n"
+        "hint: lock without --offline, or use an index whose pages have hashes; for machines without network "
+        "access make a bundle (ascend-lock bundle)"
     )
     assert asked(index) == []
 
@@ -208,9 +208,9 @@ def test_offline(index: LoopbackIndex, opened: Opener) -> None:
         text,
     )
     assert failure(lambda: offline.lookup(NormalizedName("other"))) == (
-        "other is not in the cache, and --offline asks no network.\n"
+        "other is not in the cache, and --offline does not use the network.\n"
         "  at index `pypi`\n"
-        "hint: lock once without --offline; the cache then has what is needed"
+        "hint: lock once without --offline to fill the cache"
     )
     assert failure(lambda: offline.member(archive, "b.txt")).startswith("b.txt of demo-1.0.tar.gz is not in the cache")
     assert asked(index) == []
@@ -281,7 +281,7 @@ def test_what_does_not_pass_is_told(index: LoopbackIndex, opened: Opener) -> Non
         "Index `pypi` cannot be reached.\n"
         f"  at {index.url}demo/\n"
         "  It answered 503 Service Unavailable (4 tries).\n"
-        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+        "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
     )
     assert len(asked(index)) == 4
 
@@ -291,7 +291,7 @@ def test_a_refused_connection(opened: Opener) -> None:
         "Index `pypi` cannot be reached.\n"
         f"  at {NOTHING}demo/\n"
         "  [Errno 111] Connection refused (4 tries).\n"
-        "hint: check network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+        "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
     )
 
 
@@ -447,10 +447,10 @@ def test_a_metadata_file_with_another_hash(index: LoopbackIndex, opened: Opener)
     catalog = opened()
     digest = hashlib.sha256(built.metadata + b"\n").hexdigest()
     assert failure(lambda: catalog.metadata(wheel_of(catalog))) == (
-        "The .metadata file of demo-1.0-py3-none-any.whl is not the one that its index page names.\n"
+        "The .metadata file of demo-1.0-py3-none-any.whl is not the one listed on its index page.\n"
         f"  at {wheel_of(catalog).url}.metadata\n"
         f"  Its sha256 is {digest}; the page says {hashlib.sha256(built.metadata).hexdigest()}.\n"
-        "hint: a mirror or proxy may serve an altered or half-finished file; try again or ask another index"
+        "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index"
     )
 
 
@@ -584,10 +584,10 @@ def test_a_wheel_with_another_hash(index: LoopbackIndex, opened: Opener) -> None
     catalog = opened()
     digest = hashlib.sha256(b"x" + built.content[1:]).hexdigest()
     assert failure(lambda: catalog.metadata(wheel_of(catalog))) == (
-        "demo-1.0-py3-none-any.whl is not the file that its index page names.\n"
+        "demo-1.0-py3-none-any.whl is not the file listed on its index page.\n"
         f"  at {wheel_of(catalog).url}\n"
         f"  Its sha256 is {digest}; the page says {built.sha256}.\n"
-        "hint: a mirror or proxy may serve an altered or half-finished file; try again or ask another index"
+        "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index"
     )
 
 
@@ -599,7 +599,7 @@ def test_a_wheel_that_is_not_there(index: LoopbackIndex, opened: Opener) -> None
         "demo-1.0-py3-none-any.whl cannot be downloaded.\n"
         f"  at {wheel_of(catalog).url}\n"
         "  The server answered 404.\n"
-        "hint: the index page names a file that its server does not give; a mirror may be half-finished"
+        "hint: the index page lists a file that its server does not provide; a mirror may be incomplete"
     )
 
 
@@ -607,7 +607,9 @@ def test_a_wheel_that_is_none(index: LoopbackIndex, opened: Opener) -> None:
     index.add_file("demo", "demo-1.0-py3-none-any.whl", b"no zip")
     for _ in range(2):
         catalog = opened()
-        with pytest.raises(UnusableFile, match=r"demo-1\.0-py3-none-any\.whl is no readable wheel: File is not a zip"):
+        with pytest.raises(
+            UnusableFile, match=r"demo-1\.0-py3-none-any\.whl is not a readable wheel: File is not a zip"
+        ):
             catalog.metadata(wheel_of(catalog))
     assert [line for line in asked(index) if "/files/" in line] == [f"206 {BODY} {TAIL}", f"200 {BODY}"]
 
@@ -700,7 +702,7 @@ def test_an_archive_with_another_hash(index: LoopbackIndex, opened: Opener) -> N
     index.fault("/files/*", altered(lambda body: body[:-1] + b"x"))
     catalog = opened()
     assert failure(lambda: catalog.archive(wheel_of(catalog))).startswith(
-        "demo-1.0.tar.gz is not the file that its index page names."
+        "demo-1.0.tar.gz is not the file listed on its index page."
     )
 
 
@@ -708,7 +710,9 @@ def test_an_archive_larger_than_the_page_says(index: LoopbackIndex, opened: Open
     built = index.add_archive("demo", "1.0")
     index.fault("/files/*", altered(lambda body: body + b"x"))
     catalog = opened()
-    assert f"It was broken off after {len(built.content)} bytes." in failure(lambda: catalog.archive(wheel_of(catalog)))
+    assert f"The download was stopped after {len(built.content)} bytes." in failure(
+        lambda: catalog.archive(wheel_of(catalog))
+    )
 
 
 def test_a_download_that_breaks_off_is_tried_again(index: LoopbackIndex, opened: Opener) -> None:

@@ -122,10 +122,10 @@ def test_metadata_of_another_release(name: str, version: str) -> None:
     with pytest.raises(IndexFailure) as caught:
         read(text(name=name, version=version), DEMO, URL)
     assert str(caught.value) == (
-        "The metadata of demo_x-1.0-py3-none-any.whl is that of another release.\n"
+        "The metadata of demo_x-1.0-py3-none-any.whl is for a different release.\n"
         f"  at {URL}\n"
         f"  It says {name} {version}; expected was demo-x 1.0.\n"
-        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact"
+        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact"
     )
 
 

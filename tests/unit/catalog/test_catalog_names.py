@@ -117,5 +117,5 @@ def test_a_resolver_that_is_silent_is_not_waited_for(resolver: Resolver, index: 
     begin = time.monotonic()
     with pytest.raises(Unreachable) as caught:
         ask(index, connect=0.2)
-    assert caught.value.why == "Its name was not told within the time limit (1 try)."
+    assert caught.value.why == "Its name was not resolved within the time limit (1 try)."
     assert time.monotonic() - begin < 10

@@ -18,7 +18,7 @@ from resolver.catalog.pace import EndlessError, Pace, PaceError
 from resolver.catalog.pipconfig import PipConfig
 from resolver.errors import IndexFailure
 
-FAR = "It sends far more of a head than any answer has"
+FAR = "It sends far larger headers than a normal answer"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
@@ -72,7 +72,7 @@ def test_what_is_held_in_memory_must_be_whole_some_time() -> None:
                 pace.came(1000)
 
         if held:
-            with pytest.raises(EndlessError, match="It was not whole after 40 seconds"):
+            with pytest.raises(EndlessError, match="It was not complete after 40 seconds"):
                 go_on()
         else:
             go_on()
@@ -182,7 +182,7 @@ def test_an_answer_that_has_a_pace_and_no_end() -> None:
         for_ever(connection, b"x" * 1000, 0.01)
 
     with speaking(talk) as url:
-        assert failure(url, IndexFailure, timeout=0.2) == "It was not whole after 8 seconds."
+        assert failure(url, IndexFailure, timeout=0.2) == "It was not complete after 8 seconds."
 
 
 @pytest.mark.parametrize(
@@ -198,11 +198,11 @@ def test_a_head_that_has_a_pace_and_no_end(head: bytes, line: bytes) -> None:
         for_ever(connection, line, 0.05)
 
     with speaking(talk) as url:
-        assert failure(url, IndexFailure, timeout=0.2) == "It was not whole after 8 seconds."
+        assert failure(url, IndexFailure, timeout=0.2) == "It was not complete after 8 seconds."
 
 
 @pytest.mark.parametrize("status", [101, 104, 199])
 @pytest.mark.parametrize("body", [b"", b"x" * 100])
 def test_an_answer_that_nobody_asked_for(status: int, body: bytes) -> None:
     with speaking(lambda connection: connection.sendall(b"HTTP/1.1 %d x\r\n\r\n" % status + body)) as url:
-        assert failure(url, Unreachable) == f"It answered {status}, which nobody asked for (1 try)."
+        assert failure(url, Unreachable) == f"It sent the unexpected answer {status} (1 try)."

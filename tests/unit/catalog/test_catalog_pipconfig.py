@@ -126,17 +126,17 @@ def test_an_absurd_time_limit_is_ignored(text: str) -> None:
     assert read_pip_config({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
 
 
-FORM = "\nhint: a section begins with a line as `[global]`, then come lines as `timeout = 60`"
+FORM = "\nhint: a section begins with a line like `[global]`, followed by lines like `timeout = 60`"
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"index-url = https://u:hunter2@x\n", "1\n  Nothing may stand before the first section." + FORM),
-        (b"[global]\n\nhunter2\nproxy = x\n", "3\n  This line is not of that form." + FORM),
-        (b"[global]\nhunter2 = 1\nhunter2 = hunter2\n", "3\n  What this line begins is there already."),
-        (b"[hunter2]\n[hunter2]\n", "2\n  What this line begins is there already."),
-        (b"[global]\nproxy = hunter2\xff\n", "2\n  It is not UTF-8, as the locale says."),
+        (b"index-url = https://u:hunter2@x\n", "1\n  Nothing may come before the first section." + FORM),
+        (b"[global]\n\nhunter2\nproxy = x\n", "3\n  This line does not have that form." + FORM),
+        (b"[global]\nhunter2 = 1\nhunter2 = hunter2\n", "3\n  What this line begins already exists."),
+        (b"[hunter2]\n[hunter2]\n", "2\n  What this line begins already exists."),
+        (b"[global]\nproxy = hunter2\xff\n", "2\n  It is not UTF-8, the encoding of the locale."),
     ],
 )
 def test_a_broken_file_is_named_and_not_quoted(
@@ -155,7 +155,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(own)
     with pytest.raises(InputError) as caught:
         read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
-    assert str(caught.value) == f"A configuration file of pip cannot be read.\n  at {own}\n  It is no plain file."
+    assert str(caught.value) == f"A configuration file of pip cannot be read.\n  at {own}\n  It is not a regular file."
     own.unlink()
     own.symlink_to(os.devnull)  # as good as an empty one
     assert read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A

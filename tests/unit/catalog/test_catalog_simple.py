@@ -20,7 +20,7 @@ DEMO = NormalizedName("demo")
 URL = "https://mirror.example/simple/demo/"
 A, B = "a" * 64, "b" * 64
 JSON = "application/vnd.pypi.simple.v1+json"
-HINT = "hint: open the address in a browser: a proxy or a half-finished mirror may have answered"
+HINT = "hint: open the address in a browser: a proxy or an incomplete mirror may have answered"
 
 
 def parse(body: str | bytes, content_type: str = "text/html", project: str = "demo", url: str = URL) -> Page:
@@ -82,7 +82,7 @@ def test_the_page_of_huawei() -> None:
     assert parsed.releases == {"2.7.1.post1": tuple(File(name, root + name) for name in names)}
     assert [str(one) for one in parsed.set_aside] == [
         "torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_x86_64.whl.asc is not a wheel, .tar.gz or .zip",
-        "torch_npu-2.7.1.nightly-cp311-cp311-linux_aarch64.whl has a version that is not PEP 440 (2.7.1.nightly)",
+        "torch_npu-2.7.1.nightly-cp311-cp311-linux_aarch64.whl has a version that violates PEP 440 (2.7.1.nightly)",
     ]
 
 
@@ -204,7 +204,7 @@ MANY = "It has more than 600000 objects."
         ('{"meta": {', JSON, "It is not a JSON page of PEP 691: Input data was truncated."),
         (page()[:-1], "", "It is not a JSON page of PEP 691: Input data was truncated."),
         ('{"files": []}', JSON, "It is not a JSON page of PEP 691: Object missing required field `meta`."),
-        (page(meta={"api-version": "2.0"}), JSON, "Its API version is 2.0; 1 can be read (PEP 629)."),
+        (page(meta={"api-version": "2.0"}), JSON, "Its API version is 2.0; only version 1 is supported (PEP 629)."),
         (page(name="other"), JSON, "It is a page for another project, `other`."),
         (
             f'{{"meta": {{"api-version": "1.1"}}, "name": "demo", "files": [], "x": {"[" * 1000}{"]" * 1000}}}',
@@ -216,27 +216,27 @@ MANY = "It has more than 600000 objects."
         (
             page(),
             "application/vnd.pypi.simple.v2+json",
-            "It is of the type `application/vnd.pypi.simple.v2+json`; version 1 is what can be read (PEP 629).",
+            "Its type is `application/vnd.pypi.simple.v2+json`; only version 1 is supported (PEP 629).",
         ),
-        (html()[:-8], "text/html", "It breaks off before `</html>`."),
-        ("<HTML ><a href=demo-1.zip>", "text/html", "It breaks off before `</html>`."),
+        (html()[:-8], "text/html", "It ends before `</html>`."),
+        ("<HTML ><a href=demo-1.zip>", "text/html", "It ends before `</html>`."),
         (html(head='<base href="https://127.0.0.1/">'), "text/html", "Its `<base href>` is no address to go by."),
         ("404 not found", "text/plain", "It is neither JSON nor HTML."),
         ("\x7fELF\x00\x01", "", "It is neither JSON nor HTML."),
         (
             html(head='<meta name="pypi:repository-version" content="2.0">'),
             "text/html",
-            "Its API version is '2.0'; 1 can be read (PEP 629).",
+            "Its API version is '2.0'; only version 1 is supported (PEP 629).",
         ),
         (
             html("<a href=other-1.zip>x</a>", "<a href='x/other-2-py3-none-any.whl'>x</a>", "<a href=other.egg>"),
             "text/html",
-            "Every file on it belongs to another project, other-1.zip for one.",
+            "Every file on it belongs to another project, for example other-1.zip.",
         ),
         (
             page({"filename": "other-1.zip", "url": "other-1.zip", "hashes": {}}),
             JSON,
-            "Every file on it belongs to another project, other-1.zip for one.",
+            "Every file on it belongs to another project, for example other-1.zip.",
         ),
     ],
 )

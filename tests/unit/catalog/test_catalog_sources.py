@@ -87,8 +87,8 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"}, tag="v1")
     desk.repository.git("branch", "work")
     assert desk.error("v1") == (
-        f"nothing is known of `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n"
-        "hint: say it in a fact:\n  # matrices/facts/verl.toml\n  [[sources]]\n"
+        f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n"
+        "hint: describe it in a fact:\n  # matrices/facts/verl.toml\n  [[sources]]\n"
         f'  git = "file://<root>/verl"\n  commit = "{commit}"\n  version = "…" # what its build calls itself\n'
         "  requires = [] # from the files that say it, which go to requires-from\n"
         '  build-requires = ["setuptools>=64"]\n  reason = "…"\n'
@@ -98,7 +98,7 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
         f"`work` is a branch, which moves\n{PLACE}hint: name the commit: file://<root>/verl@{commit}"
     )
     assert desk.error("v2") == (
-        f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\nhint: name a commit in full, or a tag"
+        f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\nhint: give a full commit hash, or a tag"
     )
     assert desk.error("0" * 40).startswith("the repository has no such commit\n  at file://<root>/verl\n")
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
 def test_what_is_not_static_is_not_guessed(desk: Desk, content: str, why: str) -> None:
     commit = desk.repository.commit({"pyproject.toml": content})
     assert desk.error(commit).splitlines()[:3] == [
-        f"nothing is known of `verl` at {commit[:12]}",
+        f"nothing is known about `verl` at {commit[:12]}",
         PLACE.rstrip(),
         f"  {why}",
     ]
@@ -141,12 +141,12 @@ def test_a_tag_that_moved_and_names_that_are_not_clear(desk: Desk) -> None:
     assert desk.error("v1", facts=desk.source(first, "ref = 'v1'")) == (
         f"the tag `v1` is another commit than the fact `verl-sources-1` says\n{PLACE}"
         f"  file://<root>/verl has {second}, matrices/facts/verl.toml:1 has {first}\n"
-        "hint: a tag that moved is no release; find out why, then correct the fact or name the commit"
+        "hint: a tag that moved is not a reliable release; find out why, then correct the fact or name the commit"
     )
     both = desk.source(first, "ref = 'x'") + desk.source(second, "ref = 'x'")
     assert desk.error("x", facts=both) == (
         f"`x` can stand for 2 commits\n{PLACE}  {first[:12]} at matrices/facts/verl.toml:1"
-        f" and {second[:12]} at matrices/facts/verl.toml:13\nhint: name the commit in full"
+        f" and {second[:12]} at matrices/facts/verl.toml:13\nhint: give the full commit hash"
     )
     assert desk.error(first, second, facts=both) == (
         f"the stack takes `verl` from two places\n{PLACE}"
@@ -154,8 +154,8 @@ def test_a_tag_that_moved_and_names_that_are_not_clear(desk: Desk) -> None:
     )
     parts = desk.source(first, "subdirectory = 'a'") + desk.source(first, "subdirectory = 'b'")
     assert desk.error(first, facts=parts) == (
-        f"2 facts speak of `verl` there\n{PLACE}  matrices/facts/verl.toml:1 and matrices/facts/verl.toml:13\n"
-        "hint: name the subdirectory that is meant: …#subdirectory=PATH"
+        f"2 facts describe `verl` there\n{PLACE}  matrices/facts/verl.toml:1 and matrices/facts/verl.toml:13\n"
+        "hint: specify the subdirectory: …#subdirectory=PATH"
     )
     (source,) = desk.settle(first, facts=parts, more="#subdirectory=b").values()
     assert source.subdirectory == "b"
@@ -187,17 +187,17 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
     right = '["numpy<2", "torch ; extra == \\"npu\\""]'
     assert desk.settle(commit, facts=desk.source(commit, STEPS, right))[commit].trust == ""
     assert desk.error(commit, facts=desk.source(commit, STEPS.replace("^torch", "^nosuch"), right)) == (
-        f"no line of `requirements-npu.txt` has `^nosuch`\n  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}"
+        f"no line of `requirements-npu.txt` matches `^nosuch`\n  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}"
     )
     assert desk.error(commit, facts=desk.source(commit, STEPS.replace("other.toml", "none.toml"), right)) == (
         "the commit has no file `python/none.toml`\n  at matrices/facts/verl.toml:1\n"
         f"  file://<root>/verl@{commit}\nhint: see its tree"
     )
     assert desk.error(commit, facts=desk.source(commit, STEPS, '["numpy<3"]')) == (
-        "the fact `verl-sources-1` is not what the repository says\n"
+        "the fact `verl-sources-1` does not match the repository\n"
         f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
         "  python/pyproject.toml has `numpy<2`; requirements-npu.txt has `numpy<2`; the fact has `numpy<3`\n"
-        "hint: correct `requires`, or what `steps` change; name in `drop` what the fact leaves out on purpose"
+        "hint: correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose"
     )
     assert desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[commit].trust == ""
 
@@ -207,7 +207,7 @@ def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
     assert desk.error(commit, facts=desk.source(commit, "requires-from = ['r/npu.txt']")) == (
         "`r/npu.txt` at the commit of the fact `verl-sources-1` cannot be read\n"
         f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
-        "  it has the line `-r common.txt`, and `requires-from` does not name that"
+        "  it has the line `-r common.txt`, but `requires-from` does not include that"
     )
     both = desk.source(commit, "requires-from = ['r/npu.txt', 'r/common.txt']")
     assert desk.settle(commit, facts=both)[commit].trust == ""
@@ -217,7 +217,7 @@ def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
 def test_what_the_files_do_not_say_is_taken_on_trust(desk: Desk, more: str) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"})
     assert desk.settle(commit, facts=desk.source(commit, more))[commit].trust == (
-        "no file of the repository was compared, so what it needs rests on the fact `verl-sources-1` alone"
+        "no file of the repository was compared, so its requirements rest on the fact `verl-sources-1` only"
     )
 
 
@@ -243,11 +243,11 @@ def test_a_commit_is_saved_whole_and_known_again(desk: Desk, tmp_path: Path) -> 
 def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
     commit = desk.repository.commit({"a": "x"})
     offline = Repositories(tmp_path / "cache", offline=True, warn=pytest.fail)
-    with pytest.raises(UnreadRepository, match="no network is asked"):
+    with pytest.raises(UnreadRepository, match="the network is not used"):
         offline.read(desk.repository.url, commit, "a")
     assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
     assert offline.read(desk.repository.url, commit, "a") == b"x"
-    with pytest.raises(UnreadRepository, match="no network is asked"):
+    with pytest.raises(UnreadRepository, match="the network is not used"):
         offline.named(desk.repository.url, "v1")
 
 

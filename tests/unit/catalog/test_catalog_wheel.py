@@ -50,7 +50,7 @@ def test_of_several_folders_the_one_of_the_version_counts() -> None:
             make("demo_x-0.8.dist-info/METADATA", "demo_x-0.9.dist-info/METADATA"),
             "demo_x-1.0-py3-none-any.whl has 2 .dist-info folders of demo-x",
         ),
-        (b"", "demo_x-1.0-py3-none-any.whl is no readable wheel: File is not a zip file"),
+        (b"", "demo_x-1.0-py3-none-any.whl is not a readable wheel: File is not a zip file"),
         (
             make("demo_x-1.0.dist-info/METADATA", content=b"\0" * (1 + (16 << 20))),
             "the metadata of demo_x-1.0-py3-none-any.whl is larger than 16 MiB",

@@ -57,7 +57,7 @@ def test_a_line_counts_once_however_much_of_it_matters() -> None:
         "the stack asks for ascend",
         "trl[vllm] 28 needs vllm<13",
         "ascend 1 needs vllm==13",
-        "=> 3 and 4 leave nothing to choose for vllm",
+        "=> 3 and 4 leave no choice for vllm",
     ]
 
 
@@ -69,8 +69,8 @@ def test_what_is_wrong_with_releases_that_a_line_does_not_admit_is_not_told() ->
     assert sorted(found) == [
         [
             f"the stack asks for {name}==2",
-            f"there is no release of {name} in `==2`; the newest is 1",
-            f"=> 1 and 2 leave nothing to choose for {name}",
+            f"no release of {name} matches `==2`; the newest is 1",
+            f"=> 1 and 2 leave no choice for {name}",
         ]
         for name in ("a", "b")
     ]
@@ -94,15 +94,15 @@ def test_two_conflicts_that_have_nothing_to_do_with_each_other_are_both_told() -
         [
             "the stack asks for c",
             "c 1 needs y==3",
-            "there is no release of y in `==3`; the newest is 2",
-            "=> 2 and 3 leave nothing to choose for y",
+            "no release of y matches `==3`; the newest is 2",
+            "=> 2 and 3 leave no choice for y",
         ],
         [
             "the stack asks for a",
             "the stack asks for b",
             "a 1 needs x<2",
             "b 1 needs x>=2",
-            "=> 3 and 4 leave nothing to choose for x",
+            "=> 3 and 4 leave no choice for x",
         ],
     ]
 
@@ -114,12 +114,12 @@ def test_a_source_archive_of_no_use_is_a_conflict_though_another_one_was_found_f
         [
             "the stack asks for a",
             "no index has a project `a`",
-            "=> 1 and 2 leave nothing to choose for a",
+            "=> 1 and 2 leave no choice for a",
         ],
         [
             "the stack asks for c==1",
             "c 1 cannot be used: c-1.tar.gz is a source archive without static metadata",
-            "=> 1 and 2 leave nothing to choose for c",
+            "=> 1 and 2 leave no choice for c",
         ],
     ]
 
@@ -128,13 +128,13 @@ def test_what_only_a_fact_and_the_machine_say_is_told_though_another_conflict_wa
     catalog = DataCatalog({"a": {"1": []}, "b": {"1": ["c"]}, "c": {"1": []}})
     found = [told(one) for one in contradictions(catalog, "gone", "a", "b", known=[requires("c", "", "cann in 8.3.*")])]
     assert found == [
-        ["the stack asks for gone", "no index has a project `gone`", "=> 1 and 2 leave nothing to choose for gone"],
+        ["the stack asks for gone", "no index has a project `gone`", "=> 1 and 2 leave no choice for gone"],
         [
             "the stack asks for b",
             "the target has CANN 8.5.0",
             "c 1 needs cann in 8.3.*",
             "b 1 needs c",
-            "=> 2 and 3 leave nothing to choose for CANN",
+            "=> 2 and 3 leave no choice for CANN",
         ],
     ]
 
@@ -147,7 +147,7 @@ def test_a_range_of_nothing_but_archives_of_no_use_is_told_though_another_confli
         [
             "the stack asks for old<7",
             "old 6, 5, 4, 3 and 2 more releases cannot be used",
-            "=> 1 and 2 leave nothing to choose for old",
+            "=> 1 and 2 leave no choice for old",
         ]
     ]
     old = contradictions(catalog, "gone", "old<7")[1].statements[1]
@@ -166,8 +166,8 @@ def test_releases_that_fail_for_different_reasons_are_cases() -> None:
         "the stack asks for y==2",
         "a 3 needs y<2",
         "a 1 and 2 need x<2",
-        "- a 3: 3 and 4 leave nothing to choose for y",
-        "- a 1 and 2: 2 and 5 leave nothing to choose for x",
+        "- a 3: 3 and 4 leave no choice for y",
+        "- a 1 and 2: 2 and 5 leave no choice for x",
     ]
 
 
@@ -190,11 +190,11 @@ def test_cases_within_cases() -> None:
         "a 1 needs b",
         "b 2 needs y<2",
         "b 1 needs x<2",
-        "there is no release of z in `==9`; the newest is 1",
-        "- a 2: 4 and 8 leave nothing to choose for z",
-        "- a 1, whichever b is taken:",
-        "  - b 2: 3 and 6 leave nothing to choose for y",
-        "  - b 1: 2 and 7 leave nothing to choose for x",
+        "no release of z matches `==9`; the newest is 1",
+        "- a 2: 4 and 8 leave no choice for z",
+        "- a 1: no version of b works:",
+        "  - b 2: 3 and 6 leave no choice for y",
+        "  - b 1: 2 and 7 leave no choice for x",
     ]
 
 
@@ -206,10 +206,10 @@ def test_a_smaller_core_with_other_aspects_of_the_same_line() -> None:
         "the stack asks for p>=2",
         "p 3 needs q<1.1",
         "p 2 needs q!=1.1",
-        "there is no release of q in `<1.1`; the newest is 1.1",
-        "there is no release of q in `!=1.1`; the newest is 1.1",
-        "- p 3: 2 and 4 leave nothing to choose for q",
-        "- p 2: 3 and 5 leave nothing to choose for q",
+        "no release of q matches `<1.1`; the newest is 1.1",
+        "no release of q matches `!=1.1`; the newest is 1.1",
+        "- p 3: 2 and 4 leave no choice for q",
+        "- p 2: 3 and 5 leave no choice for q",
     ]
 
 
@@ -217,7 +217,7 @@ def test_a_release_that_cannot_be_used_is_not_needed_where_its_module_collides()
     catalog = DataCatalog({"q": {"1": ["q>1"], "3": []}, "r": {"1": ["q"]}})
     (one,) = contradictions(catalog, "q", "r", known=[collides("r", "", "q", "n")])
     assert not [row for row in told(one) if "cannot be used" in row]
-    assert "r and q both own the module `n`, so at most one of them can be installed" in told(one)
+    assert "r and q both install the module `n`, so only one of them can be installed" in told(one)
 
 
 @pytest.mark.parametrize("line", ["cann < 8.5.0", "python >= 3.12", "glibc >= 2.31"])
@@ -237,7 +237,7 @@ def test_facts_and_the_target_clash() -> None:
         "the stack asks for a",
         "the target has CANN 8.5.0",
         "a 1 needs cann in 8.3.*",
-        "=> 2 and 3 leave nothing to choose for CANN",
+        "=> 2 and 3 leave no choice for CANN",
     ]
 
 
@@ -255,8 +255,8 @@ def test_two_pins_of_the_same_release_do_not_clash() -> None:
     found = contradictions(DataCatalog({"p": {"1": []}}), "p===2,!=2.post1", "p===2,!=1.1")
     assert len(found) == 2
     assert {told(one)[1] for one in found} == {
-        "there is no release of p in `!=2.post1,===2`; the newest is 1",
-        "there is no release of p in `!=1.1,===2`; the newest is 1",
+        "no release of p matches `!=2.post1,===2`; the newest is 1",
+        "no release of p matches `!=1.1,===2`; the newest is 1",
     }
 
 
@@ -286,10 +286,10 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
         "lib 1 and 2 need base<2",
         "app 1 needs lib",
         (
-            "lib 3rc7, 3rc6, 3rc5, 3rc4 and 3 more releases are pre-releases, "
-            "which the policy takes only where no final release fits what is asked"
+            "lib 3rc7, 3rc6, 3rc5, 3rc4 and 3 more releases are pre-releases, which the policy allows only if no "
+            "final release fits the requirements"
         ),
-        "- app 1 and 2: 2 and 5 leave nothing to choose for base",
+        "- app 1 and 2: 2 and 5 leave no choice for base",
     ]
 
 
@@ -303,8 +303,8 @@ def test_yanked_releases_are_told_once() -> None:
         "the stack asks for base>=2",
         "app 1 needs lib>=1",
         "lib 1 needs base<2",
-        "lib 5, 4.1 and 4 were yanked, and neither the stack nor a fact pins one of them",
-        "=> 2 and 4 leave nothing to choose for base",
+        "lib 5, 4.1 and 4 were yanked, and neither the stack nor a fact pins any of them",
+        "=> 2 and 4 leave no choice for base",
     ]
 
 
@@ -324,8 +324,8 @@ def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none(
         "plugin 1 needs base<2",
         "plugin 1 needs lib>=2",
         "app 1 and 2 need lib<2",
-        "- app 2 and 3: 3 and 4 leave nothing to choose for base",
-        "- app 1: 5 and 6 leave nothing to choose for lib",
+        "- app 2 and 3: 3 and 4 leave no choice for base",
+        "- app 1: 5 and 6 leave no choice for lib",
     ]
 
 
@@ -347,10 +347,10 @@ def test_archives_without_static_metadata_are_one_statement_opened_or_not() -> N
                 "old-6.tar.gz is a source archive without static metadata",
                 "old-5.tar.gz is a source archive without static metadata",
                 "old-4.tar.gz is a source archive without static metadata",
-                "old-3.tar.gz was not opened, as other archives of its project have no static metadata",
+                "old-3.tar.gz was not opened, because other archives of its project have no static metadata",
                 (
-                    "usable where a fact says what it needs: [[metadata]] in matrices/facts/old.toml "
-                    '(versions = "==6", requires = […] as its setup.py has them; see matrices/README.md)'
+                    "usable if a fact states what it needs: [[metadata]] in matrices/facts/old.toml "
+                    '(versions = "==6", requires = […] as in its setup.py; see matrices/README.md)'
                 ),
             ),
         )

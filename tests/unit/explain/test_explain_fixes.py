@@ -132,7 +132,7 @@ def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
         ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
         ["base==7 -> base==2", "plugin -> "],
     ]
-    assert page(found).count("\nAnother conflict, which those above hid: these 3 cannot hold together") == 1
+    assert page(found).count("\nAnother conflict, hidden by those above: these 3 cannot all hold together") == 1
 
 
 def test_pre_releases_and_another_version_are_changed_together() -> None:

@@ -95,7 +95,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:2\n"
             "  Invalid value; column 8 of: name = s\n"
-            'hint: strings stand in quotes: key = "value"',
+            'hint: strings must be in quotes: key = "value"',
             id="syntax",
         ),
         pytest.param(
@@ -160,13 +160,13 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "`verl>>1` is not a requirement\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
             "  Expected semicolon (after name with no version specifier) or end, at `>>1`\n"
-            "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            "hint: a requirement looks like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
             id="requirement",
         ),
         pytest.param(
             '    "verl",',
             '    "verl @ git+https://github.com/volcengine/verl",',
-            "the address of `verl` is not followed\n"
+            "the address of `verl` is not supported\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
             "  it names no commit or tag: git+https://host/path@COMMIT",
             id="address",
@@ -182,7 +182,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
         pytest.param(
             '    "verl",',
             '    "cann",',
-            "`cann` says nothing of the component `cann`\n"
+            "`cann` states no condition on the component `cann`\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
             "hint: write `cann in A | B` or `cann >= A`",
             id="component without comparison",
@@ -338,7 +338,7 @@ def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: s
     begin = time.process_time()
     told = message(tmp_path, STACK.replace('"numpy<2"', json.dumps(line)))
     assert time.process_time() - begin < 2
-    assert told.endswith("hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)")
+    assert told.endswith("hint: a requirement looks like `numpy<2` or `ray[default]==2.41.0` (PEP 508)")
 
 
 # --- finding files
@@ -349,7 +349,7 @@ def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: s
     [
         (lambda path: path.symlink_to("gone.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  No such file"),
         (lambda path: path.symlink_to("s.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  Too many levels"),
-        (os.mkfifo, "is no plain file\n  at matrices/stacks/s.toml\n"),
+        (os.mkfifo, "is not a regular file\n  at matrices/stacks/s.toml\n"),
     ],
 )
 def test_a_stack_that_is_there_and_no_file(make: Callable[[Path], None], told: str, tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_no_folder_of_matrices(tmp_path: Path) -> None:
         load("s", tmp_path / "matrices")
     assert str(caught.value) == (
         f"there is no folder `{tmp_path}/matrices`\n"
-        "hint: run inside the project's folder, or name the folder of facts and stacks with --matrices DIR"
+        "hint: run inside the project's folder, or give the folder of facts and stacks with --matrices DIR"
     )
 
 
@@ -409,8 +409,8 @@ def test_no_folder_of_facts(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load("s", tmp_path)
     assert str(caught.value) == (
-        f"there is no folder `{tmp_path}/facts`, so nothing is known but what packages say of themselves\n"
-        "hint: name the folder that has it with --matrices DIR, or let the stack do without: facts = []"
+        f"there is no folder `{tmp_path}/facts`, so nothing is known beyond the packages' own metadata\n"
+        "hint: give the folder that has it with --matrices DIR, or use no facts in the stack: facts = []"
     )
 
 
@@ -434,7 +434,7 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
         "`matrices/s.toml` is not UTF-8\n"
         "  at matrices/s.toml:1\n"
         "  it has the byte 0xff\n"
-        "hint: save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 OLD > NEW"
+        "hint: save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
     )
 
 
@@ -461,7 +461,7 @@ def fact(row: str) -> str:
             '[[needs]]\nreason = "it says so"\n',
             "unknown key `needs`\n"
             "  at matrices/facts/verl.toml:6: needs\n"
-            "hint: `needs` stands in [[requires]]; known keys here are defaults, requires, excludes, "
+            "hint: `needs` belongs in [[requires]]; known keys here are defaults, requires, excludes, "
             "replaces, metadata, builds, collides, after, warns, names, exports, sources, absent",
             id="unknown kind",
         ),
@@ -470,7 +470,7 @@ def fact(row: str) -> str:
             "`0.13.0` is not a set of versions\n"
             "  at matrices/facts/verl.toml:7: excludes[0].versions\n"
             "  Invalid specifier: '0.13.0'\n"
-            "hint: did you mean `==0.13.0`? write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            "hint: did you mean `==0.13.0`? write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             id="versions",
         ),
         pytest.param(
@@ -478,14 +478,14 @@ def fact(row: str) -> str:
             "`=>2` is not a set of versions\n"
             "  at matrices/facts/verl.toml:9: excludes[0].versions[1]\n"
             "  Invalid specifier: '=>2'\n"
-            "hint: did you mean `>=2`? write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            "hint: did you mean `>=2`? write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             id="one of several versions",
         ),
         pytest.param(
             '[[excludes]]\nreason = "  "\n',
             "the fact has an empty reason\n"
             "  at matrices/facts/verl.toml:7: excludes[0].reason\n"
-            "hint: say why in a sentence",
+            "hint: give the reason in a sentence",
             id="blank reason",
         ),
         pytest.param(
@@ -499,14 +499,14 @@ def fact(row: str) -> str:
             '[[excludes]]\nreason = "broken"\nreason-zh = "  "\n',
             "the fact has an empty reason\n"
             "  at matrices/facts/verl.toml:8: excludes[0].reason-zh\n"
-            "hint: say why in a sentence",
+            "hint: give the reason in a sentence",
             id="blank reason in Chinese",
         ),
         pytest.param(
             '[[excludes]]\nreason = "broken"\ntext-zh = "有问题"\n',
             "unknown key `text-zh`\n"
             "  at matrices/facts/verl.toml:8: excludes[0].text-zh\n"
-            "hint: `text-zh` stands in [[warns]]; known keys here are id, package, reason, reason-zh, "
+            "hint: `text-zh` belongs in [[warns]]; known keys here are id, package, reason, reason-zh, "
             "strength, source, checked, versions",
             id="a Chinese text where there is none in English",
         ),
@@ -533,15 +533,15 @@ def fact(row: str) -> str:
             '[[requires]]\nneeds = ["verl @ https://verl.test/verl.whl"]\nreason = "it says so"\n',
             "the requirement on `verl` names an address\n"
             "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
-            "  only a stack's own `requires` may say that a project comes from no index\n"
-            "hint: name a release of the project instead",
+            "  only a stack's own `requires` may take a project from an address\n"
+            "hint: specify a release of the project instead",
             id="address",
         ),
         pytest.param(
             '[[excludes]]\npackage = "vllm"\nreason = "broken"\n',
-            "a fact about `vllm` stands in the file of `verl`\n"
+            "a fact about `vllm` is in the file of `verl`\n"
             "  at matrices/facts/verl.toml:7: excludes[0].package\n"
-            "hint: facts about a project stand in facts/vllm.toml",
+            "hint: facts about a project belong in facts/vllm.toml",
             id="package of another file",
         ),
         pytest.param(
@@ -563,7 +563,7 @@ def fact(row: str) -> str:
             f"`==1.{'9' * 101}` is not a set of versions\n"
             "  at matrices/facts/verl.toml:8: excludes[0].versions\n"
             "  it has a number of more than 100 digits\n"
-            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            "hint: write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             id="a version of many digits",
         ),
         pytest.param(
@@ -577,7 +577,7 @@ def fact(row: str) -> str:
             '[[builds]]\nrequires-from = "../common.txt"\nreason = "empty"\n',
             "`../common.txt` is not a path inside the archive\n"
             "  at matrices/facts/verl.toml:7: builds[0].requires-from\n"
-            "hint: write for instance `requirements/common.txt`",
+            "hint: write for example `requirements/common.txt`",
             id="path",
         ),
         pytest.param(
@@ -598,7 +598,7 @@ def fact(row: str) -> str:
             "`3` is not a set of versions\n"
             "  at matrices/facts/verl.toml:8: metadata[0].requires-python\n"
             "  Invalid specifier: '3'\n"
-            "hint: write for instance `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
+            "hint: write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             id="requires-python",
         ),
     ],
@@ -636,7 +636,7 @@ def test_an_id_that_two_files_use(tmp_path: Path) -> None:
             '[[index]]\nname = "pypi"\nurl = "https://pypi.test"\n',
             "index `pypi` takes no url\n"
             "  at {}:2: index[0].name\n"
-            "  `pypi` is the index that pip on this machine is configured with; every other index has an address\n"
+            "  `pypi` is the index that pip on this machine is configured with; every other index needs an address\n"
             "hint: pip config set global.index-url …",
             id="pypi with an address",
         ),
@@ -644,7 +644,7 @@ def test_an_id_that_two_files_use(tmp_path: Path) -> None:
             '[[index]]\nname = "huawei"\n',
             "index `huawei` needs a url\n"
             "  at {}:2: index[0].name\n"
-            "  `pypi` is the index that pip on this machine is configured with; every other index has an address",
+            "  `pypi` is the index that pip on this machine is configured with; every other index needs an address",
             id="another without",
         ),
         pytest.param(

@@ -86,7 +86,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             '">=3.11"',
             "`>=3.11` is not one version of Python\n"
             "  at matrices/stacks/s.toml:10: target.python\n"
-            'hint: write for instance "3.11" or "3.11.4"',
+            'hint: write for example "3.11" or "3.11.4"',
             id="python bad",
         ),
         pytest.param(
@@ -110,7 +110,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'platform = "linux-aarch64"\ncann = "8.5.0"',
             "unknown key `cann`\n"
             "  at matrices/stacks/s.toml:12: target.cann\n"
-            "hint: components stand in [target.system]",
+            "hint: components belong in [target.system]",
             id="cann in target",
         ),
         pytest.param(
@@ -118,7 +118,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "[system]",
             "unknown key `system`\n"
             "  at matrices/stacks/s.toml:13: system\n"
-            "hint: `system` stands in [target.system]; known keys here are stack, target, index, binding, "
+            "hint: `system` belongs in [target.system]; known keys here are stack, target, index, binding, "
             "policy, departs, relax, absent, recorded, fact, check",
             id="system top",
         ),
@@ -127,7 +127,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'system = "8.5.0"',
             '`system` is a string ("8.5.0"); it must be a table of strings\n'
             "  at matrices/stacks/s.toml:13: target.system\n"
-            'hint: write for instance system = { cann = "8.5.0", soc = "A2" }',
+            'hint: write for example system = { cann = "8.5.0", soc = "A2" }',
             id="system str",
         ),
         pytest.param(
@@ -177,7 +177,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:3\n"
             '  Cannot overwrite a value; column 11 of: name = "t"\n'
-            "hint: a key or table stands once: join the two, or remove one",
+            "hint: a key or table may appear only once: merge the two, or remove one",
             id="dup key",
         ),
         pytest.param(
@@ -185,8 +185,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "[target]\n[target.system]",
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:13\n"
-            "  [target] is there already, at line 9; column 8 of: [target]\n"
-            "hint: of several each is [[target]]: write it so wherever one begins, or join the two",
+            "  [target] already exists, at line 9; column 8 of: [target]\n"
+            "hint: for several, write [[target]] at the start of each, or merge the two",
             id="dup table",
         ),
         pytest.param(
@@ -194,8 +194,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             '[[target]]\npython="3.11"\n[target.system]',
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:13\n"
-            "  [target] is there already, at line 9; column 9 of: [[target]]\n"
-            "hint: of several each is [[target]]: write it so wherever one begins",
+            "  [target] already exists, at line 9; column 9 of: [[target]]\n"
+            "hint: for several, write [[target]] at the start of each",
             id="both target kinds",
         ),
         pytest.param(
@@ -203,8 +203,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             '[[target]]  # the first\npython="3.11"\n[target]',
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:11\n"
-            "  [[target]] is there already, at line 9; column 8 of: [target]\n"
-            "hint: of several each is [[target]]: write it so wherever one begins",
+            "  [[target]] already exists, at line 9; column 8 of: [target]\n"
+            "hint: for several, write [[target]] at the start of each",
             id="the other way round",
         ),
         pytest.param(
@@ -212,8 +212,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "[target.system]\n[target.system]",
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:14\n"
-            "  [target.system] is there already, at line 13; column 15 of: [target.system]\n"
-            "hint: a key or table stands once: join the two, or remove one",
+            "  [target.system] already exists, at line 13; column 15 of: [target.system]\n"
+            "hint: a key or table may appear only once: merge the two, or remove one",
             id="dup table of one",
         ),
         pytest.param(
@@ -221,7 +221,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "[target.a2]",
             "unknown key `a2`\n"
             "  at matrices/stacks/s.toml:9: target.a2\n"
-            'hint: of several each is a table [[target]] with name = "a2"; known keys are name, python, platform, '
+            'hint: for several, write each as a table [[target]] with name = "a2"; known keys are name, python, '
+            "platform, "
             "glibc, system",
             id="targets by name",
         ),
@@ -230,7 +231,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'python = ["3.10", "3.11"]',
             "`python` is a list; it must be a string\n"
             "  at matrices/stacks/s.toml:10: target.python\n"
-            "hint: write it without brackets; of several targets each is a table [[target]]",
+            "hint: write it without brackets; for several targets, write each as a table [[target]]",
             id="several pythons",
         ),
         pytest.param(
@@ -241,7 +242,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             '[requirements]\nnumpy = "<2"',
             "unknown key `requirements`\n"
             "  at matrices/stacks/s.toml:4: requirements\n"
-            'hint: what is wanted stands in [stack]: requires = ["torch==2.8.0", …]',
+            'hint: what to install belongs in [stack]: requires = ["torch==2.8.0", …]',
             id="a table of requirements",
         ),
         pytest.param(
@@ -249,7 +250,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'requires = ["numpy"]\n[stack]',
             "unknown key `requires`\n"
             "  at matrices/stacks/s.toml:1: requires\n"
-            'hint: what is wanted stands in [stack]: requires = ["torch==2.8.0", …]',
+            'hint: what to install belongs in [stack]: requires = ["torch==2.8.0", …]',
             id="requires above all",
         ),
         pytest.param(
@@ -276,7 +277,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'summary = "a test"\nexclude-newer = 2026-01-01',
             "unknown key `exclude-newer`\n"
             "  at matrices/stacks/s.toml:4: stack.exclude-newer\n"
-            "hint: `exclude-newer` stands in [policy]; known keys here are name, summary, summary-zh, source, "
+            "hint: `exclude-newer` belongs in [policy]; known keys here are name, summary, summary-zh, source, "
             "requires, facts",
             id="exclude in stack",
         ),
@@ -381,7 +382,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "`verl[gpu` is not a requirement\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
             "  Expected matching RIGHT_BRACKET for LEFT_BRACKET, after extras, at the end\n"
-            "hint: a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            "hint: a requirement looks like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
             id="extra unclosed",
         ),
         pytest.param(
@@ -400,8 +401,8 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "`-r requirements.txt` is not a requirement\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
             "  Expected package name at the start of dependency specifier, at `-r requirements.txt`\n"
-            "hint: options of pip have no place here; matrices/indexes.toml says where projects come from; "
-            "a requirement reads like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
+            "hint: pip options are not allowed here; matrices/indexes.toml says where projects come from; a "
+            "requirement looks like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
             id="pip opt",
         ),
         pytest.param(
@@ -410,7 +411,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "`./verl` is not a requirement\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
             "  Expected package name at the start of dependency specifier, at `./verl`\n"
-            "hint: folders are not followed; name a release, or a commit: `verl @ git+https://host/path@COMMIT`",
+            "hint: folders are not supported; give a release or a commit: `verl @ git+https://host/path@COMMIT`",
             id="just path",
         ),
         pytest.param(
@@ -444,7 +445,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             '[check]\nimports = ["import torch"]\n[target]',
             "`import torch` is not the name of a module\n"
             "  at matrices/stacks/s.toml:10: check.imports[0]\n"
-            'hint: write for instance "torch" or "vllm.engine"',
+            'hint: write for example "torch" or "vllm.engine"',
             id="check import",
         ),
         pytest.param(
@@ -484,7 +485,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'glibc = "2.28.1"\n[target.system]',
             "`2.28.1` is not a version of glibc\n"
             "  at matrices/stacks/s.toml:13: target.glibc\n"
-            'hint: write for instance "2.28"',
+            'hint: write for example "2.28"',
             id="glibc bad",
         ),
         pytest.param(
@@ -516,7 +517,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             'absent = ["triton"]\n[target]',
             "unknown key `absent`\n"
             "  at matrices/stacks/s.toml:9: stack.absent\n"
-            "hint: `absent` stands in [[absent]] or [[fact.absent]]; known keys here are name, summary, "
+            "hint: `absent` belongs in [[absent]] or [[fact.absent]]; known keys here are name, summary, "
             "summary-zh, source, requires, facts",
             id="absent str",
         ),
@@ -559,7 +560,7 @@ def test_a_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
             "  at matrices/stacks/s.toml:1\n"
             "  Expected newline or end of document after a statement; column 8 of: [stack]\\rname = "
             '"s"\\rsummary = "a test"\\rrequires = [\\r    "numpy<2",\\r    "verl",\\r]…\n'
-            "hint: save the file with the line ends of Unix or of Windows",
+            "hint: save the file with Unix or Windows line endings",
             id="cr",
         ),
         pytest.param(
@@ -567,8 +568,7 @@ def test_a_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
             "`matrices/stacks/s.toml` is not UTF-8\n"
             "  at matrices/stacks/s.toml:1\n"
             "  it is UTF-16\n"
-            "hint: save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 "
-            "OLD > NEW",
+            "hint: save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW",
             id="utf16",
         ),
         pytest.param(
@@ -576,13 +576,12 @@ def test_a_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
             "`matrices/stacks/s.toml` is not UTF-8\n"
             "  at matrices/stacks/s.toml:3\n"
             "  it has the byte 0xb2\n"
-            "hint: save it as UTF-8; where it was written in another encoding: iconv -f GB18030 -t UTF-8 "
-            "OLD > NEW",
+            "hint: save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW",
             id="gbk",
         ),
         pytest.param(
             "a=" + "9" * 5000,
-            "the file cannot be read\n  at matrices/stacks/s.toml\n  it has a number of thousands of digits",
+            "the file cannot be read\n  at matrices/stacks/s.toml\n  it has a number with thousands of digits",
             id="digits",
         ),
         pytest.param("a=" + "[" * 3000, "the file is nested too deeply\n  at matrices/stacks/s.toml", id="deep"),
@@ -645,7 +644,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             '[[requires]]\nneeds = ["x"]\nreason = "r"\nchecked = 2026-11-20T10:00:00\n',
             "`checked` is a date with a time (2026-11-20 10:00:00); it must be a date\n"
             "  at matrices/facts/verl.toml:9: requires[0].checked\n"
-            "hint: write the day alone: checked = 2026-01-31",
+            "hint: write only the date: checked = 2026-01-31",
             id="checked dt",
         ),
         pytest.param(
@@ -699,7 +698,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
         ),
         pytest.param(
             '[[requires]]\nneeds = ["CANN==8.5.0"]\nreason = "r"\n',
-            "`CANN==8.5.0` says nothing of the component `cann`\n"
+            "`CANN==8.5.0` states no condition on the component `cann`\n"
             "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
             "hint: did you mean `cann==8.5.0`?",
             id="comp in capitals, compared",
@@ -708,7 +707,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             '[[replaces]]\ndrop = ["torch==2.8"]\nreason = "r"\n',
             "`torch==2.8` is not the name of a project\n"
             "  at matrices/facts/verl.toml:7: replaces[0].drop[0]\n"
-            "hint: write the name alone, without versions, extras or markers",
+            "hint: write only the name, without versions, extras or markers",
             id="drop spec",
         ),
         pytest.param(
@@ -728,7 +727,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             '[[fact.requires]]\npackage = "verl"\nneeds = ["numpy"]\nreason = "x"\n',
             "unknown key `fact`\n"
             "  at matrices/facts/verl.toml:6: fact\n"
-            "hint: rows of a file of facts are [[requires]] and the like; known keys are defaults, requires, excludes, "
+            "hint: a facts file has rows such as [[requires]]; known keys are defaults, requires, excludes, "
             "replaces, metadata, builds, collides, after, warns, names, exports, sources, absent",
             id="as in a stack",
         ),
@@ -744,8 +743,8 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             '[defaults]\nreason = "x"\n',
             "the file is not valid TOML\n"
             "  at matrices/facts/verl.toml:6\n"
-            "  [defaults] is there already, at line 1; column 10 of: [defaults]\n"
-            "hint: a key or table stands once: join the two, or remove one",
+            "  [defaults] already exists, at line 1; column 10 of: [defaults]\n"
+            "hint: a key or table may appear only once: merge the two, or remove one",
             id="defaults twice",
         ),
     ],
@@ -779,7 +778,7 @@ def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load("s", tmp_path)
     assert str(caught.value) == (
-        "`matrices/facts/verl.toml` is a folder\n  at matrices/facts/verl.toml\nhint: a file of TOML is expected here"
+        "`matrices/facts/verl.toml` is a folder\n  at matrices/facts/verl.toml\nhint: a TOML file is expected here"
     )
     with pytest.raises(InputError) as caught:
         load(f"{tmp_path}/stacks", tmp_path)
@@ -814,7 +813,7 @@ def test_an_address_is_shown_without_its_password(tmp_path: Path) -> None:
         "the file is not valid TOML\n"
         "  at matrices/stacks/s.toml:18\n"
         "  Invalid value; column 7 of: url = https://h/simple\n"
-        'hint: strings stand in quotes: key = "value"'
+        'hint: strings must be in quotes: key = "value"'
     )
 
 

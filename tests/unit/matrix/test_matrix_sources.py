@@ -129,38 +129,44 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("verl @ https://h/verl-1.whl", "only git repositories are followed: git+https://host/path@COMMIT"),
+        ("verl @ https://h/verl-1.whl", "only git repositories are supported: git+https://host/path@COMMIT"),
         ("verl @ git+https://h/verl.git", "it names no commit or tag: git+https://host/path@COMMIT"),
         ("verl @ git+ssh://git@h/verl.git", "it names no commit or tag: git+https://host/path@COMMIT"),
         (
             "verl @ git+https://me:s3cret@h/verl.git@v1",
-            "the address has credentials in it; a file is no place for them: git has credential helpers",
+            "the address contains credentials, which do not belong in a file; use a git credential helper",
         ),
         (
             "verl @ git+https://s3cret@h/verl.git@v1",
-            "the address has credentials in it; a file is no place for them: git has credential helpers",
+            "the address contains credentials, which do not belong in a file; use a git credential helper",
         ),
         (
             "verl @ git+ssh://git:s3cret@h/verl.git@v1",
-            "the address has credentials in it; a file is no place for them: git has credential helpers",
+            "the address contains credentials, which do not belong in a file; use a git credential helper",
         ),
-        ("verl @ git+http://h/verl.git@v1", "only https, ssh, file are asked, not `http`"),
-        ("verl @ git+ext::sh@h/x@v1", "only https, ssh, file are asked, not `ext`"),
-        ("verl @ git+https://h/$(touch${IFS}x)@v1", "the address has characters that no address of a repository needs"),
-        ("verl @ git+https://h/a;b@v1", "the address has characters that no address of a repository needs"),
-        ("verl @ git+https:///a@v1", "the address has characters that no address of a repository needs"),
-        ("verl @ git+ssh://-oProxyCommand=x/a@v1", "the address has characters that no address of a repository needs"),
-        ("verl @ git+https://h/a@--upload-pack=x", "what stands after @ is no commit or tag"),
-        ("verl @ git+https://h/a@$(id)", "what stands after @ is no commit or tag"),
-        ("verl @ git+https://h/a@v1..v2", "what stands after @ is no commit or tag"),
-        ("verl @ git+https://h/a@v1#egg=x", "after # only subdirectory=PATH is known"),
+        ("verl @ git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
+        ("verl @ git+ext::sh@h/x@v1", "only https, ssh, file are supported, not `ext`"),
+        (
+            "verl @ git+https://h/$(touch${IFS}x)@v1",
+            "the address has characters that a repository address must not contain",
+        ),
+        ("verl @ git+https://h/a;b@v1", "the address has characters that a repository address must not contain"),
+        ("verl @ git+https:///a@v1", "the address has characters that a repository address must not contain"),
+        (
+            "verl @ git+ssh://-oProxyCommand=x/a@v1",
+            "the address has characters that a repository address must not contain",
+        ),
+        ("verl @ git+https://h/a@--upload-pack=x", "what follows @ is not a commit or tag"),
+        ("verl @ git+https://h/a@$(id)", "what follows @ is not a commit or tag"),
+        ("verl @ git+https://h/a@v1..v2", "what follows @ is not a commit or tag"),
+        ("verl @ git+https://h/a@v1#egg=x", "only subdirectory=PATH is allowed after #"),
         ("verl @ git+https://h/a@v1#subdirectory=../x", "it is not a path inside the repository"),
         ("verl @ git+https://h/a@v1#subdirectory=.git/hooks", "it is not a path inside the repository"),
     ],
 )
 def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
     told = message(tmp_path, line)
-    assert told == f"the address of `verl` is not followed\n{_PLACE}  {why}"
+    assert told == f"the address of `verl` is not supported\n{_PLACE}  {why}"
     assert "s3cret" not in told
 
 
@@ -181,7 +187,7 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "https://example.org/verl.git",
             "https://me:s3cret@example.org/verl.git",
             "`git` cannot be used\n  at matrices/facts/verl.toml:7: sources[0].git\n"
-            "  the address has credentials in it; a file is no place for them: git has credential helpers",
+            "  the address contains credentials, which do not belong in a file; use a git credential helper",
             id="credentials",
         ),
         pytest.param(
@@ -204,8 +210,8 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             'requires = ["numpy<2"]',
             'requires = ["numpy @ git+https://h/numpy@v1"]',
             "the requirement on `numpy` names an address\n  at matrices/facts/verl.toml:10: sources[0].requires[0]\n"
-            "  only a stack's own `requires` may say that a project comes from no index\n"
-            "hint: name a release of the project instead",
+            "  only a stack's own `requires` may take a project from an address\n"
+            "hint: specify a release of the project instead",
             id="address",
         ),
         pytest.param(
@@ -228,7 +234,7 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
         pytest.param(
             "reason =",
             'steps = [{ move = "a" }]\nreason =',
-            "this is no step that is known\n  at matrices/facts/verl.toml:12: sources[0].steps[0]\n"
+            "this is not a known step\n  at matrices/facts/verl.toml:12: sources[0].steps[0]\n"
             "hint: write { move, to }, { comment, in }, { run } or { run, wheels }",
             id="half a step",
         ),
@@ -249,15 +255,17 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
         pytest.param(
             "reason =",
             'steps = [{ run = ["make"], wheels = "x" }, { move = "a", to = "b" }]\nreason =',
-            "a step follows the one that builds the wheel\n  at matrices/facts/verl.toml:12: sources[0].steps[1]\n"
-            "hint: the step with `wheels` comes last",
+            "there is a step after the one that builds the wheel\n  at matrices/facts/verl.toml:12: "
+            "sources[0].steps[1]\n"
+            "hint: the step with `wheels` must be the last",
             id="after the script",
         ),
         pytest.param(
             "reason =",
             'steps = [{ run = ["make"], wheels = "x" }]\neditable = true\nreason =',
-            "what a script builds is no editable install\n  at matrices/facts/verl.toml:13: sources[0].editable\n"
-            "hint: leave `editable` out, or the step that runs the script",
+            "what a script builds cannot be an editable install\n  at matrices/facts/verl.toml:13: "
+            "sources[0].editable\n"
+            "hint: remove `editable`, or the step that runs the script",
             id="editable script",
         ),
     ],
@@ -269,13 +277,13 @@ def test_a_source(old: str, new: str, expected: str, tmp_path: Path) -> None:
 
 def test_a_fact_cannot_keep_its_own_project_out(tmp_path: Path) -> None:
     assert message(tmp_path, "verl", facts='[[absent]]\nwithout = "verl"\nreason = "x"\n') == (
-        "`verl` cannot be absent where it is\n  at matrices/facts/verl.toml:7: absent[0].without"
+        "`verl` cannot be absent where it is installed\n  at matrices/facts/verl.toml:7: absent[0].without"
     )
 
 
 def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
     assert message(tmp_path, "numpy", "Timm>=1", more='[[absent]]\npackage = "timm"\nreason = "text only"\n') == (
-        "the stack asks for `timm` and keeps it out\n  at matrices/stacks/s.toml:11: absent[0].package\n"
+        "the stack both asks for `timm` and lists it as absent\n  at matrices/stacks/s.toml:11: absent[0].package\n"
         "  `Timm>=1` is asked for at matrices/stacks/s.toml:4\nhint: remove one of the two lines"
     )
 
@@ -283,6 +291,6 @@ def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
 def test_a_stack_keeps_a_project_out_once(tmp_path: Path) -> None:
     row = '[[absent]]\npackage = "timm"\nreason = "text only"\n\n'
     assert message(tmp_path, "numpy", more=row + row) == (
-        "`timm` is kept out twice\n  at matrices/stacks/s.toml:15: absent[1].package\n"
+        "`timm` is listed as absent twice\n  at matrices/stacks/s.toml:15: absent[1].package\n"
         "  the other row is at matrices/stacks/s.toml:10"
     )

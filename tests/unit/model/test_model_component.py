@@ -104,7 +104,7 @@ def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of
         ("cann >= 8.5.0,", "`` is not a comparison such as >= 8.5.0"),
         ("cann >= 8.5.0, 8.5.1", "`8.5.1` is not a comparison such as >= 8.5.0"),
         ("cann >= 8.5.0 8.5.1", "`>= 8.5.0 8.5.1` is not a comparison such as >= 8.5.0"),
-        ("cann >= 8.5.*", "`>= 8.5.*`: a wildcard goes with == or != only"),
+        ("cann >= 8.5.*", "`>= 8.5.*`: a wildcard can only be used with == or !="),
         ("soc >= A2", "`>= A2`: SoC families have no order"),
         ("soc in A2 | A/3", "`A/3` is not the name of a SoC family such as A2"),
         ("python >= x", "`x` is not a version of python such as 3.11"),

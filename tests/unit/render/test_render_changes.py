@@ -65,7 +65,7 @@ def test_the_extras_that_go_are_named(
 
 def test_another_soc_is_another_machine() -> None:
     change = Change(kind=ChangeKind.COMPONENT, subject="soc", before="A3", after="A2", where="a:1")
-    assert change_sentence(change, "en") == "another machine, with SoC A2 instead of A3"
+    assert change_sentence(change, "en") == "use another machine, with SoC A2 instead of A3"
     assert change_sentence(change, "zh") == "换用其他机器：SoC 由 A3 改为 A2"
     stated = Change(kind=ChangeKind.COMPONENT, subject="soc", before="", after="A2", where="a:1")
-    assert change_sentence(stated, "en") == "state SoC A2"
+    assert change_sentence(stated, "en") == "specify SoC A2"

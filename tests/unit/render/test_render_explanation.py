@@ -97,7 +97,7 @@ def test_why_of_the_newest() -> None:
         "\n"
         "Nothing asks for it.\n"
         "\n"
-        "The indexes have nothing newer that the target can use.\n"
+        "The indexes have no newer release that the target can use.\n"
     )
 
 
@@ -109,4 +109,4 @@ def test_a_known_fault_is_told_where_it_is_first_told_of(render: Callable[[Expla
     one = samples.trl()
     twice = msgspec.structs.replace(one, contradictions=one.contradictions * 2)
     page = " ".join(render(twice).split())
-    assert page.count("Known faults of these releases") == 1
+    assert page.count("Known problems of these releases") == 1

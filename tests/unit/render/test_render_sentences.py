@@ -61,7 +61,7 @@ def refusal(version: str, *files: SetAside) -> Refusal:
             "the stack asks for trl[vllm]==0.28.0",
             "软件栈要求 trl[vllm]==0.28.0",
         ),
-        (Asks(text="numpy==2", where="--package"), "numpy==2 is to be taken", "假设采用 numpy==2"),
+        (Asks(text="numpy==2", where="--package"), "suppose numpy==2 is used", "假设采用 numpy==2"),
         (Has(component="cann", value="8.5.0", where="a:2"), "the target has CANN 8.5.0", "目标机器的 CANN 为 8.5.0"),
         (needs(ONE), "trl 0.28.0 needs vllm<0.13.0", "trl 0.28.0 要求 vllm<0.13.0"),
         (needs(TWO), "trl 0.27.0 and 0.28.0 need vllm<0.13.0", "trl 0.27.0 和 0.28.0 要求 vllm<0.13.0"),
@@ -89,36 +89,36 @@ def refusal(version: str, *files: SetAside) -> Refusal:
         ),
         (
             Shares(fact=fact(facts.Collides, "triton-ascend", other="triton", module="triton")),
-            "triton-ascend and triton both own the module `triton`, so at most one of them can be installed",
+            "triton-ascend and triton both install the module `triton`, so only one of them can be installed",
             "triton-ascend 与 triton 都提供模块 `triton`，最多只能安装其中一个",
         ),
         (
             Shares(fact=fact(facts.Absent, "triton-ascend", other="triton")),
-            "triton must not be where triton-ascend is: Somebody read it.",
+            "triton must not be installed together with triton-ascend: Somebody read it.",
             "有 triton-ascend 的环境中不能有 triton：有人读到过。",
         ),
         (
             lacks(Lack.SOURCE, wanted=">=9.9", newest="2.0"),
-            "the stack takes x from a commit, whose version is 2.0: that is not in `>=9.9`",
+            "the stack takes x from a commit with version 2.0, which does not match `>=9.9`",
             "软件栈从指定的 commit 安装 x，其版本是 2.0，不符合 `>=9.9`",
         ),
         (lacks(Lack.PROJECT), "no index has a project `x`", "软件源中没有名为 `x` 的项目"),
         (
             lacks(Lack.RELEASE, wanted="==9.9", newest="2.0"),
-            "there is no release of x in `==9.9`; the newest is 2.0",
+            "no release of x matches `==9.9`; the newest is 2.0",
             "x 没有符合 `==9.9` 的版本，最新版本是 2.0",
         ),
-        (lacks(Lack.RELEASE, wanted="==9.9"), "there is no release of x in `==9.9`", "x 没有符合 `==9.9` 的版本"),
+        (lacks(Lack.RELEASE, wanted="==9.9"), "no release of x matches `==9.9`", "x 没有符合 `==9.9` 的版本"),
         (lacks(Lack.RELEASE), "the index page of x lists no release", "软件源的 x 页面没有列出任何版本"),
         (
             lacks(Lack.RELEASE, wanted="==9.9", unread=(Unread(Reason.NAME, 1, "x.whl"),)),
-            "the index page of x lists no release that can be read: 1 file has a file name that cannot be read (x.whl)",
+            "the index page of x lists no recognisable release: 1 file has an unreadable file name (x.whl)",
             "软件源的 x 页面没有列出任何可识别的版本：1 个文件无法解析文件名（x.whl）",
         ),
         (
             lacks(Lack.RELEASE, unread=(Unread(Reason.FOREIGN, 38, "y-1.zip"), Unread(Reason.FORMAT, 2, "x-1.exe"))),
             (
-                "the index page of x lists no release that can be read: 38 files belong to another project"
+                "the index page of x lists no recognisable release: 38 files belong to another project"
                 " (such as y-1.zip), 2 files are not a wheel, .tar.gz or .zip (such as x-1.exe)"
             ),
             (
@@ -140,7 +140,7 @@ def refusal(version: str, *files: SetAside) -> Refusal:
             lacks(Lack.FILE, refusal("1", WHEEL, OTHER, ARCHIVE)),
             (
                 "x 1 has no file for the target: 2 files are built for another platform or Python,"
-                " 1 file needs another Python"
+                " 1 file needs a different Python"
             ),
             "x 1 没有目标机器可用的文件：2 个文件是为其他平台或其他 Python 版本构建的，1 个文件要求其他 Python 版本",
         ),
@@ -151,7 +151,7 @@ def refusal(version: str, *files: SetAside) -> Refusal:
         ),
         (
             lacks(Lack.FILE, wanted="<2"),
-            "every release of x in `<2` has no file for the target",
+            "every release of x matching `<2` has no file for the target",
             "x（`<2`）的任一版本没有目标机器可用的文件",
         ),
         (
@@ -161,32 +161,32 @@ def refusal(version: str, *files: SetAside) -> Refusal:
         ),
         (
             lacks(Lack.UNUSABLE, refusal("1", SetAside("x-1.whl", Reason.METADATA))),
-            "x 1 cannot be used: x-1.whl has metadata that cannot be read",
+            "x 1 cannot be used: x-1.whl has unreadable metadata",
             "x 1 无法使用：x-1.whl 无法读取元数据",
         ),
         (
             lacks(Lack.PRERELEASE, refusal("2rc1")),
-            "x 2rc1 is a pre-release, and the policy takes none",
+            "x 2rc1 is a pre-release, which the policy does not allow",
             "x 2rc1 是预发布版本，而策略不允许使用预发布版本",
         ),
         (
             lacks(Lack.NEEDLESS, refusal("2rc1")),
-            "x 2rc1 is a pre-release, which the policy takes only where no final release fits what is asked",
+            "x 2rc1 is a pre-release, which the policy allows only if no final release fits the requirements",
             "x 2rc1 是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
         ),
         (
             lacks(Lack.YANKED, refusal("2"), refusal("1")),
-            "x 2 and 1 were yanked, and neither the stack nor a fact pins one of them",
+            "x 2 and 1 were yanked, and neither the stack nor a fact pins any of them",
             "x 2 和 1 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",
         ),
         (
             lacks(Lack.CUTOFF, refusal("2"), count=2),
-            "x 2 and 1 more release were not, as far as the index tells, uploaded before the cut-off",
+            "x 2 and 1 more release were not uploaded before the cut-off, according to the index",
             "根据软件源的记录，x 2 和另外 1 个版本都不是在截止时间之前上传的",
         ),
         (
             lacks(Lack.UNREACHABLE, unreachable=("huawei",)),
-            "index `huawei` could not be reached; it may have releases of x that would do",
+            "index `huawei` could not be reached; it may have suitable releases of x",
             "无法访问软件源 `huawei`，其中可能有满足要求的 x 版本",
         ),
     ],
@@ -200,7 +200,7 @@ def test_details_name_the_files_that_the_sentence_does_not() -> None:
     assert statement_details(lacks(Lack.FILE, refusal("1", WHEEL)), "en") == ()
     assert statement_details(lacks(Lack.FILE, refusal("1", WHEEL, ARCHIVE)), "en") == (
         "x-1-cp312-none-any.whl is built for another platform or Python",
-        "x-1.tar.gz needs another Python (Requires-Python >=3.12)",
+        "x-1.tar.gz needs a different Python (Requires-Python >=3.12)",
     )
     assert statement_details(lacks(Lack.FILE, refusal("1", *[WHEEL] * 6)), "en")[-1] == "and 2 more files"
     assert statement_details(lacks(Lack.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)), "zh") == (
@@ -230,10 +230,10 @@ def test_a_file_that_needs_more_than_another_is_no_further_way_in() -> None:
     ("count", "english", "chinese"),
     [
         (1, "this cannot hold", "这一条无法成立"),
-        (2, "these 2 cannot hold together, each alone can", "这 2 条不能同时成立，去掉任意一条即可"),
+        (2, "these 2 cannot both hold, but either one can alone", "这 2 条不能同时成立，去掉任意一条即可"),
         (
             4,
-            "these 4 cannot hold together, any 3 of them can",
+            "these 4 cannot all hold together, but any 3 of them can",
             "这 4 条不能同时成立，去掉其中任意一条，其余 3 条可以同时成立",
         ),
     ],
@@ -245,8 +245,8 @@ def test_claims(count: int, english: str, chinese: str) -> None:
 
 
 def test_closings() -> None:
-    assert closing_sentence(Closing(subject="a", numbers=(2,)), "en") == "2 leaves nothing to choose for a"
-    assert closing_sentence(Closing(subject="a", numbers=(2, 4)), "en") == "2 and 4 leave nothing to choose for a"
+    assert closing_sentence(Closing(subject="a", numbers=(2,)), "en") == "2 leaves no choice for a"
+    assert closing_sentence(Closing(subject="a", numbers=(2, 4)), "en") == "2 and 4 leave no choice for a"
     assert closing_sentence(Closing(subject="a", numbers=(2, 4)), "zh") == "根据第 2、4 条，a 没有可选的版本"
 
 

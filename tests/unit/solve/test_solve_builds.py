@@ -1,4 +1,4 @@
-"""The environment apart in which a lock's source archives are built."""
+"""Separate build environment in which a lock's source archives are built."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     assert isinstance(answer, Conflict)
     assert [explanation_sentence(statement, "en") for statement in answer.statements] == [
         "building b 1 needs tool",
-        "tool 1 has no file for the target: tool-1.tar.gz is a source archive, and build tools are not built in turn",
+        (
+            "tool 1 has no file for the target: tool-1.tar.gz is a source archive, and build tools are not built "
+            "from source themselves"
+        ),
     ]
 
 

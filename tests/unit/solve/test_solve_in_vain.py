@@ -31,10 +31,10 @@ def test_after_three_files_of_other_releases_the_rest_of_a_project_is_not_read()
     with pytest.raises(WrongRelease) as failure:
         solve(problem("x"), catalog)
     assert str(failure.value) == (
-        "The metadata of x-1.399-py3-none-any.whl is that of another release.\n"
+        "The metadata of x-1.399-py3-none-any.whl is for a different release.\n"
         "  at x-1.399-py3-none-any.whl\n"
-        "  It says x 77; expected was x 1.399. So it was with 3 files of x; the rest were not read.\n"
-        "hint: the file was renamed or its index mixes files up; exclude the release with an `excludes` fact"
+        "  It says x 77; expected was x 1.399. This happened with 3 files of x; the rest were not read.\n"
+        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact"
     )
     assert sorted(set(catalog.asked)) == [f"x-1.{at}-py3-none-any.whl" for at in (397, 398, 399)]
 
@@ -62,10 +62,10 @@ def test_files_that_cannot_be_read_are_one_statement() -> None:
     assert told(problem("x"), catalog) == [
         "the stack asks for x @ stack.toml:5",
         f"x 1.49, 1.48, 1.47, 1.46 and 46 more releases cannot be used @ {newest}",
-        "  x-1.49-py3-none-any.whl has metadata that cannot be read (`y49 >> 1` in its metadata is not a requirement)",
-        "  x-1.48-py3-none-any.whl has metadata that cannot be read (`y48 >> 1` in its metadata is not a requirement)",
-        "  x-1.47-py3-none-any.whl has metadata that cannot be read (`y47 >> 1` in its metadata is not a requirement)",
-        "  x-1.46-py3-none-any.whl has metadata that cannot be read (`y46 >> 1` in its metadata is not a requirement)",
+        "  x-1.49-py3-none-any.whl has unreadable metadata (`y49 >> 1` in its metadata is not a requirement)",
+        "  x-1.48-py3-none-any.whl has unreadable metadata (`y48 >> 1` in its metadata is not a requirement)",
+        "  x-1.47-py3-none-any.whl has unreadable metadata (`y47 >> 1` in its metadata is not a requirement)",
+        "  x-1.46-py3-none-any.whl has unreadable metadata (`y46 >> 1` in its metadata is not a requirement)",
     ]
 
 
@@ -73,14 +73,14 @@ def test_metadata_that_was_read_is_none_that_cannot_be_read() -> None:
     catalog = DataCatalog({"x": {"2": ["y @ https://y.test/y.zip"], "1": ["z @ https://z.test/z.zip"]}})
     for version in ("1", "2"):
         catalog.add_wheel("w", version, metadata_python="<3.9")
-    followed = "needs a direct address, which is not followed"
+    followed = "requires a direct URL, which is not supported"
     assert told(problem("x"), catalog)[2:] == [
-        f"  x-2-py3-none-any.whl {followed} (it needs `y @ https://y.test/y.zip`, and addresses are not followed)",
-        f"  x-1-py3-none-any.whl {followed} (it needs `z @ https://z.test/z.zip`, and addresses are not followed)",
+        f"  x-2-py3-none-any.whl {followed} (it needs `y @ https://y.test/y.zip`, and addresses are not supported)",
+        f"  x-1-py3-none-any.whl {followed} (it needs `z @ https://z.test/z.zip`, and addresses are not supported)",
     ]
     assert told(problem("w"), catalog)[2:] == [
-        "  w-2-py3-none-any.whl needs another Python (Requires-Python <3.9)",
-        "  w-1-py3-none-any.whl needs another Python (Requires-Python <3.9)",
+        "  w-2-py3-none-any.whl needs a different Python (Requires-Python <3.9)",
+        "  w-1-py3-none-any.whl needs a different Python (Requires-Python <3.9)",
     ]
 
 

@@ -43,7 +43,7 @@ def test_requirements_file(content: str, lines: tuple[str, ...]) -> None:
 def test_options_are_refused(option: str) -> None:
     with pytest.raises(UnusableFile) as caught:
         requirements_file(f"numpy\n{option}\n")
-    assert str(caught.value) == f"the requirements file has the option `{option}`, which is not followed"
+    assert str(caught.value) == f"the requirements file has the option `{option}`, which is not supported"
 
 
 # --- build requirements
@@ -137,15 +137,15 @@ def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
     catalog = DataCatalog({"a": {"1": ["numpy ; platform_release != ''"]}, "numpy": {"1": []}})
     (warning,) = build(solved(problem("a"), catalog), [], catalog).warnings
     assert warning == (
-        "a 1 needs `numpy ; platform_release != ''`, which hangs on the machine's kernel; "
-        "none is known here, so it was read as empty"
+        "a 1 needs `numpy ; platform_release != ''`, which depends on the machine's kernel; it is unknown when "
+        "locking, so it was read as empty"
     )
     with pytest.raises(InputError) as failure:
         solved(problem("a ; platform_version >= '5'"), catalog)
     assert str(failure.value) == (
-        'the marker of `a ; platform_version >= "5"` cannot be told\n'
+        'the marker of `a ; platform_version >= "5"` cannot be evaluated\n'
         "  at stack.toml:5\n"
-        "  It hangs on the kernel of the machine, which is not known while locking."
+        "  It depends on the machine's kernel, which is unknown when locking."
     )
 
 

@@ -197,10 +197,10 @@ def test_a_fact_about_a_release_that_is_not_on_the_index_is_a_mistake() -> None:
     with pytest.raises(FactError) as caught:
         solve(problem("a", facts=[excludes("a", "==2")], indexes=shared), catalog)
     assert str(caught.value) == (
-        "the fact `a-excludes` speaks of a ==2, and there is no such release\n"
+        "the fact `a-excludes` refers to a ==2, but there is no such release\n"
         "  at facts/a.toml:7\n"
-        "hint: correct `versions`, or remove what is no longer on the index; one that holds chosen releases alone "
-        "needs `complete = false` in its row of indexes.toml"
+        "hint: correct `versions`, or remove what is no longer on the index; an index with only selected "
+        "releases needs `complete = false` in its row of indexes.toml"
     )
     chosen = Indexes(indexes={PYPI: Index(name=PYPI, complete=False)}, bindings=())
     assert pins(problem("a", facts=[excludes("a", "==2")], indexes=chosen), catalog) == {"a": "1"}

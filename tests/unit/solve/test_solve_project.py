@@ -164,12 +164,12 @@ def test_a_builds_fact_takes_the_archive_and_only_that() -> None:
     some = project(catalog, facts=[builds("a", ">=1")])
     assert taken(some, "2").file.filename == "a-2.tar.gz"
     assert taken(some, "2").builds is not None
-    assert refused(some, "1") == ["a-1-py3-none-any.whl is set aside by a fact (built from source, facts/a.toml:7)"]
+    assert refused(some, "1") == ["a-1-py3-none-any.whl is excluded by a fact (built from source, facts/a.toml:7)"]
 
 
 def test_excluded_releases_cite_the_fact() -> None:
     some = project(DataCatalog({"a": {"1": [], "2": []}}), facts=[excludes("a", "==2", "verl excludes it")])
-    assert refused(some, "2") == ["2 is set aside by a fact (verl excludes it, facts/a.toml:7)"]
+    assert refused(some, "2") == ["2 is excluded by a fact (verl excludes it, facts/a.toml:7)"]
     assert taken(some, "1").position == 1
 
 
@@ -179,7 +179,7 @@ def test_names_speak_of_one_index_only() -> None:
     catalog.add_wheel("a", "1", index="pypi")
     catalog.add_wheel("a", "2", index="huawei")
     some = project(catalog, facts=[names("a", ">=0", "pypi")])
-    assert refused(some, "1") == ["1 is set aside by a fact (somebody read it, facts/a.toml:7)"]
+    assert refused(some, "1") == ["1 is excluded by a fact (somebody read it, facts/a.toml:7)"]
     assert taken(some, "2").index == "huawei"
 
 
@@ -232,5 +232,5 @@ def test_a_release_that_does_not_fit_says_why_for_each_file() -> None:
             "a-1-cp312-cp312-manylinux_2_17_aarch64.whl is built for another platform or Python"
             " (cp312-cp312-manylinux_2_17_aarch64)"
         ),
-        "a-1.tar.gz needs another Python (Requires-Python >=3.12)",
+        "a-1.tar.gz needs a different Python (Requires-Python >=3.12)",
     ]

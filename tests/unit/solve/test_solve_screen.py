@@ -124,7 +124,7 @@ def test_yanked_files_stay() -> None:
 )
 def test_requires_python(requires_python: str, refusal: str) -> None:
     assert Screen(target(), None).python_refusal(requires_python) == refusal
-    expected = [f"a-1.tar.gz needs another Python ({refusal})"] if refusal else []
+    expected = [f"a-1.tar.gz needs a different Python ({refusal})"] if refusal else []
     assert set_aside(File("a-1.tar.gz", requires_python=requires_python)) == expected
 
 
@@ -152,8 +152,8 @@ def test_requires_python_where_the_patch_number_is_known(python: str, requires_p
         ("2026-11-20T00:00:00Z", "was uploaded after the cut-off (2026-11-20T00:00:00Z)"),
         ("2026-11-20T00:00:00.1Z", "was uploaded after the cut-off (2026-11-20T00:00:00.1Z)"),
         ("2026-11-19T23:59:59.5-01:00", "was uploaded after the cut-off (2026-11-19T23:59:59.5-01:00)"),
-        ("", "has no upload time to hold against the cut-off"),
-        ("yesterday", "has no upload time to hold against the cut-off"),
+        ("", "has no upload time to compare with the cut-off"),
+        ("yesterday", "has no upload time to compare with the cut-off"),
     ],
 )
 def test_cut_off(uploaded: str, told: str) -> None:

@@ -108,7 +108,10 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
         f"the stack asks for {line} @ stack.toml:5",
         "the stack asks for mindspeed-rl @ stack.toml:6",
         "mindspeed-rl 1 needs verl>=0.8 @ metadata of mindspeed_rl-1-py3-none-any.whl",
-        ("the stack takes verl from a commit, whose version is 0.6.0.dev0: that is not in `>=0.8` @ facts/verl.toml:7"),
+        (
+            "the stack takes verl from a commit with version 0.6.0.dev0, which does not match `>=0.8` @ "
+            "facts/verl.toml:7"
+        ),
     ]
 
 
@@ -189,7 +192,7 @@ def test_it_does_not_where_a_release_is_admitted_that_it_does_not_speak_of() -> 
 
 def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> None:
     catalog = _tritons()
-    sentence = "triton must not be where triton-ascend is: somebody read it"
+    sentence = "triton must not be installed together with triton-ascend: somebody read it"
     for asks in (("vllm-ascend", "xgrammar"), ("triton-ascend==3.2", "triton")):
         lines = told(problem(*asks, facts=[_ABSENT]), catalog)
         assert f"{sentence} @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)" in lines

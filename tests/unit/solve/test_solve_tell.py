@@ -23,7 +23,7 @@ def test_no_version_in_the_range() -> None:
     catalog = DataCatalog({"torch": {"2.8.0": [], "2.9.0": []}})
     assert told(problem("torch==2.8.1"), catalog) == [
         "the stack asks for torch==2.8.1 @ stack.toml:5",
-        "there is no release of torch in `==2.8.1`; the newest is 2.9.0 @ looked up on pypi",
+        "no release of torch matches `==2.8.1`; the newest is 2.9.0 @ looked up on pypi",
     ]
 
 
@@ -33,8 +33,8 @@ def test_a_project_without_any_release() -> None:
     assert told(problem("torch"), catalog) == [
         "the stack asks for torch @ stack.toml:5",
         (
-            "the index page of torch lists no release that can be read: "
-            "1 file is not a wheel, .tar.gz or .zip (torch-2.8.0.exe) @ looked up on pypi"
+            "the index page of torch lists no recognisable release: 1 file is not a wheel, .tar.gz or .zip "
+            "(torch-2.8.0.exe) @ looked up on pypi"
         ),
     ]
 
@@ -55,8 +55,8 @@ def test_a_page_of_many_files_and_no_release() -> None:
     assert told(problem("torch==2.8.0"), catalog) == [
         "the stack asks for torch==2.8.0 @ stack.toml:5",
         (
-            "the index page of torch lists no release that can be read: "
-            "40 files are not a wheel, .tar.gz or .zip (such as torch-0.exe), "
+            "the index page of torch lists no recognisable release: 40 files are not a wheel, .tar.gz or .zip "
+            "(such as torch-0.exe), "
             "1 file belongs to another project (tensor-1.zip) @ looked up on pypi"
         ),
     ]
@@ -73,11 +73,11 @@ def test_no_file_for_the_target_with_the_reasons() -> None:
         (
             "torch-npu 2.8.0 has no file for the target: "
             "2 files need Python 3.12 or x86_64 (the target has aarch64 and Python 3.11), "
-            "1 file needs another Python @ looked up on pypi"
+            "1 file needs a different Python @ looked up on pypi"
         ),
         "  torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl needs Python 3.12 (the target has Python 3.11)",
         "  torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl needs x86_64 (the target has aarch64)",
-        "  torch_npu-2.8.0.tar.gz needs another Python (Requires-Python >=3.12)",
+        "  torch_npu-2.8.0.tar.gz needs a different Python (Requires-Python >=3.12)",
     ]
 
 
@@ -122,8 +122,8 @@ def test_a_file_without_a_day_is_not_said_to_be_newer_than_the_cut_off() -> None
     catalog.add_archive("a", "1")
     day = Policy(exclude_newer=dt.datetime(2026, 3, 1, tzinfo=dt.timezone.utc))
     assert told(replace(problem("a"), policy=day), catalog)[1] == (
-        "a 1 (uploaded 2026-03-02) was not, as far as the index tells, uploaded before the cut-off "
-        "(2026-02-28) @ looked up on pypi"
+        "a 1 (uploaded 2026-03-02) was not uploaded before the cut-off "
+        "(2026-02-28), according to the index @ looked up on pypi"
     )
 
 
@@ -222,7 +222,7 @@ def test_two_owners_of_a_module() -> None:
         "the stack asks for triton @ stack.toml:5",
         "the stack asks for triton-ascend @ stack.toml:6",
         (
-            "triton-ascend and triton both own the module `triton`, so at most one of them can be installed "
+            "triton-ascend and triton both install the module `triton`, so only one of them can be installed "
             "@ facts/triton-ascend.toml:7 (a table of the vendor, vendor)"
         ),
     ]
@@ -242,7 +242,7 @@ def test_an_address_in_metadata() -> None:
     assert told(problem("a"), catalog) == [
         "the stack asks for a @ stack.toml:5",
         (
-            "a 1 cannot be used: it needs `b @ https://b.test/b.zip`, and addresses are not followed"
+            "a 1 cannot be used: it needs `b @ https://b.test/b.zip`, and addresses are not supported"
             " @ a-1-py3-none-any.whl"
         ),
     ]
@@ -297,6 +297,6 @@ def test_why_releases_were_yanked() -> None:
     catalog.add_wheel("demo", "1.0", yanked="")
     catalog.add_wheel("demo", "1.1", yanked="broken on CANN 8")
     assert told(problem("demo"), catalog)[1:] == [
-        "demo 1.1 and 1.0 were yanked, and neither the stack nor a fact pins one of them @ looked up on pypi",
+        "demo 1.1 and 1.0 were yanked, and neither the stack nor a fact pins any of them @ looked up on pypi",
         "  demo-1.1-py3-none-any.whl was yanked (broken on CANN 8)",
     ]

@@ -85,7 +85,7 @@ def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
     found = compared(lock(pin(built)), index)
     assert found.changes == (Marked(pin=HERE, status="for-sale", reason=""),)
     assert list(lines(found, (), 180, "en")) == [
-        "for-sale: so `pypi` marks demo",
+        "for-sale: `pypi` marks demo as such",
         "1 file was compared with its index page, 1 file has no hash on its page",
     ]
 
@@ -114,7 +114,7 @@ def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
     found = compared(locked, index)
     assert (found.sources, found.changes, index.requests) == ((DEMO,), (), [])
     assert list(lines(found, (), 180, "en")) == [
-        "not compared, as they come from git: demo",
+        "not compared because they come from git: demo",
         "0 files were compared with their index pages",
     ]
 

@@ -56,15 +56,15 @@ def test_on_another_processor(folder: Path) -> None:
     change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
     assert run(folder) == (
         "verl-qwen3.5 for linux-aarch64-py311-cann8.5.0-a2\n"
-        "  machine        WRONG    processor-differs\n"
+        "  machine        ERROR    processor-differs\n"
         "\n"
-        f"wrong: this machine is {platform.machine()}, the lock is for m68k  [processor-differs]\n"
-        "   why: compiled files of the lock run on m68k only\n"
-        "  mend: run it where the lock belongs, or lock for this one: "
-        f'platform = "linux-{platform.machine()}" in the stack\'s target\n'
+        f"error: this machine is {platform.machine()}, but the lock is for m68k  [processor-differs]\n"
+        "   why: the lock's compiled files run only on m68k\n"
+        "   fix: run this on the machine that the lock is for, or "
+        f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n'
         "\n"
-        "Nothing else was looked at: it would only follow from this.\n"
-        "not as locked (wrong: 1, warnings: 0)\n"
+        "Nothing else was checked: any other difference would only follow from this one.\n"
+        "differs from the lock (errors: 1, warnings: 0)\n"
     )
 
 
@@ -90,12 +90,12 @@ def test_in_no_environment(folder: Path) -> None:
     text = run(folder)
     assert "uninstall" not in text
     assert re.sub(r"has \d+ of", "has N of", text).partition("\n\n")[2] == (
-        "wrong: <python> has N of the lock's 216 distributions  [environment-other]\n"
-        "   why: it is not the environment that install.sh made, or the installation did not end\n"
-        "  mend: activate that environment, or name it with --python PATH; to install it: " + FRESH + "\n"
+        "error: <python> has N of the lock's 216 distributions  [environment-other]\n"
+        "   why: this is not the environment that install.sh installed into, or the installation did not finish\n"
+        "   fix: activate that environment, or pass --python PATH; to install it: " + FRESH + "\n"
         "\n"
-        "Nothing else was looked at: it would only follow from this.\n"
-        "not as locked (wrong: 1, warnings: 0)\n"
+        "Nothing else was checked: any other difference would only follow from this one.\n"
+        "differs from the lock (errors: 1, warnings: 0)\n"
     )
     told = json.loads(run(folder, "--json", "--skip-system-checks"))
     assert (told["ended"], told["wrong"], [group["name"] for group in told["groups"]]) == (
@@ -110,9 +110,9 @@ def test_in_an_empty_environment_it_names_install(folder: Path, tmp_path: Path) 
     python = tmp_path / "env" / "bin" / "python"
     assert (
         "<python> has 0 of the lock's 216 distributions  [environment-other]\n"
-        "   why: it is not the environment that install.sh made, or the installation did not end\n"
-        "  mend: activate that environment, or name it with --python PATH; "
-        "to install it: bash <lock>/install.sh --python <python>\n"
+        "   why: this is not the environment that install.sh installed into, or the installation did not finish\n"
+        "   fix: activate that environment, or pass --python PATH; to install it: bash <lock>/install.sh "
+        "--python <python>\n"
     ) in run(folder, python=python).replace("<lock>/env/bin/python", "<python>")
 
 

@@ -133,8 +133,8 @@ def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "it does not name itself, so its end is missing"),
-        (b"one.py,sha256=x,1\n", "it does not name itself, so its end is missing"),
+        (b"", "it has no row for itself, so it is truncated"),
+        (b"one.py,sha256=x,1\n", "it has no row for itself, so it is truncated"),
         (b"one.py,sha256=x\n", "line 1 is not path, hash and size"),
         (b"one.py,sha256=x,many\n", "line 1 is not path, hash and size"),
         (b'"one.py,sha256=x,1\n', "unexpected end of data"),
@@ -163,10 +163,10 @@ INSTALL = "bash /lock/install.sh --python <python>"
 def test_what_is_said_of_a_record(site: Site, capsys: pytest.CaptureFixture[str], content: bytes, why: str) -> None:
     (site.add("one", {"one.py": ""}) / "RECORD").write_bytes(content)
     assert site.told(capsys) == (
-        f"wrong: <site>/one-1.0.dist-info/RECORD of one 1.0 cannot be read: {why}  [record-broken]\n"
-        "   why: whether its files are as installed cannot be told, and pip cannot uninstall it\n"
-        f"  mend: rm -r <site>/one-1.0.dist-info && {INSTALL}\n"
-        "\nnot as locked (wrong: 1, warnings: 0)\n"
+        f"error: <site>/one-1.0.dist-info/RECORD of one 1.0 cannot be read: {why}  [record-broken]\n"
+        "   why: its files cannot be checked, and pip cannot uninstall it\n"
+        f"   fix: rm -r <site>/one-1.0.dist-info && {INSTALL}\n"
+        "\ndiffers from the lock (errors: 1, warnings: 0)\n"
     )
 
 
@@ -219,10 +219,10 @@ def test_editable_installations_and_git_commits(site: Site) -> None:
 def test_what_is_said_of_an_editable_installation(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     site.add("one", {"one.pth": "/src/one\n"}, direct_url_json=EDITABLE)
     assert site.told(capsys) == (
-        "wrong: one 1.0 is an editable installation of /src/one  [distribution-editable]\n"
-        "   why: its files are whatever that folder holds today\n"
-        f"  mend: <python> -m pip uninstall -y one && {INSTALL}\n"
-        "\nnot as locked (wrong: 1, warnings: 0)\n"
+        "error: one 1.0 is an editable installation of /src/one  [distribution-editable]\n"
+        "   why: its files are whatever that folder contains now\n"
+        f"   fix: <python> -m pip uninstall -y one && {INSTALL}\n"
+        "\ndiffers from the lock (errors: 1, warnings: 0)\n"
     )
 
 
@@ -231,11 +231,12 @@ def test_what_is_said_of_another_file_of_the_version(site: Site, capsys: pytest.
     site.add("one", {"one.py": "1"}, direct_url_json=json.dumps(about))
     site.pins["one"] = LockedDistribution("one", "1.0", 1, sha256=("1" * 64,))
     assert site.told(capsys) == (
-        "wrong: one 1.0 was installed from elsewhere: file:///tmp/one-1.0-py3-none-any.whl (sha256 000000000000…)"
+        "error: one 1.0 was installed from a different source: file:///tmp/one-1.0-py3-none-any.whl (sha256 "
+        "000000000000…)"
         "  [distribution-elsewhere]\n"
-        "   why: the version is the lock's, the files need not be\n"
-        f"  mend: <python> -m pip uninstall -y one && {INSTALL}\n"
-        "\nnot as locked (wrong: 1, warnings: 0)\n"
+        "   why: the version matches the lock, but the files may not\n"
+        f"   fix: <python> -m pip uninstall -y one && {INSTALL}\n"
+        "\ndiffers from the lock (errors: 1, warnings: 0)\n"
     )
     site.pins["one"] = LockedDistribution("one", "1.0", 1, sha256=("1" * 64, "0" * 64))
     assert site.codes() == []

@@ -84,18 +84,23 @@ def there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Installation:
 def wrong(title: str, what: str, why: str, mend: str, state: str = "wrong") -> str:
     """All that is said where a group has one finding."""
     code = what.rpartition("[")[2].rstrip("]")
-    shown = "WRONG" if state == "wrong" else state
-    ending = "not as locked (wrong: 1, warnings: 0)" if state == "wrong" else "as locked (wrong: 0, warnings: 1)"
-    return f"  {title:<13}  {shown:<7}  {code}\n\n{state}: {what}\n   why: {why}\n  mend: {mend}\n\n{ending}\n"
+    shown = "ERROR" if state == "wrong" else state
+    ending = (
+        "differs from the lock (errors: 1, warnings: 0)"
+        if state == "wrong"
+        else "matches the lock (errors: 0, warnings: 1)"
+    )
+    label = "error" if state == "wrong" else state
+    return f"  {title:<13}  {shown:<7}  {code}\n\n{label}: {what}\n   why: {why}\n   fix: {mend}\n\n{ending}\n"
 
 
 def fine(title: str, note: str) -> str:
-    return f"  {title:<13}  ok       {note}\n\nas locked (wrong: 0, warnings: 0)\n"
+    return f"  {title:<13}  ok       {note}\n\nmatches the lock (errors: 0, warnings: 0)\n"
 
 
 # --- the machine itself
 
-ENDED = "Nothing else was looked at: it would only follow from this."
+ENDED = "Nothing else was checked: any other difference would only follow from this one."
 
 
 def for_another(there: Installation, **changes: str) -> str:
@@ -109,9 +114,10 @@ def for_another(there: Installation, **changes: str) -> str:
 def test_another_processor(there: Installation) -> None:
     assert for_another(there, platform="linux-m68k") == wrong(
         "machine",
-        f"this machine is {MACHINE}, the lock is for m68k  [processor-differs]",
-        "compiled files of the lock run on m68k only",
-        f'run it where the lock belongs, or lock for this one: platform = "linux-{MACHINE}" in the stack\'s target',
+        f"this machine is {MACHINE}, but the lock is for m68k  [processor-differs]",
+        "the lock's compiled files run only on m68k",
+        f'run this on the machine that the lock is for, or set platform = "linux-{MACHINE}" in the stack\'s '
+        f"target and lock again",
     )
 
 
@@ -119,17 +125,17 @@ def test_an_older_glibc(there: Installation) -> None:
     ours = platform.libc_ver()[1]
     assert for_another(there, glibc="2.99") == wrong(
         "machine",
-        f"glibc is {ours}, the lock needs 2.99 or newer  [glibc-old]",
-        "compiled files of the lock may ask for functions that an older glibc lacks",
-        f'lock again with glibc = "{ours}" in the stack\'s target',
+        f"glibc is {ours}, but the lock needs 2.99 or newer  [glibc-old]",
+        "the lock's compiled files may use functions that an older glibc lacks",
+        f'set glibc = "{ours}" in the stack\'s target and lock again',
     )
 
 
 def test_another_python(there: Installation) -> None:
     assert for_another(there, python="3.99") == wrong(
         "Python",
-        f"<python> is Python {platform.python_version()}, the lock is for 3.99  [python-differs]",
-        "wheels with compiled modules serve one line of CPython only",
+        f"<python> is Python {platform.python_version()}, but the lock is for 3.99  [python-differs]",
+        "wheels with compiled modules work with only one minor version of CPython",
         "python3.99 -m venv env && . env/bin/activate && bash /lock/install.sh",
     )
 
@@ -170,8 +176,8 @@ def test_another_release(there: Installation, found: str, name: str) -> None:
     there.environ["ASCEND_HOME_PATH"] = str(there.root / name)
     assert there.cann() == wrong(
         "CANN",
-        f"CANN is {found}, the lock is for 8.5.0 (active: <root>/{name})  [cann-differs]",
-        "torch_npu and the packages above it are built for certain releases of CANN",
+        f"CANN is {found}, but the lock is for 8.5.0 (active: <root>/{name})  [cann-differs]",
+        "torch_npu and the packages that use it are built for specific CANN releases",
         ". <root>/cann-8.5.0/set_env.sh",
     )
 
@@ -180,9 +186,9 @@ def test_another_release_where_the_locks_is_not_installed(there: Installation) -
     there.system["cann"] = "9.0.0"
     assert there.cann() == wrong(
         "CANN",
-        "CANN is 8.5.0, the lock is for 9.0.0 (active: <root>/cann-8.5.0)  [cann-differs]",
-        "torch_npu and the packages above it are built for certain releases of CANN",
-        'install CANN 9.0.0 and activate it, or lock with cann = "8.5.0" in the stack\'s target',
+        "CANN is 8.5.0, but the lock is for 9.0.0 (active: <root>/cann-8.5.0)  [cann-differs]",
+        "torch_npu and the packages that use it are built for specific CANN releases",
+        'install and activate CANN 9.0.0, or set cann = "8.5.0" in the stack\'s target and lock again',
     )
 
 
@@ -202,7 +208,7 @@ def test_a_cann_that_is_not_active(there: Installation, script: str, mend: str) 
     assert there.cann() == wrong(
         "CANN",
         "CANN is not active: ASCEND_HOME_PATH is not set  [cann-inactive]",
-        "torch_npu finds CANN's libraries by it",
+        "torch_npu finds CANN's libraries through it",
         mend,
     )
 
@@ -211,10 +217,10 @@ def test_a_part_of_another_release(there: Installation) -> None:
     there.write("cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n")
     assert there.cann() == wrong(
         "CANN",
-        "CANN is 8.5.0, but parts of it are of another release: "
-        "opp 8.3.RC2 (<root>/cann-8.5.0/opp/version.info) (1 in all)  [cann-parts-differ]",
-        "operators and libraries of different releases fail at run time",
-        "install toolkit, operators and NNAL of CANN 8.5.0 anew",
+        "CANN is 8.5.0, but parts of it are from a different release: opp 8.3.RC2 "
+        "(<root>/cann-8.5.0/opp/version.info) (1 in all)  [cann-parts-differ]",
+        "operators and libraries of different releases fail at run time when they are mixed",
+        "reinstall the toolkit, operators and NNAL of CANN 8.5.0",
     )
 
 
@@ -238,10 +244,10 @@ def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None,
         there.write(f"cann-8.5.0/{RECORD}", record)
     assert there.cann() == wrong(
         "CANN",
-        f"the release of CANN in <root>/cann-8.5.0 could not be read from <root>/cann-8.5.0/{RECORD}: "
+        f"the CANN release in <root>/cann-8.5.0 could not be read from <root>/cann-8.5.0/{RECORD}: "
         f"{why}  [cann-unreadable]",
-        "whether it is 8.5.0 is not known, and the installation may be incomplete",
-        "install CANN 8.5.0 again",
+        "it is unknown whether this is 8.5.0, and the installation may be incomplete",
+        "reinstall CANN 8.5.0",
     )
 
 
@@ -256,9 +262,9 @@ def test_a_broken_file_beside_one_that_tells_the_release(there: Installation, te
     there.write("cann-8.5.0/version.cfg", text)
     assert there.cann() == wrong(
         "CANN",
-        f"a version file of CANN could not be read, <root>/cann-8.5.0/version.cfg: {why}  [cann-file-unreadable]",
+        f"the CANN version file <root>/cann-8.5.0/version.cfg could not be read: {why}  [cann-file-unreadable]",
         "the installation may be incomplete",
-        "install that part of CANN again",
+        "reinstall that part of CANN",
         state="warning",
     )
 
@@ -268,8 +274,8 @@ def test_nnal_of_another_release(there: Installation) -> None:
     there.environ["ATB_HOME_PATH"] = str(there.root / "nnal/atb/latest/atb/cxx_abi_1")
     assert there.cann() == wrong(
         "CANN",
-        "NNAL is 8.0.0.B100, CANN is 8.5.0 (<root>/nnal/atb/latest/version.info)  [nnal-differs]",
-        "NNAL must be of the toolkit's release",
+        "NNAL is 8.0.0.B100, but CANN is 8.5.0 (<root>/nnal/atb/latest/version.info)  [nnal-differs]",
+        "NNAL must be the same release as the toolkit",
         "install Ascend-cann-nnal 8.5.0",
     )
     there.write("nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.5.0\n    Version : 8.5.0.B232\n")
@@ -292,7 +298,7 @@ def test_an_older_driver(there: Installation) -> None:
     assert there.hdk(running="25.2.1") == wrong(
         HDK,
         "the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-old]",
-        "what the stack uses may not be in an older driver",
+        "an older driver may lack what the stack uses",
         "install HDK 25.3.rc1 and restart the machine",
     )
 
@@ -303,15 +309,15 @@ def test_a_newer_driver(there: Installation) -> None:
         HDK,
         "the driver (HDK) is 26.1.0.b083, newer than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-new]",
         "the lock's facts were checked against 25.3.rc1",
-        'lock again with hdk = "26.1.0.b083" in the stack\'s target',
+        'set hdk = "26.1.0.b083" in the stack\'s target and lock again',
     )
 
 
 def test_a_driver_that_waits_for_a_restart(there: Installation) -> None:
     assert there.hdk(running="25.2.1") == wrong(
         HDK,
-        "<root>/driver/version.info says driver 25.3.rc1, npu-smi says 25.2.1  [hdk-not-running]",
-        "a new driver runs only after a restart",
+        "<root>/driver/version.info says the driver is 25.3.rc1, but npu-smi says 25.2.1  [hdk-not-running]",
+        "a new driver takes effect only after a restart",
         "restart the machine",
         state="warning",
     )
@@ -321,13 +327,13 @@ def test_no_driver(there: Installation) -> None:
     (there.root / "driver" / "version.info").unlink()
     assert there.hdk() == wrong(
         HDK,
-        "no driver (HDK) was found: <root>/driver/version.info is not there  [hdk-missing]",
+        "no driver (HDK) was found: <root>/driver/version.info does not exist  [hdk-missing]",
         "the lock is for 25.3.rc1",
         "install HDK 25.3.rc1; in a container, mount /usr/local/Ascend/driver",
     )
     assert there.hdk(running="25.3.rc1") == fine(HDK, "25.3.rc1"), "a container sees what npu-smi tells"
     del there.system["hdk"]
-    assert there.hdk() == fine(HDK, "none found; the lock asks for none")
+    assert there.hdk() == fine(HDK, "none found; the lock requires none")
 
 
 @pytest.mark.parametrize(
@@ -342,14 +348,14 @@ def test_a_driver_file_that_cannot_be_read(there: Installation, text: bytes, why
     there.write("driver/version.info", text)
     said = f"the version of the driver (HDK) could not be read from <root>/driver/version.info: {why}  "
     assert there.hdk() == wrong(
-        HDK, said + "[hdk-unreadable]", "whether it is 25.3.rc1 is not known", "install HDK 25.3.rc1 again"
+        HDK, said + "[hdk-unreadable]", "it is unknown whether this is 25.3.rc1", "reinstall HDK 25.3.rc1"
     )
     del there.system["hdk"]
     assert there.hdk() == wrong(
         HDK,
         said + "[hdk-file-unreadable]",
         "the installation may be incomplete",
-        "install the driver again",
+        "reinstall the driver",
         state="warning",
     )
 
@@ -473,9 +479,9 @@ def test_an_a3_is_not_an_a2(there: Installation) -> None:
     assert tool == NpuTool("25.3.rc1.2", "Ascend910_9392", 2)
     assert there.told(check_soc(there.asked, tool)) == wrong(
         "SoC",
-        "the SoC is A3 (Ascend910_9392), the lock is for A2  [soc-differs]",
-        "binaries and operators for another SoC load, and fail when they run",
-        'lock again with soc = "A3" in the stack\'s target',
+        "the SoC is A3 (Ascend910_9392), but the lock is for A2  [soc-differs]",
+        "binaries and operators for another SoC load but fail when they run",
+        'set soc = "A3" in the stack\'s target and lock again',
     )
 
 
@@ -497,7 +503,7 @@ def test_an_npu_smi_that_says_little(there: Installation, script: str, expected:
 def test_a_chip_of_no_known_family(there: Installation) -> None:
     assert there.told(check_soc(there.asked, NpuTool("", "Ascend777", 1))) == wrong(
         "SoC",
-        "npu-smi calls the chip Ascend777, which is of no known family  [soc-unnamed]",
+        "npu-smi reports the chip Ascend777, which belongs to no known SoC family  [soc-unnamed]",
         "the lock's binaries and CANN's operators are for A2",
         "compare the chip with component.soc in matrices/systems.toml",
         state="warning",
