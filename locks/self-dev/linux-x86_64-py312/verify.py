@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Is this machine and environment what the lock says? self-dev for linux-x86_64-py312: ascend-lock itself, with what its tests, checks and benchmarks need
+"""Check whether this machine and environment match the lock: self-dev for linux-x86_64-py312: ascend-lock itself, with what its tests, checks and benchmarks need
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
     python verify.py [--full] [--json] [--lang zh] [--soc] [--hdk] [--skip-system-checks] [--python PATH]
 
-It changes nothing and needs nothing but Python. Exit status: 0 as locked, 1 something
-differs, 2 the command is wrong. What the lock says is at the end of this file.
+It changes nothing and needs only Python. Exit status: 0 matches, 1 something
+differs, 2 invalid command. The contents of the lock are at the end of this file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from functools import total_ordering
 from typing import Any, NamedTuple
 
 if sys.version_info < (3, 8):
-    sys.stderr.write("error: this is Python %d.%d, the lock is for 3.12\n" % sys.version_info[:2])
+    sys.stderr.write("error: this is Python %d.%d, but the lock is for 3.12\n" % sys.version_info[:2])
     sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
     sys.exit(1)
 
@@ -196,10 +196,10 @@ def some(items: list[str], most: int = 3) -> dict[str, str]:
 
 # --- words
 #
-# Every sentence of verify.py, in both languages: what is wrong, why it matters, what mends it.
+# Every sentence of verify.py, in both languages: what differs, why it matters, how to fix it.
 #
 # `what`, `why` and `mend` are pairs of English and Chinese with the same
-# placeholders. A mend that is a command says it once.
+# placeholders. A fix that is a command says it once.
 
 class Case(NamedTuple):
     """One thing that can be wrong. A warning does not fail."""
@@ -216,7 +216,7 @@ def _both(text: str) -> tuple[str, str]:
 
 _FRESH = _both("{fresh}")
 _WHOSE = (
-    "of {count} files that differ, {theirs} are {other}'s now and {ours} are {owner}'s",
+    "of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
     "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
 )
 _DRIVER = (
@@ -227,15 +227,18 @@ _DRIVER = (
 CASES: dict[str, Case] = {
     # --- the machine
     "system-differs": Case(
-        ("this is {found}, the lock is for Linux", "本机系统是 {found}，而锁文件面向 Linux"),
+        ("this is {found}, but the lock is for Linux", "本机系统是 {found}，而锁文件面向 Linux"),
         ("its files are built for Linux", "其中的文件都是为 Linux 构建的"),
-        ("run it on the machine that the lock is for", "请在锁文件面向的机器上运行"),
+        ("run this on the machine that the lock is for", "请在锁文件面向的机器上运行"),
     ),
     "processor-differs": Case(
-        ("this machine is {found}, the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
-        ("compiled files of the lock run on {wanted} only", "锁文件中编译好的文件只能在 {wanted} 上运行"),
+        ("this machine is {found}, but the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
+        ("the lock's compiled files run only on {wanted}", "锁文件中编译好的文件只能在 {wanted} 上运行"),
         (
-            'run it where the lock belongs, or lock for this one: platform = "linux-{found}" in the stack\'s target',
+            (
+                'run this on the machine that the lock is for, or set platform = "linux-{found}" in the stack\'s '
+                "target and lock again"
+            ),
             '请在锁文件面向的机器上运行；或为本机锁定：在软件栈的目标中设置 platform = "linux-{found}"',
         ),
     ),
@@ -245,20 +248,29 @@ CASES: dict[str, Case] = {
         ("use a system with glibc", "请使用带 glibc 的系统"),
     ),
     "glibc-old": Case(
-        ("glibc is {found}, the lock needs {wanted} or newer", "glibc 是 {found}，而锁文件需要 {wanted} 或更新版本"),
         (
-            "compiled files of the lock may ask for functions that an older glibc lacks",
+            "glibc is {found}, but the lock needs {wanted} or newer",
+            "glibc 是 {found}，而锁文件需要 {wanted} 或更新版本",
+        ),
+        (
+            "the lock's compiled files may use functions that an older glibc lacks",
             "锁文件中编译好的文件可能用到旧版 glibc 没有的函数",
         ),
         (
-            'lock again with glibc = "{found}" in the stack\'s target',
+            'set glibc = "{found}" in the stack\'s target and lock again',
             '在软件栈的目标中设置 glibc = "{found}" 并重新锁定',
         ),
     ),
     # --- Python
     "python-differs": Case(
-        ("{python} is Python {found}, the lock is for {wanted}", "{python} 是 Python {found}，而锁文件面向 {wanted}"),
-        ("wheels with compiled modules serve one line of CPython only", "含编译模块的 wheel 只适用于一个 CPython 版本"),
+        (
+            "{python} is Python {found}, but the lock is for {wanted}",
+            "{python} 是 Python {found}，而锁文件面向 {wanted}",
+        ),
+        (
+            "wheels with compiled modules work with only one minor version of CPython",
+            "含编译模块的 wheel 只适用于一个 CPython 版本",
+        ),
         _FRESH,
     ),
     "python-shared": Case(
@@ -273,73 +285,73 @@ CASES: dict[str, Case] = {
             "{python} 中只有锁文件 {count} 个软件包中的 {found} 个",
         ),
         (
-            "it is not the environment that install.sh made, or the installation did not end",
+            "this is not the environment that install.sh installed into, or the installation did not finish",
             "它不是 install.sh 建立的环境，或者安装没有完成",
         ),
         (
-            "activate that environment, or name it with --python PATH; to install it: {install}",
+            "activate that environment, or pass --python PATH; to install it: {install}",
             "激活该环境，或用 --python PATH 指明；若要安装：{install}",
         ),
     ),
     # --- CANN
     "cann-inactive": Case(
         ("CANN is not active: ASCEND_HOME_PATH is not set", "CANN 未激活：ASCEND_HOME_PATH 未设置"),
-        ("torch_npu finds CANN's libraries by it", "torch_npu 靠它找到 CANN 的库"),
+        ("torch_npu finds CANN's libraries through it", "torch_npu 靠它找到 CANN 的库"),
         ("install CANN {wanted}, then source its set_env.sh", "安装 CANN {wanted}，然后 source 它的 set_env.sh"),
     ),
     "cann-unreadable": Case(
         (
-            "the release of CANN in {home} could not be read from {path}: {why}",
+            "the CANN release in {home} could not be read from {path}: {why}",
             "无法从 {path} 读出 {home} 中 CANN 的版本：{why}",
         ),
         (
-            "whether it is {wanted} is not known, and the installation may be incomplete",
+            "it is unknown whether this is {wanted}, and the installation may be incomplete",
             "无法判断它是否为 {wanted}，安装也可能不完整",
         ),
-        ("install CANN {wanted} again", "重新安装 CANN {wanted}"),
+        ("reinstall CANN {wanted}", "重新安装 CANN {wanted}"),
     ),
     "cann-file-unreadable": Case(
-        ("a version file of CANN could not be read, {path}: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
+        ("the CANN version file {path} could not be read: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
         ("the installation may be incomplete", "安装可能不完整"),
-        ("install that part of CANN again", "重新安装 CANN 的这一部分"),
+        ("reinstall that part of CANN", "重新安装 CANN 的这一部分"),
         warning=True,
     ),
     "cann-differs": Case(
         (
-            "CANN is {found}, the lock is for {wanted} (active: {home})",
+            "CANN is {found}, but the lock is for {wanted} (active: {home})",
             "CANN 是 {found}，而锁文件面向 {wanted}（已激活：{home}）",
         ),
         (
-            "torch_npu and the packages above it are built for certain releases of CANN",
+            "torch_npu and the packages that use it are built for specific CANN releases",
             "torch_npu 及其上层的包只针对特定的 CANN 版本构建",
         ),
         (
-            'install CANN {wanted} and activate it, or lock with cann = "{found}" in the stack\'s target',
+            'install and activate CANN {wanted}, or set cann = "{found}" in the stack\'s target and lock again',
             '安装并激活 CANN {wanted}，或在软件栈的目标中设置 cann = "{found}" 并重新锁定',
         ),
     ),
     "cann-parts-differ": Case(
         (
-            "CANN is {found}, but parts of it are of another release: {list} ({count} in all)",
+            "CANN is {found}, but parts of it are from a different release: {list} ({count} in all)",
             "CANN 是 {found}，但有些部分是另一个版本：{list}（共 {count} 个）",
         ),
         (
-            "operators and libraries of different releases fail at run time",
+            "operators and libraries of different releases fail at run time when they are mixed",
             "不同版本的算子与库混用会在运行时失败",
         ),
         (
-            "install toolkit, operators and NNAL of CANN {found} anew",
+            "reinstall the toolkit, operators and NNAL of CANN {found}",
             "重新安装 CANN {found} 的 toolkit、算子包和 NNAL",
         ),
     ),
     "nnal-differs": Case(
-        ("NNAL is {found}, CANN is {wanted} ({path})", "NNAL 是 {found}，而 CANN 是 {wanted}（{path}）"),
-        ("NNAL must be of the toolkit's release", "NNAL 必须与 toolkit 版本相同"),
+        ("NNAL is {found}, but CANN is {wanted} ({path})", "NNAL 是 {found}，而 CANN 是 {wanted}（{path}）"),
+        ("NNAL must be the same release as the toolkit", "NNAL 必须与 toolkit 版本相同"),
         ("install Ascend-cann-nnal {wanted}", "安装 Ascend-cann-nnal {wanted}"),
     ),
     # --- HDK
     "hdk-missing": Case(
-        ("no driver (HDK) was found: {path} is not there", "未找到驱动（HDK）：{path} 不存在"),
+        ("no driver (HDK) was found: {path} does not exist", "未找到驱动（HDK）：{path} 不存在"),
         ("the lock is for {wanted}", "锁文件面向 {wanted}"),
         (
             "install HDK {wanted}; in a container, mount /usr/local/Ascend/driver",
@@ -351,8 +363,8 @@ CASES: dict[str, Case] = {
             "the version of the driver (HDK) could not be read from {path}: {why}",
             "无法从 {path} 读出驱动（HDK）版本：{why}",
         ),
-        ("whether it is {wanted} is not known", "无法判断它是否为 {wanted}"),
-        ("install HDK {wanted} again", "重新安装 HDK {wanted}"),
+        ("it is unknown whether this is {wanted}", "无法判断它是否为 {wanted}"),
+        ("reinstall HDK {wanted}", "重新安装 HDK {wanted}"),
     ),
     "hdk-file-unreadable": Case(
         (
@@ -360,7 +372,7 @@ CASES: dict[str, Case] = {
             "无法从 {path} 读出驱动（HDK）版本：{why}",
         ),
         ("the installation may be incomplete", "安装可能不完整"),
-        ("install the driver again", "重新安装驱动"),
+        ("reinstall the driver", "重新安装驱动"),
         warning=True,
     ),
     "hdk-old": Case(
@@ -368,7 +380,7 @@ CASES: dict[str, Case] = {
             "the driver (HDK) is {found}, older than the lock's {wanted} ({path})",
             "驱动（HDK）是 {found}，比锁文件的 {wanted} 旧（{path}）",
         ),
-        ("what the stack uses may not be in an older driver", "旧驱动可能缺少软件栈用到的功能"),
+        ("an older driver may lack what the stack uses", "旧驱动可能缺少软件栈用到的功能"),
         ("install HDK {wanted} and restart the machine", "安装 HDK {wanted} 并重启机器"),
     ),
     "hdk-new": Case(
@@ -378,7 +390,7 @@ CASES: dict[str, Case] = {
         ),
         ("the lock's facts were checked against {wanted}", "锁文件中的事实是针对 {wanted} 检查的"),
         (
-            'lock again with hdk = "{found}" in the stack\'s target',
+            'set hdk = "{found}" in the stack\'s target and lock again',
             '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
         ),
     ),
@@ -400,24 +412,27 @@ CASES: dict[str, Case] = {
         warning=True,
     ),
     "hdk-not-running": Case(
-        ("{path} says driver {found}, npu-smi says {running}", "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}"),
-        ("a new driver runs only after a restart", "新驱动在重启后才会运行"),
+        (
+            "{path} says the driver is {found}, but npu-smi says {running}",
+            "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}",
+        ),
+        ("a new driver takes effect only after a restart", "新驱动在重启后才会运行"),
         ("restart the machine", "重启机器"),
         warning=True,
     ),
     # --- SoC and NPU
     "soc-unknown": Case(
-        ("the SoC is not known: npu-smi is not here or shows no NPU", "无法得知 SoC：没有 npu-smi，或它未显示 NPU"),
+        ("the SoC is unknown: npu-smi is missing or shows no NPU", "无法得知 SoC：没有 npu-smi，或它未显示 NPU"),
         (
             "the lock's binaries and CANN's operators are for {wanted}",
             "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
         ),
-        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
         warning=True,
     ),
     "soc-unnamed": Case(
         (
-            "npu-smi calls the chip {chip}, which is of no known family",
+            "npu-smi reports the chip {chip}, which belongs to no known SoC family",
             "npu-smi 显示的芯片是 {chip}，不属于任何已知系列",
         ),
         (
@@ -431,85 +446,88 @@ CASES: dict[str, Case] = {
         warning=True,
     ),
     "soc-differs": Case(
-        ("the SoC is {found} ({chip}), the lock is for {wanted}", "SoC 是 {found}（{chip}），而锁文件面向 {wanted}"),
         (
-            "binaries and operators for another SoC load, and fail when they run",
+            "the SoC is {found} ({chip}), but the lock is for {wanted}",
+            "SoC 是 {found}（{chip}），而锁文件面向 {wanted}",
+        ),
+        (
+            "binaries and operators for another SoC load but fail when they run",
             "面向其他 SoC 的二进制文件和算子可以加载，但运行时会失败",
         ),
         (
-            'lock again with soc = "{found}" in the stack\'s target',
+            'set soc = "{found}" in the stack\'s target and lock again',
             '在软件栈的目标中设置 soc = "{found}" 并重新锁定',
         ),
     ),
     "npu-absent": Case(
-        ("no NPU is here, so none was tried", "本机没有 NPU，因此未做测试"),
-        ("whether torch_npu works can be told on an NPU only", "只有在 NPU 上才能判断 torch_npu 能否工作"),
-        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        ("this machine has no NPU, so none was tested", "本机没有 NPU，因此未做测试"),
+        ("only a test on an NPU shows whether torch_npu works", "只有在 NPU 上才能判断 torch_npu 能否工作"),
+        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
         warning=True,
     ),
     "npu-failed": Case(
-        ("a tensor could not be computed on the NPU: {error}", "无法在 NPU 上计算张量：{error}"),
+        ("a tensor computation on the NPU failed: {error}", "无法在 NPU 上计算张量：{error}"),
         ("nothing that uses torch_npu will work", "使用 torch_npu 的一切都无法工作"),
-        ("see the whole message: {command}", "查看完整信息：{command}"),
+        ("see the full message: {command}", "查看完整信息：{command}"),
     ),
     "npu-wrong": Case(
-        ("two and two, four times, are {found} on the NPU instead of 8.0", "NPU 上的求和结果是 {found}，应为 8.0"),
-        ("operators of another SoC or release compute wrongly", "其他 SoC 或版本的算子会算错"),
-        ("compare CANN's operator package with the SoC", "请核对 CANN 算子包与 SoC 是否匹配"),
+        ("the sum of a test tensor on the NPU is {found} instead of 8.0", "NPU 上的求和结果是 {found}，应为 8.0"),
+        ("operators for another SoC or release give wrong results", "其他 SoC 或版本的算子会算错"),
+        ("check that CANN's operator package matches the SoC", "请核对 CANN 算子包与 SoC 是否匹配"),
     ),
     # --- distributions
     "distribution-missing": Case(
         (
-            "not installed, {count} of the lock's {total} distributions: {list}",
+            "missing {count} of the lock's {total} distributions: {list}",
             "锁文件的 {total} 个软件包中有 {count} 个未安装：{list}",
         ),
-        ("what needs them fails when it is used", "需要它们的程序会在使用时失败"),
+        ("programs that need them fail when they use them", "需要它们的程序会在使用时失败"),
         _both("{install}"),
     ),
     "distribution-differs": Case(
-        ("{name} is {found}, the lock has {wanted}", "{name} 是 {found}，而锁文件中是 {wanted}"),
-        ("the lock's versions were solved together", "锁文件中的版本是一起求解的"),
+        ("{name} is {found}, but the lock has {wanted}", "{name} 是 {found}，而锁文件中是 {wanted}"),
+        ("the lock's versions were resolved together", "锁文件中的版本是一起求解的"),
         _both("{install}"),
     ),
     "distribution-elsewhere": Case(
-        ("{name} {wanted} was installed from elsewhere: {found}", "{name} {wanted} 的安装来源不同：{found}"),
-        ("the version is the lock's, the files need not be", "版本与锁文件相同，文件却未必"),
+        ("{name} {wanted} was installed from a different source: {found}", "{name} {wanted} 的安装来源不同：{found}"),
+        ("the version matches the lock, but the files may not", "版本与锁文件相同，文件却未必"),
         _both("{again}"),
     ),
     "distribution-editable": Case(
         ("{name} {wanted} is an editable installation of {found}", "{name} {wanted} 是 {found} 的可编辑安装"),
-        ("its files are whatever that folder holds today", "它的文件取决于该目录当前的内容"),
+        ("its files are whatever that folder contains now", "它的文件取决于该目录当前的内容"),
         _both("{again}"),
     ),
     "distribution-conda": Case(
         ("{name} {wanted} was installed by conda", "{name} {wanted} 是由 conda 安装的"),
         (
-            "it is conda's build and not the lock's file, so its files were not compared",
+            "it is conda's own build, not the lock's file, so its files were not compared",
             "它是 conda 构建的，不是锁文件中的文件，因此未做比较",
         ),
         _both("{again}"),
         warning=True,
     ),
     "distribution-twice": Case(
-        ("{name} is there twice: {one} and {other}", "{name} 存在两份：{one} 和 {other}"),
-        ("an installation was interrupted, and its files are of both", "安装曾被中断，文件来自两份"),
+        ("{name} is installed twice: {one} and {other}", "{name} 存在两份：{one} 和 {other}"),
+        ("an installation was interrupted, and files of both are mixed", "安装曾被中断，文件来自两份"),
         _both("{again} && {install}"),
     ),
     "distribution-leftover": Case(
         ("an interrupted installation left {path} behind", "一次中断的安装留下了 {path}"),
-        ("pip warns of it each time; nothing uses it", "pip 每次都会警告；没有程序使用它"),
+        ("pip warns about it every time; nothing uses it", "pip 每次都会警告；没有程序使用它"),
         _both("rm -r {path}"),
         warning=True,
     ),
     "distribution-unwanted": Case(
-        ("{name} is installed and must not be: {reason}", "{name} 不应安装：{reason}"),
-        ("the lock keeps it out", "锁文件将其排除在外"),
+        ("{name} is installed but must not be: {reason}", "{name} 不应安装：{reason}"),
+        ("the lock excludes it", "锁文件将其排除在外"),
         _both("{again}"),
     ),
     "distribution-extra": Case(
-        ("not of the lock: {list} ({count} in all)", "不属于锁文件：{list}（共 {count} 个）"),
+        ("not in the lock: {list} ({count} in all)", "不属于锁文件：{list}（共 {count} 个）"),
         (
-            "the lock says nothing of them, and what they bring is not checked",
+            "the lock says nothing about them, and their files were not checked",
             "锁文件没有说明它们，它们带来的内容也未检查",
         ),
         ("", ""),
@@ -517,14 +535,14 @@ CASES: dict[str, Case] = {
     ),
     "metadata-broken": Case(
         ("{path} of {name} cannot be read: {why}", "无法读取 {name} 的 {path}：{why}"),
-        ("pip and others cannot tell what is installed", "pip 等程序无法得知安装了什么"),
+        ("pip and other tools cannot tell what is installed", "pip 等程序无法得知安装了什么"),
         _both("{remove}"),
     ),
     # --- files
     "record-missing": Case(
         ("{name} {version} has no RECORD in {folder}", "{name} {version} 在 {folder} 中没有 RECORD"),
         (
-            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            "its files cannot be checked, and pip cannot uninstall it",
             "无法判断文件是否与安装时一致，pip 也无法卸载它",
         ),
         _both("rm -r {folder} && {install}"),
@@ -532,14 +550,14 @@ CASES: dict[str, Case] = {
     "record-broken": Case(
         ("{path} of {name} {version} cannot be read: {why}", "无法读取 {name} {version} 的 {path}：{why}"),
         (
-            "whether its files are as installed cannot be told, and pip cannot uninstall it",
+            "its files cannot be checked, and pip cannot uninstall it",
             "无法判断文件是否与安装时一致，pip 也无法卸载它",
         ),
         _both("rm -r {folder} && {install}"),
     ),
     "file-missing": Case(
         (
-            "files of {name} {version} are gone: {list} ({count} in all)",
+            "files of {name} {version} are missing: {list} ({count} in all)",
             "{name} {version} 缺少文件：{list}（共 {count} 个）",
         ),
         ("something removed or overwrote a part of it", "有程序删除或覆盖了它的一部分"),
@@ -547,7 +565,7 @@ CASES: dict[str, Case] = {
     ),
     "file-changed": Case(
         (
-            "files of {name} {version} are not as installed: {list} ({count} in all)",
+            "files of {name} {version} were changed after installation: {list} ({count} in all)",
             "{name} {version} 的文件与安装时不同：{list}（共 {count} 个）",
         ),
         ("what runs is not what the lock pins", "实际运行的不是锁文件固定的内容"),
@@ -564,81 +582,84 @@ CASES: dict[str, Case] = {
     # --- collisions
     "collision": Case(
         (
-            "{other}, not of the lock, owns the module `{module}` as {owner} does: " + _WHOSE[0],
+            "{other}, which is not in the lock, installs the same module `{module}` as {owner}: " + _WHOSE[0],
             "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：" + _WHOSE[1],
         ),
         (
-            "whichever was installed last is what runs, and uninstalling either breaks both",
+            "the one installed last takes effect, and uninstalling either breaks both",
             "后安装的一方生效，卸载任何一方都会破坏双方",
         ),
         ("", ""),
     ),
     "collision-order": Case(
         (
-            "{other} and {owner} both own the module `{module}`, and {owner} must come last: " + _WHOSE[0],
+            "{other} and {owner} both install the module `{module}`, and {owner} must be installed last: " + _WHOSE[0],
             "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：" + _WHOSE[1],
         ),
-        ("whichever was installed last is what runs", "后安装的一方生效"),
+        ("the one installed last takes effect", "后安装的一方生效"),
         ("", ""),
     ),
     # --- requirements
     "requirement-broken": Case(
-        ("pip check complains: {complaint}", "pip check 报告：{complaint}"),
+        ("pip check reports: {complaint}", "pip check 报告：{complaint}"),
         ("the lock's facts do not expect this", "锁文件中的事实没有预期这一点"),
         _both("{install}"),
     ),
     "pip-missing": Case(
         ("{python} has no pip, so pip check could not be run", "{python} 没有 pip，因此未运行 pip check"),
-        ("whether all requirements are met is not known", "无法判断依赖是否都满足"),
+        ("it is unknown whether all requirements are met", "无法判断依赖是否都满足"),
         _both("{python} -m ensurepip"),
         warning=True,
     ),
     "pip-failed": Case(
         ("pip check failed: {error}", "pip check 运行失败：{error}"),
-        ("whether all requirements are met is not known", "无法判断依赖是否都满足"),
-        ("see the whole message: {python} -I -m pip check", "查看完整信息：{python} -I -m pip check"),
+        ("it is unknown whether all requirements are met", "无法判断依赖是否都满足"),
+        ("see the full message: {python} -I -m pip check", "查看完整信息：{python} -I -m pip check"),
     ),
     # --- imports
     "import-failed": Case(
         ("import {name} failed: {error}", "import {name} 失败：{error}"),
         ("the stack needs it", "软件栈需要它"),
-        ("see the whole message: {command}", "查看完整信息：{command}"),
+        ("see the full message: {command}", "查看完整信息：{command}"),
     ),
     "import-without-cann": Case(
         (
-            "import {name} failed: {library} of CANN or its driver is not found",
+            "import {name} failed: {library} of CANN or its driver was not found",
             "import {name} 失败：找不到 CANN 或其驱动的 {library}",
         ),
         (
-            "torch_npu is loaded with it, and is linked against CANN's libraries, which LD_LIBRARY_PATH must name",
+            "it loads torch_npu, which is linked against CANN's libraries; LD_LIBRARY_PATH must include their folder",
             "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
         ),
         (
-            "source the activate.sh beside this file and run it again; if it stays, CANN or its driver lacks files",
+            (
+                "source the activate.sh next to this file and run this again; if it still fails, CANN or its driver "
+                "lacks files"
+            ),
             "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
         ),
     ),
     "import-untried": Case(
         (
-            "import {name} could not be tried: this machine has no NPU and no {library} of CANN or its driver",
+            "import {name} was not tested: this machine has no NPU and no {library} of CANN or its driver",
             "未能尝试 import {name}：本机没有 NPU，也没有 CANN 或其驱动的 {library}",
         ),
-        ("torch_npu is loaded with it, and is linked against that library", "该模块会加载 torch_npu，后者链接该库"),
-        ("run this where the NPUs are", "请在有 NPU 的机器上运行"),
+        ("it loads torch_npu, which is linked against that library", "该模块会加载 torch_npu，后者链接该库"),
+        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
         warning=True,
     ),
     "import-died": Case(
-        ("Python died of import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
+        ("Python crashed on import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
         ("the stack needs it", "软件栈需要它"),
-        ("see the whole message: {command}", "查看完整信息：{command}"),
+        ("see the full message: {command}", "查看完整信息：{command}"),
     ),
     "import-elsewhere": Case(
         (
-            "import {name} takes {found}, which is not this environment's",
+            "import {name} loads {found}, which is not in this environment",
             "import {name} 得到的是 {found}，它不在此环境中",
         ),
         (
-            "PYTHONPATH or the user's site-packages come before the lock's files",
+            "PYTHONPATH or the user's site-packages take precedence over the lock's files",
             "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
         ),
         (
@@ -668,50 +689,53 @@ NOTES: dict[str, tuple[str, str]] = {
     "python": _both("{found} ({python})"),
     "cann": _both("{found} ({home})"),
     "hdk": _both("{found}"),
-    "hdk-any": ("{found}; the lock asks for none in particular", "{found}；锁文件未指定版本"),
-    "hdk-met": ("{found}; asked for: {asked}", "{found}；要求：{asked}"),
-    "hdk-unseen": ("none found; asked for: {asked}", "未找到；要求：{asked}"),
-    "hdk-none": ("none found; the lock asks for none", "未找到；锁文件也未要求"),
+    "hdk-any": ("{found}; the lock requires no particular version", "{found}；锁文件未指定版本"),
+    "hdk-met": ("{found}; required: {asked}", "{found}；要求：{asked}"),
+    "hdk-unseen": ("none found; required: {asked}", "未找到；要求：{asked}"),
+    "hdk-none": ("none found; the lock requires none", "未找到；锁文件也未要求"),
     "soc": _both("{found} ({chip})"),
     "distributions": ("{count}, as locked", "{count} 个，与锁文件一致"),
     "files": (
-        "{files} are there in their size, {compared} compared by hash",
+        "{files} present with the right size, {compared} compared by hash",
         "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
     ),
     "files-kept": (
-        "{files} are there in their size, {compared} compared by hash; not looked at: {kept}, which the stack rewrites",
+        (
+            "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack "
+            "rewrites"
+        ),
         "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
     ),
     "collisions": ("none", "无"),
-    "requirements": ("pip check has no complaint", "pip check 没有报告问题"),
+    "requirements": ("pip check reports no problem", "pip check 没有报告问题"),
     "requirements-but": (
-        "pip check has no complaint but those that the lock expects ({count})",
+        "pip check reports only problems that the lock expects ({count})",
         "pip check 只报告了锁文件预期之内的问题（{count} 个）",
     ),
     "imports": _both("{list}"),
-    "npu": ("{count}, the first is {name}; a tensor was computed", "{count} 个，第一个是 {name}；张量计算正常"),
+    "npu": ("{count}, the first is {name}; tensor computation works", "{count} 个，第一个是 {name}；张量计算正常"),
 }
 
 STATES: dict[str, tuple[str, str]] = {
     "ok": ("ok", "正常"),
     "warning": ("warning", "警告"),
-    "wrong": ("WRONG", "错误"),
+    "wrong": ("ERROR", "错误"),
 }
 
 LABELS: dict[str, tuple[str, str]] = {
     "head": ("{stack} for {target}", "{stack}，目标 {target}"),
-    "wrong": ("wrong: {what}", "错误：{what}"),
+    "wrong": ("error: {what}", "错误：{what}"),
     "warning": ("warning: {what}", "警告：{what}"),
     "why": ("   why: {why}", "  原因：{why}"),
-    "mend": ("  mend: {mend}", "  修复：{mend}"),
+    "mend": ("   fix: {mend}", "  修复：{mend}"),
     "because": ("{what}: {why}", "{what}：{why}"),
     "ended": (
-        "Nothing else was looked at: it would only follow from this.",
+        "Nothing else was checked: any other difference would only follow from this one.",
         "其余未检查：它们只会是由此引起的后果。",
     ),
-    "as-locked": ("as locked (wrong: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
+    "as-locked": ("matches the lock (errors: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
     "differs": (
-        "not as locked (wrong: {wrong}, warnings: {warnings})",
+        "differs from the lock (errors: {wrong}, warnings: {warnings})",
         "与锁文件不一致（错误：{wrong}，警告：{warnings}）",
     ),
 }
@@ -883,7 +907,7 @@ def read_bytes(path: str, limit: int = -1) -> bytes:
     What is no plain file is not opened: a pipe would be waited for.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise UnreadableError(path, "it is no plain file")
+        raise UnreadableError(path, "it is not a regular file")
     with open(path, "rb") as handle:
         return handle.read(limit)
 
@@ -1306,7 +1330,7 @@ def _version_dirs(home: str) -> Iterator[_Part]:
 
 
 def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
-    """NNAL must be of the toolkit's release. Its file says `Version : 8.0.0.B100`."""
+    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
     folder = asked.environ.get("ATB_HOME_PATH", "")
     for _ in range(_NNAL_UP if folder else 0):
         path = f"{folder}/version.info"
@@ -1700,7 +1724,7 @@ def read_record(one: Installed) -> list[RecordRow] | None:
     path = os.path.join(one.info, "RECORD")
     try:
         if not os.path.isfile(path) and os.path.exists(path):
-            raise UnreadableError(path, "it is no plain file")
+            raise UnreadableError(path, "it is not a regular file")
         with open(path, encoding="utf-8", newline="") as handle:
             rows = list(csv.reader(handle, strict=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -1717,7 +1741,7 @@ def read_record(one: Installed) -> list[RecordRow] | None:
         if not name.endswith(".pyc"):  # Python writes these anew as it likes
             found.append(RecordRow(_absolute(one.root, name), digest, int(size) if size else -1))
     if not any(row.path == path for row in found):
-        raise UnreadableError(path, "it does not name itself, so its end is missing")
+        raise UnreadableError(path, "it has no row for itself, so it is truncated")
     return found
 
 
@@ -2255,7 +2279,7 @@ def _no_python(path: str) -> str:
         )
     except (OSError, ValueError) as error:
         return getattr(error, "strerror", None) or str(error)
-    return "" if told.stdout.split() == [_WORD.encode()] else "it runs no Python"
+    return "" if told.stdout.split() == [_WORD.encode()] else "it does not run as Python"
 
 
 def _refuse(python: str, why: str) -> int:
@@ -2278,12 +2302,12 @@ def _language(wanted: str | None) -> str:
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
-        description="Is this machine and environment what the lock says? Changes nothing.",
-        epilog="Exit status: 0 as locked, 1 something differs, 2 the command is wrong.",
+        description="Check whether this machine and environment match the lock. Changes nothing.",
+        epilog="Exit status: 0 matches, 1 something differs, 2 invalid command.",
         allow_abbrev=False,
     )
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
-    parser.add_argument("--full", action="store_true", help="compare every file's content, not a sample")
+    parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument(
         "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
@@ -2291,9 +2315,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
     parser.add_argument(
-        "--skip-system-checks", action="store_true", help="warn only, where the machine is not the lock's"
+        "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
     )
-    parser.add_argument("--wheelhouse", metavar="DIR", help="name this folder in the commands that mend")
+    parser.add_argument("--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things")
     parser.add_argument(
         "--ascend",
         metavar="DIR",

@@ -2,12 +2,12 @@
 # Install verl-sglang for linux-aarch64-py311-cann8.3.rc1-hdk25.3.rc1-a2: verl training with SGLang rollouts on Ascend A2
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
-#   1. checks the machine, Python, glibc and CANN, and says what is wrong
+#   1. checks the machine, Python, glibc and CANN, and reports what is wrong
 #   2. installs in 6 stages, every file checked against its sha256, what comes from git against its commit
-#   3. checks what was installed (verify.py beside it, which can be run at any time)
+#   3. checks what was installed (with verify.py, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all
-# there is passed over.
-# Every message stands here in English and in Chinese, which a Chinese locale (UTF-8) or --lang zh chooses.
+# installed is skipped.
+# Every message is in English and Chinese; a Chinese locale (UTF-8) or --lang zh selects Chinese.
 [ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
 set -euo pipefail
 
@@ -31,12 +31,12 @@ EOF
     cat <<'EOF'
 usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang en|zh]
 
-  --dry-run             check the machine and say what would be done; change nothing
-  --wheelhouse DIR      take all files from DIR, use no network
+  --dry-run             check the machine and print what would be done; change nothing
+  --wheelhouse DIR      take all files from DIR, without network access
   --python PATH         the environment's Python (default: the active environment's)
-  --system              install into a Python that is not in a virtual environment
-  --skip-system-checks  warn instead of stopping where the machine is not the lock's
-  --lang en|zh          the language of messages (default: by locale)
+  --system              install into a Python outside a virtual environment
+  --skip-system-checks  only warn if the machine does not match the lock
+  --lang en|zh          language of messages (default: by locale)
 EOF
 }
 
@@ -72,7 +72,7 @@ while [ $# -gt 0 ]; do
         --lang)
             case ${2-} in
                 en | zh) lang=$2 ;;
-                *) fail "--lang is en or zh" "" "--lang 只能是 en 或 zh" ;;
+                *) fail "--lang must be en or zh" "" "--lang 只能是 en 或 zh" ;;
             esac
             shift
             ;;
@@ -82,11 +82,11 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# the folder of this file itself, where a link leads to it
+# the folder of this file itself, even if it was called through a link
 here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
-    fail "there is no stages/ beside install.sh${here:+ in $here}" "copy the lock's whole folder, and run the file in it" \
+    fail "there is no stages/ folder next to install.sh${here:+ in $here}" "copy the lock's whole folder and run the install.sh inside it" \
         "install.sh 旁没有 stages/${here:+（在 $here 中）}" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
 
@@ -100,9 +100,9 @@ mismatch() { # message, hint, the same in Chinese
 }
 
 [ "$(uname -s)" = Linux ] ||
-    mismatch "this is $(uname -s), the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux"
+    mismatch "this is $(uname -s), but the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux"
 [ "$(uname -m)" = aarch64 ] ||
-    mismatch "this machine is $(uname -m), the lock is for aarch64" "lock the stack for this machine's platform" \
+    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" \
         "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
 
 if [ -z "$python" ]; then
@@ -116,12 +116,12 @@ if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
 fi
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
 [[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
-    fail "$python is no Python" "activate an environment, or pass --python PATH of its Python" \
+    fail "$python is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
         "$python 不是 Python" "请激活一个环境，或用 --python 路径 指定该环境的 Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
-    fail "$python is Python $found, the lock is for 3.11" \
-        "make one: python3.11 -m venv env && . env/bin/activate" \
+    fail "$python is Python $found, but the lock is for 3.11" \
+        "create one: python3.11 -m venv env && . env/bin/activate" \
         "$python 是 Python ${found}，而锁文件面向 3.11" \
         "请建立环境：python3.11 -m venv env && . env/bin/activate"
 if [ "$system" = no ] && ! "$python" -c '
@@ -129,7 +129,7 @@ import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
     fail "$python is not in a virtual or conda environment" \
-        "make one: $python -m venv env && . env/bin/activate; or pass --system" \
+        "create one: $python -m venv env && . env/bin/activate; or pass --system" \
         "$python 不在虚拟环境或 conda 环境中" \
         "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
 fi
@@ -141,23 +141,23 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 "$python" -I -c 'import pip' 2>/dev/null ||
     fail "$python has no pip" "$python -m ensurepip" "$python 没有 pip" "$python -m ensurepip"
 settings=$("$python" -I -m pip config list) ||
-    fail "pip of $python does not run" "see above; $python -m pip config debug names its files" \
+    fail "pip of $python does not run" "see above; $python -m pip config debug lists its configuration files" \
         "$python 的 pip 无法运行" "见上文；$python -m pip config debug 会列出它的配置文件"
 elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
 s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
 if [ -n "$elsewhere" ]; then
-    fail "pip's own configuration has a setting by which nothing would be installed here: ${elsewhere//$'\n'/, }" \
-        "take it away: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug names the files" \
+    fail "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" \
+        "remove it: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug lists the configuration files" \
         "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/、}" \
         "请去掉它：$python -m pip config unset ${elsewhere%%$'\n'*}；$python -m pip config debug 会列出配置文件"
 fi
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, and the lock's wheels need glibc 2.28" "" \
+    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.28" "" \
         "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.28"
 elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
-    mismatch "glibc is $glibc, the lock needs 2.28 or newer" "lock again with glibc = \"$glibc\" in the stack's target" \
+    mismatch "glibc is $glibc, but the lock needs 2.28 or newer" "set glibc = \"$glibc\" in the stack's target and lock again" \
         "glibc 是 ${glibc}，而锁文件需要 2.28 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
 fi
 
@@ -172,10 +172,10 @@ else
     record=$cann_home/$(uname -m)-linux/ascend_toolkit_install.info
     cann=$(sed -n 's/^version=//p' "$record" 2>/dev/null | head -n 1 | tr -d '[:space:]' || true)
     if [ -z "$cann" ]; then
-        mismatch "the release of CANN could not be read from $record" "" "无法从 $record 读出 CANN 的版本"
+        mismatch "the CANN release could not be read from $record" "" "无法从 $record 读出 CANN 的版本"
     elif [ "$(printf %s "$cann" | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" != \
         "$(printf %s 8.3.RC1 | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" ]; then
-        mismatch "CANN is $cann, the lock is for 8.3.RC1" "activate CANN 8.3.RC1, or lock with cann = \"$cann\" in the stack's target" \
+        mismatch "CANN is $cann, but the lock is for 8.3.RC1" "activate CANN 8.3.RC1, or set cann = \"$cann\" in the stack's target and lock again" \
             "CANN 是 ${cann}，而锁文件面向 8.3.RC1" "请激活 CANN 8.3.RC1，或在软件栈的目标中设置 cann = \"$cann\" 并重新锁定"
     fi
 fi
@@ -191,17 +191,17 @@ done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
 # As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
-    mismatch "the SoC is $soc, the lock is for A2" "lock again with soc = \"${soc%% *}\" in the stack's target" \
+    mismatch "the SoC is $soc, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
         "SoC 是 ${soc}，而锁文件面向 A2" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
 fi
 command -v git >/dev/null ||
-    mismatch "git is not installed, and torch-memory-saver comes from git" "" \
+    mismatch "git is not installed, but torch-memory-saver comes from git" "" \
         "没有安装 git，而 torch-memory-saver 来自 git"
 if [ -n "$wheelhouse" ]; then
     [ -d "$wheelhouse" ] ||
-        fail "there is no folder $wheelhouse, which --wheelhouse names" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
+        fail "the --wheelhouse folder $wheelhouse does not exist" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
     wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
-        fail "the folder that --wheelhouse names cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
+        fail "the --wheelhouse folder cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
 fi
 say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}" \
     "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-无}，CANN ${cann:-未知}"
@@ -236,11 +236,11 @@ for path in sys.argv[1:]:
                 if pin[4]:
                     notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
                 if any((note or "").strip() != pin[3] for note in notes):
-                    found += ", and not as the lock builds it"
+                    found += ", but not as built by the lock"
             except Exception:  # not there, or left half-written by an interrupted install
                 found = None
             if found != pin[2]:
-                print("%s %s (is %s)" % (pin[1], pin[2], found or "not there"))
+                print("%s %s (is %s)" % (pin[1], pin[2], found or "missing"))
 EOF
 }
 
@@ -313,7 +313,7 @@ with tempfile.TemporaryDirectory() as folder:
             missing += [] if there else [str(need)]
 print(", ".join(missing), end="")
 '
-unnamed_tool="see above; nothing that the lock does not name is downloaded: name the tool in build-requires of a metadata fact"
+unnamed_tool="see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact"
 unnamed_tool_zh="见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
 
 scratch=$(mktemp -d)
@@ -349,7 +349,7 @@ git_in() { # folder, command
 checkout() { # address, commit, its file in the wheelhouse, folder
     if [ -e "$4/.git/ascend-lock" ]; then # a finished one, perhaps with somebody's work in it
         mv "$4" "$(mktemp -d "$4.before-XXXXXX")"
-        say "the checkout that was in $4 is kept beside it" "原先在 $4 中的检出保留在其旁边"
+        say "the previous checkout in $4 was moved aside and kept" "原先在 $4 中的检出保留在其旁边"
     fi
     rm -rf "$4"
     mkdir -p "$4"
@@ -358,21 +358,21 @@ checkout() { # address, commit, its file in the wheelhouse, folder
     printf '* -text -ident -filter -working-tree-encoding\n' >"$4/.git/info/attributes"
     git_in "$4" remote add origin "$1"
     if [ -n "$wheelhouse" ]; then
-        [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no $3" "bundle it again" "wheelhouse 中没有 $3" "请重新打包"
+        [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no file $3" "make the bundle again" "wheelhouse 中没有 $3" "请重新打包"
         printf '%s\n' "$2" >"$4/.git/shallow" # the file has the commit without what came before it
         git_in "$4" fetch --quiet --no-tags "$wheelhouse/$3" "refs/ascend-lock/$2" ||
-            fail "$wheelhouse/$3 does not hold commit $2 whole" "bundle it again" \
+            fail "$wheelhouse/$3 does not contain the complete commit $2" "make the bundle again" \
                 "$wheelhouse/$3 中没有完整的 commit $2" "请重新打包"
     else
         git_in "$4" fetch --quiet --depth 1 --no-tags -- "$1" "$2" ||
             fail "commit $2 could not be fetched from $1" \
-                "where there is a network: ascend-lock bundle verl-sglang DIR, then install.sh --wheelhouse DIR" \
+                "on a machine with network access: ascend-lock bundle verl-sglang DIR, then install.sh --wheelhouse DIR" \
                 "无法从 $1 取得 commit $2" \
                 "在有网络的机器上：ascend-lock bundle verl-sglang 目录，然后 install.sh --wheelhouse 目录"
     fi
     git_in "$4" checkout --quiet --detach "$2" || fail "$1 has no commit $2" "" "$1 没有 commit $2"
     [ "$(git_in "$4" rev-parse HEAD)" = "$2" ] || fail "$4 is not at commit $2" "" "$4 不在 commit $2"
-    [ -z "$(git_in "$4" status --porcelain)" ] || fail "$4 is not what commit $2 has" "" "$4 与 commit $2 的内容不符"
+    [ -z "$(git_in "$4" status --porcelain)" ] || fail "the files in $4 differ from commit $2" "" "$4 与 commit $2 的内容不符"
 }
 
 comment_out() { # regular expression, file
@@ -388,7 +388,7 @@ if after == before:
 with open(path, "w", encoding="utf-8", newline="") as file:
     file.writelines(after)
 EOF
-        fail "no line of $2 has $1" "the lock expects one; lock again" "$2 中没有符合 $1 的行" "锁文件预期有这样一行；请重新锁定"
+        fail "no line of $2 matches $1" "the lock expects such a line; lock again" "$2 中没有符合 $1 的行" "锁文件预期有这样一行；请重新锁定"
 }
 
 run_at() { # folder, command
@@ -396,7 +396,7 @@ run_at() { # folder, command
 }
 
 not_built() { # distribution and version that the build made, those of the lock
-    fail "the build made $1, the lock has $2" "" "构建得到的是 $1，而锁文件中是 $2"
+    fail "the build produced $1, but the lock has $2" "" "构建得到的是 $1，而锁文件中是 $2"
 }
 
 install_wheel() { # distribution, version, folder, pattern of the wheel that was built there
@@ -418,7 +418,7 @@ EOF
     case $wheel in
         */*) ;;
         *\ *) not_built "$wheel" "$1 $2" ;;
-        *) fail "$4 is $wheel files, not one" "" "$4 有 $wheel 个文件，而不是一个" ;;
+        *) fail "$4 matches $wheel files instead of one" "" "$4 有 $wheel 个文件，而不是一个" ;;
     esac
     "$python" -I -m pip install --no-deps --no-index --force-reinstall "$wheel"
 }
@@ -489,7 +489,7 @@ EOF
 # it would take such a distribution for installed, though its scripts may be missing.
 sweep() { # requirements files
     local told
-    told=$(say "removing %s, which an interrupted pip left" "删除 %s，它是中断的 pip 留下的")
+    told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
     "$python" -I - "$told" "$@" <<'EOF'
 import glob, os, re, shutil, sys, sysconfig
 
@@ -520,10 +520,10 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
     local left title=$2
     if [ "$lang" = zh ]; then title=$3; fi
     left=$(missing "${@:4}") ||
-        fail "it could not be told what of stage $1 is installed" "its message is above" \
+        fail "cannot determine what is already installed of stage $1" "see the message above" \
             "无法判断第 $1 阶段已安装了什么" "消息见上文"
     if [ -z "$left" ]; then
-        say "stage $1 of 6: $title: already there" "第 $1 阶段，共 6 个：${title}：已安装"
+        say "stage $1 of 6: $title: already installed" "第 $1 阶段，共 6 个：${title}：已安装"
         return 1
     fi
     say "stage $1 of 6: $title" "第 $1 阶段，共 6 个：$title"
@@ -556,29 +556,29 @@ if stage 4 '170 distributions' '170 个软件包' "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
-if stage 5 'antlr4-python3-runtime and pylatexenc, built from source in an environment apart' 'antlr4-python3-runtime、pylatexenc，在独立的环境中从源码构建' "$here/stages/5.txt"; then
+if stage 5 'antlr4-python3-runtime and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime、pylatexenc，在独立的环境中从源码构建' "$here/stages/5.txt"; then
     prepare_builder build-requirements.txt
     # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
     sources_of stages/5.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
-        fail "the source archives of stage 5 could not be fetched, or say what they are" "$unnamed_tool" \
+        fail "the source archives of stage 5 could not be downloaded, or their metadata could not be read" "$unnamed_tool" \
             "第 5 阶段的源码包无法取得，或无法读出它们是什么" "$unnamed_tool_zh"
     if [ "$dry_run" = no ]; then
         for archive in "$scratch/archives-5"/*; do
             asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
-                fail "what the build of ${archive##*/} asks for could not be told" "$unnamed_tool" \
+                fail "cannot determine what the build of ${archive##*/} requires" "$unnamed_tool" \
                     "无法得知构建 ${archive##*/} 需要什么" "$unnamed_tool_zh"
             [ -z "$asked" ] ||
-                fail "the build of ${archive##*/} asks for what the lock does not name: $asked" "$unnamed_tool" \
+                fail "the build of ${archive##*/} requires tools that are not in the lock: $asked" "$unnamed_tool" \
                     "构建 ${archive##*/} 需要锁文件没有写明的工具：$asked" "$unnamed_tool_zh"
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-5" "$scratch/archives-5"/*
     if [ "$dry_run" = yes ]; then
-        say "would run: $python -m pip install --no-deps --no-index the wheels that were built" \
+        say "would run: $python -m pip install --no-deps --no-index the wheels just built" \
             "将执行：$python -m pip install --no-deps --no-index 构建好的 wheel"
     else
         "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
@@ -599,7 +599,7 @@ fi
 if [ "$dry_run" = yes ]; then
     say "dry run: nothing was changed" "试运行：没有改动任何东西"
     if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
-        fail "install.sh would stop: $mismatches of the checks above failed, this machine is not the lock's" "" \
+        fail "install.sh would stop: $mismatches of the checks above failed, so this machine does not match the lock" "" \
             "install.sh 会停止：以上检查有 $mismatches 项未通过，本机与锁文件不符"
     fi
     exit 0
@@ -609,7 +609,7 @@ checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
-    fail "this machine and environment are not what the lock says" "what is wrong, and what mends it, is told above" \
+    fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
 say 'verl-sglang is installed: 176 distributions, as locked' \
     'verl-sglang 已安装：176 个软件包，与锁文件一致'
