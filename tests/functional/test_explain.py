@@ -222,7 +222,7 @@ def test_a_file_that_takes_long_is_not_waited_for_beyond_the_limit(clash: Worksp
     run = explain(clash, "--explain-seconds", "2")
     assert time.monotonic() - began < 30
     assert run.status == 1
-    assert "The limit of time was reached" in run.stdout
+    assert "The time limit was reached" in run.stdout
 
 
 def test_a_limit_of_nothing_is_refused(clash: Workspace) -> None:
@@ -765,7 +765,7 @@ Newer: 1.0.post1 (1 release)
 1.0.post1 comes after 1.0, another post of the same release, by matrices/facts/a.toml:6 (vendor)
    it is made for another CANN
 
-a 1.0.post1 can be had; no other pin moves.
+a 1.0.post1 is possible; no other pin changes.
 """)
     assert "\n   它面向另一个 CANN 版本\n" in explain(workspace, "--package", "a", "--lang", "zh").stdout
     told = explain(workspace, "--package", "a", "--json").json

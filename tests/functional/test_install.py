@@ -870,8 +870,8 @@ def test_the_driver_of_the_target_is_the_one_that_runs(workspace: Workspace, ind
     run = install(workspace, sys.executable, PATH=with_driver(workspace, "25.2.1"))
     assert_refused(
         run,
-        "error: the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (npu-smi): what the stack uses may not be "
-        "in an older driver\nhint: install HDK 25.3.rc1 and restart the machine\n",
+        "error: the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (npu-smi): an older driver may lack "
+        "what the stack uses\nhint: install HDK 25.3.rc1 and restart the machine\n",
     )
     run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.3.RC1.b083"))
     assert (run.status, run.stderr) == (0, "")

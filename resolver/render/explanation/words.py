@@ -611,7 +611,7 @@ TAKEN_LATER = Words(
     "{version} 排在同一版本的另一个 post 版本 {pin} 之后，依据 {facts}",
 )
 NOT_DECIDED = Words(
-    "Whether another release can be had was not decided within the time limit of time.",
+    "Whether another release can be had was not decided within the time limit.",
     "在时限内未能判定能否采用其他版本。",
 )
 NOTHING_NEWER = Words(

@@ -388,7 +388,7 @@ def asking(there: Installation) -> Installation:
 @pytest.mark.parametrize("found", ["25.2.0", "25.2.0.b083", "25.2.1", "25.3.RC1", "26.0.rc1"])
 def test_a_driver_that_the_cann_asks_for(asking: Installation, found: str) -> None:
     asking.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
-    assert asking.hdk() == fine(HDK, f"{found}; asked for: {ASKED}")
+    assert asking.hdk() == fine(HDK, f"{found}; required: {ASKED}")
 
 
 @pytest.mark.parametrize("found", ["25.2.rc1", "25.0.rc1.1", "24.1.0"])
@@ -418,10 +418,10 @@ def test_a_driver_that_a_requirement_rules_out_is_wrong(asking: Installation) ->
     asking.write("driver/version.info", DRIVER.replace("25.3.rc1", "24.1.0"))
     text = asking.hdk()
     assert (
-        "wrong: the driver (HDK) is 24.1.0, and tiny 1.0 needs hdk >= 25.2.0 (<root>/driver/version.info)  "
+        "error: the driver (HDK) is 24.1.0, and tiny 1.0 needs hdk >= 25.2.0 (<root>/driver/version.info)  "
         "[hdk-refused]" in text
     )
-    assert text.endswith("not as locked (wrong: 1, warnings: 1)\n")
+    assert text.endswith("differs from the lock (errors: 1, warnings: 1)\n")
 
 
 @pytest.mark.parametrize(
@@ -446,7 +446,7 @@ def test_each_form_of_what_is_asked(asking: Installation, ranges: str, *, met: b
 
 def test_where_no_driver_is_found_nothing_is_judged(asking: Installation) -> None:
     (asking.root / "driver" / "version.info").unlink()
-    assert asking.hdk() == fine(HDK, f"none found; asked for: {ASKED}")
+    assert asking.hdk() == fine(HDK, f"none found; required: {ASKED}")
 
 
 # --- the SoC
