@@ -26,8 +26,8 @@ def child(stack: str, *, offline: bool) -> None:
     start = time.perf_counter()
     from contextlib import closing
 
-    from resolver.catalog.cache import Cache, default_folder
     from resolver.catalog.live import LiveCatalog
+    from resolver.catalog.store.cache import Cache, default_folder
     from resolver.explain import trial
     from resolver.explain.contradictions import contradiction
     from resolver.explain.explain import explain

@@ -29,7 +29,7 @@ REPLAYED = str(HERE / "replayed.py")
 NOTE = """
 import json, os, sys
 import packaging.metadata, packaging.requirements, packaging.version
-from resolver.catalog import beside, wire
+from resolver.catalog.net import beside, wire
 beside.WORTH = 1 << 62  # all is asked here, where it is noted
 read = {"metadata": {}, "requirements": {}, "versions": {}}
 def reader(kind, call, at):
@@ -67,8 +67,8 @@ main()
 ASK = """
 import asyncio, json, sys
 from pathlib import Path
-from resolver.catalog.pipconfig import read_pip_config
-from resolver.catalog.wire import Wire
+from resolver.catalog.net.pipconfig import read_pip_config
+from resolver.catalog.net.wire import Wire
 notes, keep = sys.argv[1], sys.argv[2:]
 rows = [json.loads(row) for row in Path(notes).read_text("utf-8").splitlines()[:-2]]
 async def main():

@@ -29,8 +29,8 @@ from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from resolver.catalog.pipconfig import read_pip_config
-from resolver.catalog.wire import Wire
+from resolver.catalog.net.pipconfig import read_pip_config
+from resolver.catalog.net.wire import Wire
 
 CONNECT = 10.0
 LARGEST = 1 << 30

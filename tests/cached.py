@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from resolver.catalog.cache import kind_of
-from resolver.catalog.volume import DATA, ROWS, Place, Row, Volume
+from resolver.catalog.store.cache import kind_of
+from resolver.catalog.store.volume import DATA, ROWS, Place, Row, Volume
 
 
 def entries(folder: Path, kind: str = "") -> Iterator[tuple[Path, Row]]:

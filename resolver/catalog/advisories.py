@@ -17,8 +17,8 @@ from urllib.parse import quote
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.catalog.address import Root
-from resolver.catalog.http import Client
+from resolver.catalog.net.http import Client
+from resolver.catalog.parse.address import Root
 from resolver.catalog.pool import Pool
 from resolver.errors import IndexFailure
 from resolver.model import text

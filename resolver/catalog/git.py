@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from resolver import disk
-from resolver.catalog.scratch import Scratch, sweep
+from resolver.catalog.store.scratch import Scratch, sweep
 from resolver.errors import InputError
 
 _ASK_SECONDS = 20

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog.cache import Cache
-from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Traffic
-from resolver.catalog.needed import Needed
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.parse.metadata import Release
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import NOBODY, Follow, Lookup, UnusableFile
-from resolver.catalog.shelf import Shelf
-from resolver.catalog.stored import release_of
+from resolver.catalog.store.cache import Cache
+from resolver.catalog.store.needed import Needed
+from resolver.catalog.store.shelf import Shelf
+from resolver.catalog.store.stored import release_of
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.model.index import Indexes
 from resolver.model.release import Archive, File, Metadata
 
 if TYPE_CHECKING:
-    from resolver.catalog.network import Network
+    from resolver.catalog.net.network import Network
 
 
 class LiveCatalog:
@@ -223,7 +223,7 @@ class LiveCatalog:
     def _begun(self) -> Network:
         """The network side, started when first needed; the caller holds the lock."""
         if self._network is None:
-            from resolver.catalog.network import Network
+            from resolver.catalog.net.network import Network
 
             connection = self._pool.connection(is_known=bool(self._needed.names))
             self._network = Network(

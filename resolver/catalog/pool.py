@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from resolver.catalog.cache import Cache
 from resolver.catalog.meter import Meter, Traffic
-from resolver.catalog.pipconfig import PipConfig, read_pip_config
-from resolver.catalog.readings import Readings
-from resolver.catalog.stored import Stored
+from resolver.catalog.net.pipconfig import PipConfig, read_pip_config
+from resolver.catalog.store.cache import Cache
+from resolver.catalog.store.readings import Readings
+from resolver.catalog.store.stored import Stored
 from resolver.model.release import File, Metadata, Page
 
 if TYPE_CHECKING:
-    from resolver.catalog.connection import Connection
-    from resolver.catalog.transfer import Copied
+    from resolver.catalog.net.connection import Connection
+    from resolver.catalog.net.transfer import Copied
 
 
 class Pool:
@@ -63,7 +63,7 @@ class Pool:
         """
         with self._lock:
             if self._connection is None:
-                from resolver.catalog.connection import Connection
+                from resolver.catalog.net.connection import Connection
 
                 self._connection = Connection(self.pip, self.meter, self.cache.folder, is_known=is_known)
             return self._connection
@@ -78,7 +78,7 @@ class Pool:
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
         """Download files into a folder under their names, each checked by its hash; see `transfer`."""
-        from resolver.catalog.transfer import Transfer
+        from resolver.catalog.net.transfer import Transfer
 
         connection = self.connection()
 

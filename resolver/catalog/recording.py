@@ -16,10 +16,10 @@ from typing import Final, Generic, TypeVar
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog.filename import wheel_parts
+from resolver.catalog.parse.filename import wheel_parts
+from resolver.catalog.parse.uploaded import in_whole_seconds
 from resolver.catalog.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.catalog.snapshot import Snapshot, Unusable, key_of, sorted_page
-from resolver.catalog.uploaded import in_whole_seconds
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 from resolver.model.target import PLATFORMS, Target
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
-from resolver.catalog import pyproject
 from resolver.catalog.git import Repositories, UnreadRepository
-from resolver.catalog.metadata import Release
+from resolver.catalog.parse import pyproject
+from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.trust import trust_in
 from resolver.errors import InputError

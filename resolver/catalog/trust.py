@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 
-from resolver.catalog import pyproject
 from resolver.catalog.git import Repositories, UnreadRepository
-from resolver.catalog.metadata import Release
+from resolver.catalog.parse import pyproject
+from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import InputError
 from resolver.model import text

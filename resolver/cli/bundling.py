@@ -13,8 +13,8 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from resolver.catalog.cache import default_folder
 from resolver.catalog.git import Repositories
+from resolver.catalog.store.cache import default_folder
 from resolver.catalog.wheelhouse import save_sources
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.progress import Progress

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from packaging.utils import NormalizedName
 
-from resolver.catalog.address import has_password
-from resolver.catalog.cache import Cache, default_folder
-from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
+from resolver.catalog.parse.address import has_password
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, MarkedCatalog
-from resolver.catalog.readings import Readings
+from resolver.catalog.store.cache import Cache, default_folder
+from resolver.catalog.store.frozen import DamagedPageError
+from resolver.catalog.store.readings import Readings
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
 from resolver.matrix.load import readings_folder

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from resolver.catalog.cache import Cache, default_folder
+from resolver.catalog.store.cache import Cache, default_folder
 from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.failures import failure

@@ -12,9 +12,9 @@ import click
 from packaging.pylock import is_valid_pylock_path
 
 from resolver import disk
-from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.offered import offered
+from resolver.catalog.store.cache import Cache, default_folder
 from resolver.cli import options
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress

@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 from packaging.utils import NormalizedName
 
-from resolver.catalog import readings
-from resolver.catalog.cache import default_folder
 from resolver.catalog.git import Repositories
+from resolver.catalog.store import readings
+from resolver.catalog.store.cache import default_folder
 from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.catalog.cache import Cache
 from resolver.catalog.protocol import Catalog
+from resolver.catalog.store.cache import Cache
 from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.page import Page

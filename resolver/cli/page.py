@@ -61,7 +61,7 @@ class Page:
 
     def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:
         """If no index has a project: a note that pip on this machine would have asked others as well."""
-        from resolver.catalog.pipconfig import read_pip_config
+        from resolver.catalog.net.pipconfig import read_pip_config
         from resolver.model.statement import Lack, Lacks
 
         every = (one for each in contradictions for one in each.statements)

@@ -14,7 +14,7 @@ from resolver.render import words
 from resolver.render.text import cut
 
 if TYPE_CHECKING:
-    from resolver.catalog.transfer import Copied
+    from resolver.catalog.net.transfer import Copied
 
 _EVERY = 0.1  # seconds between redraws
 _PACE = 5.0  # seconds over which the rate of a transfer is measured

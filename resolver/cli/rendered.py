@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from resolver.catalog.cache import Cache
-from resolver.catalog.packed import reader
+from resolver.catalog.store.cache import Cache
+from resolver.catalog.store.packed import reader
 from resolver.model.lock import Lock
 from resolver.program import program
 

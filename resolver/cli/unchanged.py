@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from resolver import disk
-from resolver.catalog.cache import Cache
+from resolver.catalog.store.cache import Cache
 from resolver.program import program
 
 _KIND: Final = "current"

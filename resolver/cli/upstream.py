@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from resolver.catalog.address import read_root
 from resolver.catalog.advisories import Found, ReleaseName, Silent, vulnerabilities
+from resolver.catalog.parse.address import read_root
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress

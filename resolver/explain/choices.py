@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from resolver.catalog.frozen import DamagedPageError
+from resolver.catalog.store.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.model.candidate import Candidate
 from resolver.solve.clauses import Clauses

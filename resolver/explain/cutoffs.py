@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from resolver.catalog.uploaded import moment
+from resolver.catalog.parse.uploaded import moment
 from resolver.model import text
 from resolver.model.release import Reason
 from resolver.model.statement import Lack

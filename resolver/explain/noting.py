@@ -12,8 +12,8 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog.filename import archive_version
-from resolver.catalog.noted import Noted, noted_in
+from resolver.catalog.parse.filename import archive_version
+from resolver.catalog.parse.noted import Noted, noted_in
 from resolver.catalog.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.errors import ResolverError
 from resolver.model import text

@@ -12,7 +12,7 @@ from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.catalog.packed import ODD
+from resolver.catalog.store.packed import ODD
 from resolver.model.component import Clause, ComponentRequirement
 from resolver.model.explanation import (
     Attempt,

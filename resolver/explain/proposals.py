@@ -12,7 +12,7 @@ from itertools import islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
-from resolver.catalog.noted import Noted
+from resolver.catalog.parse.noted import Noted
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes, proposal_day

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.catalog.cache import Cache
-from resolver.catalog.packed import reader
 from resolver.catalog.protocol import NOBODY, Marked
+from resolver.catalog.store.cache import Cache
+from resolver.catalog.store.packed import reader
 from resolver.lock.remembered import Pins, question
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs

@@ -8,8 +8,8 @@ from datetime import datetime
 
 import msgspec
 
-from resolver.catalog.frozen import DamagedPageError
 from resolver.catalog.protocol import Catalog
+from resolver.catalog.store.frozen import DamagedPageError
 from resolver.catalog.waiting import looking
 from resolver.errors import ResolverError
 from resolver.explain.noting import NotingCatalog

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pysat.solvers import Minisat22
 
-from resolver.catalog.frozen import DamagedPageError
+from resolver.catalog.store.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
 
-from resolver.catalog.address import read_root
+from resolver.catalog.parse.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import WrongRelease
 from resolver.lock import cautions

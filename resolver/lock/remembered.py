@@ -16,9 +16,9 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.catalog.cache import Cache
-from resolver.catalog.packed import reader
 from resolver.catalog.protocol import Marked
+from resolver.catalog.store.cache import Cache
+from resolver.catalog.store.packed import reader
 from resolver.errors import IndexFailure
 from resolver.model.lock import Lock
 from resolver.model.passed import PassedOver

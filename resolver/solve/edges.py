@@ -8,8 +8,8 @@ from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 
+from resolver.catalog.parse.screen import Screen
 from resolver.catalog.protocol import Catalog, UnusableFile
-from resolver.catalog.screen import Screen
 from resolver.errors import InputError, ResolverError, WrongRelease
 from resolver.model import fact as facts
 from resolver.model import text

@@ -11,7 +11,7 @@ from itertools import islice
 
 from packaging.version import Version
 
-from resolver.catalog.frozen import DamagedPageError
+from resolver.catalog.store.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.model.package import Package
 from resolver.model.requirement import Requirement

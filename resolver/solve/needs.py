@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 from packaging.requirements import InvalidRequirement
 
+from resolver.catalog.parse.pyproject import LEGACY_BUILD
 from resolver.catalog.protocol import Catalog, UnusableFile
-from resolver.catalog.pyproject import LEGACY_BUILD
 from resolver.errors import InputError
 from resolver.model import fact as facts
 from resolver.model import text

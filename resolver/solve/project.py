@@ -11,8 +11,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.catalog.parse.screen import Screen
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.screen import Screen
 from resolver.model.candidate import Release
 from resolver.model.component import Value
 from resolver.model.edge import Allows, Exactly

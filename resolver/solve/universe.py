@@ -14,8 +14,8 @@ from functools import cached_property
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.catalog.parse.screen import Screen
 from resolver.catalog.protocol import Catalog, Lookup
-from resolver.catalog.screen import Screen
 from resolver.errors import FactError, ResolverError
 from resolver.model import fact as facts
 from resolver.model import text

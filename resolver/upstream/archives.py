@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from packaging.requirements import InvalidRequirement
 from packaging.version import Version
 
-from resolver.catalog.noted import noted_in
+from resolver.catalog.parse.noted import noted_in
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Builds, Metadata

@@ -11,9 +11,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.catalog.noted import noted_in
+from resolver.catalog.parse.noted import noted_in
+from resolver.catalog.parse.screen import Screen
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
-from resolver.catalog.screen import Screen
 from resolver.errors import IndexFailure, InputError
 from resolver.model import text
 from resolver.model.candidate import Release

@@ -8,7 +8,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.protocol import UnusableFile
-from resolver.catalog.readings import Reading, reading
+from resolver.catalog.store.readings import Reading, reading
 from resolver.model.fact import Builds, Fact, Metadata, Sources
 from resolver.model.release import File
 from resolver.upstream.offers import Offers

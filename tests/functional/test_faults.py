@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from resolver.catalog.scratch import Scratch, sweep
-from resolver.catalog.volume import DATA, ROWS
+from resolver.catalog.store.scratch import Scratch, sweep
+from resolver.catalog.store.volume import DATA, ROWS
 from resolver.render.quoted import heard
 from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
@@ -56,7 +56,7 @@ def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:
 
 def test_the_downloads_of_a_killed_run_are_removed_and_those_of_a_living_one_stay(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from resolver.catalog.scratch import Scratch\n"
+        "import sys, time; from pathlib import Path; from resolver.catalog.store.scratch import Scratch\n"
         "scratch = Scratch(Path(sys.argv[1])); (scratch.path / '1').write_text('x')\n"
         "print('there', flush=True); time.sleep(60)\n"
     )

@@ -15,8 +15,8 @@ import pytest
 import tomli
 
 from resolver.catalog import snapshot_file
-from resolver.catalog.cache import Cache
 from resolver.catalog.snapshot import Snapshot
+from resolver.catalog.store.cache import Cache
 from tests.functional.workspace import REPOSITORY, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 from tests.seeded import seed_cache

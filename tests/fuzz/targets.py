@@ -32,24 +32,26 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from resolver.catalog import frozen, metadata, pyproject, simple, snapshot_file
-from resolver.catalog.address import origin, read_root
-from resolver.catalog.archive import read_archive
-from resolver.catalog.cache import Cache
-from resolver.catalog.filename import is_readable, wheel_parts
-from resolver.catalog.http import _retry_after
-from resolver.catalog.metadata import Release, check_texts
+from resolver.catalog import snapshot_file
 from resolver.catalog.meter import Meter
-from resolver.catalog.needed import Needed
-from resolver.catalog.noted import noted_in
-from resolver.catalog.pipconfig import read_pip_config
+from resolver.catalog.net.http import _retry_after
+from resolver.catalog.net.pipconfig import read_pip_config
+from resolver.catalog.parse import metadata, pyproject, simple
+from resolver.catalog.parse.address import origin, read_root
+from resolver.catalog.parse.archive import read_archive
+from resolver.catalog.parse.filename import is_readable, wheel_parts
+from resolver.catalog.parse.metadata import Release, check_texts
+from resolver.catalog.parse.noted import noted_in
+from resolver.catalog.parse.screen import Screen
+from resolver.catalog.parse.wheel import MissingSpanError, Sparse, read_metadata
 from resolver.catalog.protocol import UnusableFile
-from resolver.catalog.screen import Screen
-from resolver.catalog.shelf import Record, Shelf, page_key
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
-from resolver.catalog.stored import Stored, release_of
-from resolver.catalog.volume import DATA, ROWS
-from resolver.catalog.wheel import MissingSpanError, Sparse, read_metadata
+from resolver.catalog.store import frozen
+from resolver.catalog.store.cache import Cache
+from resolver.catalog.store.needed import Needed
+from resolver.catalog.store.shelf import Record, Shelf, page_key
+from resolver.catalog.store.stored import Stored, release_of
+from resolver.catalog.store.volume import DATA, ROWS
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from resolver.catalog import http
+from resolver.catalog.net import http
 from resolver.cli.commands import status
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree

@@ -18,12 +18,12 @@ import tomli_w
 from msgspec.structs import replace
 
 from resolver.catalog import snapshot_file
-from resolver.catalog.cache import Cache, default_folder
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.protocol import Catalog
 from resolver.catalog.recording import RecordingCatalog
 from resolver.catalog.snapshot import Snapshot
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
+from resolver.catalog.store.cache import Cache, default_folder
 from resolver.explain.contradictions import contradiction, cores
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems

@@ -18,14 +18,15 @@ import pytest
 from packaging.metadata import parse_email
 from packaging.utils import NormalizedName, parse_wheel_filename
 
-from resolver.catalog import simple, snapshot_file
-from resolver.catalog.cache import Cache
+from resolver.catalog import snapshot_file
 from resolver.catalog.live import LiveCatalog
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.parse import simple
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.recording import RecordingCatalog
 from resolver.catalog.snapshot import Snapshot, sorted_page
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
+from resolver.catalog.store.cache import Cache
 from resolver.model.index import Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from resolver.model.target import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resolver.catalog.meter import Traffic
-from resolver.catalog.transfer import Copied
+from resolver.catalog.net.transfer import Copied
 from resolver.cli import progress
 from resolver.cli.progress import Progress
 from resolver.render.text import width

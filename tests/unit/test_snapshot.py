@@ -16,11 +16,11 @@ import pytest
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.catalog import snapshot_file
+from resolver.catalog.parse.uploaded import in_whole_seconds
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.recording import RecordingCatalog, without_addresses
 from resolver.catalog.snapshot import Snapshot, Unusable
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
-from resolver.catalog.uploaded import in_whole_seconds
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 from resolver.model.target import Target

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resolver.catalog.address import (
+from resolver.catalog.parse.address import (
     NOWHERE,
     Base,
     Root,

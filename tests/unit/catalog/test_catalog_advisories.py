@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog.address import Root, read_root
 from resolver.catalog.advisories import Silent, Told, Vulnerability, distinct, vulnerabilities
-from resolver.catalog.cache import Cache
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.parse.address import Root, read_root
 from resolver.catalog.pool import Pool
+from resolver.catalog.store.cache import Cache
 from tests.loopback import Fault, LoopbackIndex, altered, status
 
 RELEASES = [(NormalizedName(name), "1.0+local") for name in ("a", "b", "c", "d")]

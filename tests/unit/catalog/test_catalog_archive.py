@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog import archive as archive_module
-from resolver.catalog.archive import read_archive, read_member
-from resolver.catalog.metadata import Release
+from resolver.catalog.parse import archive as archive_module
+from resolver.catalog.parse.archive import read_archive, read_member
+from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import IndexFailure
 from resolver.model.release import Archive, Metadata

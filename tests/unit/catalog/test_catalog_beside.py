@@ -16,16 +16,17 @@ import msgspec
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog.beside import Beside
-from resolver.catalog.cache import Cache, Lent
-from resolver.catalog.frames import Failure, Hello
-from resolver.catalog.http import BRIEF, Client
-from resolver.catalog.jobs import ArchiveAnswer, ArchiveJob, PageAnswer, PageJob
-from resolver.catalog.metadata import Release
 from resolver.catalog.meter import Meter
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.beside import Beside
+from resolver.catalog.net.frames import Failure, Hello
+from resolver.catalog.net.http import BRIEF, Client
+from resolver.catalog.net.jobs import ArchiveJob, PageJob
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.net.reader import Reader
+from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
-from resolver.catalog.reader import Reader
+from resolver.catalog.store.answers import ArchiveAnswer, PageAnswer
+from resolver.catalog.store.cache import Cache, Lent
 from resolver.errors import IndexFailure, InputError, StaleLock, Unreachable, WrongRelease
 from tests.builders import build_archive
 from tests.loopback import LoopbackIndex, status

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from resolver.catalog import volumes
-from resolver.catalog.cache import Cache, default_folder
-from resolver.catalog.volume import DATA, ROWS
+from resolver.catalog.store import volumes
+from resolver.catalog.store.cache import Cache, default_folder
+from resolver.catalog.store.volume import DATA, ROWS
 from resolver.render.quoted import heard
 
 
@@ -151,7 +151,7 @@ def test_rows_beyond_all_measure_are_none(tmp_path: Path, warnings: list[str]) -
 def test_a_full_disk(tmp_path: Path) -> None:
     """What cannot be written whole leaves nothing behind; what was there before stays."""
     script = (
-        "import resource, signal, sys; from pathlib import Path; from resolver.catalog.cache import Cache\n"
+        "import resource, signal, sys; from pathlib import Path; from resolver.catalog.store.cache import Cache\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
         "c = Cache(Path(sys.argv[1]), print)\n"
@@ -190,7 +190,7 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path, warnings: list[st
 
 def test_a_process_killed_while_it_writes_costs_what_it_wrote_last_at_most(tmp_path: Path, warnings: list[str]) -> None:
     script = (
-        "import sys; from pathlib import Path; from resolver.catalog.cache import Cache\n"
+        "import sys; from pathlib import Path; from resolver.catalog.store.cache import Cache\n"
         "c = Cache(Path(sys.argv[1]), sys.exit)\n"
         "for n in range(10**9):\n"
         "    c.put('page', str(n), str(n).encode() * 3000)\n"
@@ -253,7 +253,7 @@ def test_who_reads_goes_on_when_another_makes_one_volume_of_many(tmp_path: Path,
 
 def test_a_forked_process_does_not_write_where_its_parent_does(tmp_path: Path) -> None:
     script = (
-        "import os, sys; from pathlib import Path; from resolver.catalog.cache import Cache\n"
+        "import os, sys; from pathlib import Path; from resolver.catalog.store.cache import Cache\n"
         "c = Cache(Path(sys.argv[1]), sys.exit)\n"
         "c.put('page', 'both', b'1')\n"
         "child = os.fork()\n"
@@ -270,7 +270,7 @@ def test_a_forked_process_does_not_write_where_its_parent_does(tmp_path: Path) -
 def test_several_processes_at_once(tmp_path: Path) -> None:
     """Whoever reads sees one of the whole entries, never a mixture."""
     script = (
-        "import sys; from pathlib import Path; from resolver.catalog.cache import Cache\n"
+        "import sys; from pathlib import Path; from resolver.catalog.store.cache import Cache\n"
         "c = Cache(Path(sys.argv[1]), sys.exit)\n"
         "for n in range(150):\n"
         "    c.put('page', 'k', sys.argv[2].encode() * (1000 + n))\n"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
-from resolver.catalog.filename import (
+from resolver.catalog.parse.filename import (
     WheelParts,
     archive_version,
     are_printable,

@@ -22,13 +22,13 @@ from unittest import mock
 import pycurl
 import pytest
 
-from resolver.catalog.address import read_root
-from resolver.catalog.connection import Connection
-from resolver.catalog.http import BRIEF, Client, Patience, Reply, Unreachable
 from resolver.catalog.meter import Meter, Traffic
-from resolver.catalog.pipconfig import PipConfig
-from resolver.catalog.proxies import Proxies
-from resolver.catalog.wire import FILES, PAGES, Response, Wire
+from resolver.catalog.net.connection import Connection
+from resolver.catalog.net.http import BRIEF, Client, Patience, Reply, Unreachable
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.net.proxies import Proxies
+from resolver.catalog.net.wire import FILES, PAGES, Response, Wire
+from resolver.catalog.parse.address import read_root
 from resolver.cli.failures import failure as explained
 from resolver.errors import IndexFailure, InputError
 

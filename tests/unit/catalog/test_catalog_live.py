@@ -17,12 +17,12 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog import http
-from resolver.catalog.cache import Cache
 from resolver.catalog.live import LiveCatalog
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net import http
+from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
+from resolver.catalog.store.cache import Cache
 from resolver.errors import IndexFailure, InputError
 from resolver.model import text
 from resolver.model.index import Binding, Index, Indexes
@@ -139,7 +139,7 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     index.etags = False
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    monkeypatch.setattr("resolver.catalog.reader.parse", None)
+    monkeypatch.setattr("resolver.catalog.net.reader.parse", None)
     assert files(opened().lookup(DEMO)) == found
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
@@ -221,8 +221,8 @@ def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tm
     opened().lookup(DEMO)
     script = (
         "import sys; from pathlib import Path\n"
-        "from resolver.catalog.live import LiveCatalog; from resolver.catalog.cache import Cache\n"
-        "from resolver.catalog.pipconfig import PipConfig; from resolver.model.index import Indexes\n"
+        "from resolver.catalog.live import LiveCatalog; from resolver.catalog.store.cache import Cache\n"
+        "from resolver.catalog.net.pipconfig import PipConfig; from resolver.model.index import Indexes\n"
         "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', Cache(Path(sys.argv[1]), print), offline=True,\n"
         "                pip=PipConfig(index_url=sys.argv[2]))\n"
         "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"

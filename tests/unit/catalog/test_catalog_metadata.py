@@ -7,7 +7,7 @@ import re
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog.metadata import Release, check_texts, read, read_header
+from resolver.catalog.parse.metadata import Release, check_texts, read, read_header
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import IndexFailure
 from resolver.model.release import Metadata

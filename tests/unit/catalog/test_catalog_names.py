@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from resolver.catalog.address import is_local
-from resolver.catalog.http import Client, Patience, Reply
 from resolver.catalog.meter import Meter
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.http import Client, Patience, Reply
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.parse.address import is_local
 from resolver.errors import Unreachable
 from tests.loopback import LoopbackIndex
 
@@ -46,7 +46,7 @@ class Resolver:
 def resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Resolver]:
     found = Resolver("127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", found)
-    monkeypatch.setattr("resolver.catalog.address.is_loopback", is_local)
+    monkeypatch.setattr("resolver.catalog.parse.address.is_loopback", is_local)
     yield found
     found.silent.set()
 

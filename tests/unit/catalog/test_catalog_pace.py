@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from resolver.catalog.http import Client, Patience, Unreachable
 from resolver.catalog.meter import Meter
-from resolver.catalog.pace import EndlessError, Pace, PaceError
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.http import Client, Patience, Unreachable
+from resolver.catalog.net.pace import EndlessError, Pace, PaceError
+from resolver.catalog.net.pipconfig import PipConfig
 from resolver.errors import IndexFailure
 
 FAR = "It sends far larger headers than a normal answer"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.catalog.pipconfig import PipConfig, config_files, read_pip_config
+from resolver.catalog.net.pipconfig import PipConfig, config_files, read_pip_config
 from resolver.errors import InputError
 from tests.functional.warm import WarmCommand
 
@@ -22,7 +22,7 @@ SCRIPT = """
 import json
 from pip._internal.commands import create_command
 options, _ = create_command('install').parse_args([])
-from resolver.catalog.pipconfig import read_pip_config
+from resolver.catalog.net.pipconfig import read_pip_config
 keys = ('index_url', 'cert', 'client_cert', 'proxy', 'timeout')
 mine = read_pip_config()
 print(json.dumps([{k: getattr(options, k) for k in keys}, {k: getattr(mine, k) for k in keys}]))
@@ -113,7 +113,7 @@ def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
         "import os; from pip._internal.configuration import Configuration as C, OVERRIDE_ORDER\n"
         "files = dict(C(isolated=False).iter_config_files())\n"
         "print('\\n'.join(file for kind in OVERRIDE_ORDER for file in files.get(kind, [])))\n"
-        "from resolver.catalog.pipconfig import config_files\n"
+        "from resolver.catalog.net.pipconfig import config_files\n"
         "print('\\n'.join(config_files(os.environ)))\n"
     )
     answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog import simple
-from resolver.catalog.frozen import freeze, thaw
+from resolver.catalog.parse import simple
+from resolver.catalog.store.frozen import freeze, thaw
 from resolver.errors import IndexFailure
 from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
 

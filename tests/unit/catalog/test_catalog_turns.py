@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from resolver.catalog.turns import Turns
+from resolver.catalog.net.turns import Turns
 
 
 async def begin(turns: Turns, keys: str, begun: list[str], gate: asyncio.Event) -> list[asyncio.Task[None]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.catalog.twin import Twin
+from resolver.catalog.net.twin import Twin
 from tests.loopback import LoopbackIndex
 from tests.processes import is_running
 
@@ -21,7 +21,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process 
 
 ECHO = """
 import os, signal, sys, time
-from resolver.catalog.twin import Twin
+from resolver.catalog.net.twin import Twin
 held = os.dup2(os.open("/dev/null", os.O_RDONLY), 99)
 def echo(source, sink):
     while line := source.readline():
@@ -162,14 +162,14 @@ def test_where_none_can_be_made_nothing_is_left(monkeypatch: pytest.MonkeyPatch)
 
 NO_TEXT = """
 import asyncio, warnings
-from resolver.catalog.twin import Twin
-from resolver.catalog.serve import serve
+from resolver.catalog.net.twin import Twin
+from resolver.catalog.net.serve import serve
 warnings.simplefilter("error")
 twin = Twin.begin(serve)
-from resolver.catalog.beside import Beside
-from resolver.catalog.frames import Hello
+from resolver.catalog.net.beside import Beside
+from resolver.catalog.net.frames import Hello
 from resolver.catalog.meter import Meter
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.pipconfig import PipConfig
 
 async def work():
     beside = Beside(None, Hello(PipConfig(index_url="", cert="caf\\udce9.pem"), b""), Meter())
@@ -188,17 +188,17 @@ def test_where_settings_are_no_text_it_ends_at_once() -> None:
 
 JOINED = """
 import asyncio, os, signal, sys
-from resolver.catalog.twin import Twin
-from resolver.catalog.serve import serve
+from resolver.catalog.net.twin import Twin
+from resolver.catalog.net.serve import serve
 twin = Twin.begin(serve)
 assert twin is not None
 import msgspec
-from resolver.catalog.beside import Beside
-from resolver.catalog.frames import Hello
-from resolver.catalog.http import Client
+from resolver.catalog.net.beside import Beside
+from resolver.catalog.net.frames import Hello
+from resolver.catalog.net.http import Client
 from resolver.catalog.meter import Meter
 from tests.unit.catalog.test_catalog_beside import PIP, Idle, here, job
-from resolver.catalog.reader import Reader
+from resolver.catalog.net.reader import Reader
 
 class Index:
     url = sys.argv[1]
@@ -246,9 +246,9 @@ def test_it_reads_pages_from_the_first_one_on_that_is_not_known() -> None:
 
 KNOWN = """
 import os, sys
-from resolver.catalog.cache import Cache
+from resolver.catalog.store.cache import Cache
 from resolver.catalog.live import LiveCatalog
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.pipconfig import PipConfig
 from resolver.model.index import Indexes
 from pathlib import Path
 from packaging.utils import NormalizedName

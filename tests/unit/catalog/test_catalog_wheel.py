@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
-from resolver.catalog import wheel as wheel_module
-from resolver.catalog.guarded import Guarded
-from resolver.catalog.metadata import Release
+from resolver.catalog.parse import wheel as wheel_module
+from resolver.catalog.parse.guarded import Guarded
+from resolver.catalog.parse.metadata import Release
+from resolver.catalog.parse.wheel import MissingSpanError, Sparse, read_metadata
 from resolver.catalog.protocol import UnusableFile
-from resolver.catalog.wheel import MissingSpanError, Sparse, read_metadata
 
 DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from resolver.catalog import transfer
-from resolver.catalog.http import Client, Patience, Unreachable
 from resolver.catalog.meter import Meter
-from resolver.catalog.part import Part
-from resolver.catalog.pipconfig import PipConfig
-from resolver.catalog.transfer import Copied, Transfer
+from resolver.catalog.net import transfer
+from resolver.catalog.net.http import Client, Patience, Unreachable
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.net.transfer import Copied, Transfer
+from resolver.catalog.store.part import Part
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated

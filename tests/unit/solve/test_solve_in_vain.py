@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.catalog.metadata import Release, check_release
+from resolver.catalog.parse.metadata import Release, check_release
 from resolver.errors import WrongRelease
 from resolver.model.release import File, Metadata
 from resolver.solve.solver import solve

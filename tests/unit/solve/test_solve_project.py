@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.catalog.frozen import freeze, thaw
+from resolver.catalog.parse.screen import Screen
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.screen import Screen
+from resolver.catalog.store.frozen import freeze, thaw
 from resolver.model.candidate import Release
 from resolver.model.edge import Exactly, Nothing, Owner
 from resolver.model.fact import Fact

@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from resolver.catalog.screen import Screen, Screened
+from resolver.catalog.parse.screen import Screen, Screened
 from resolver.model.release import File
 from tests.problems import target
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.catalog.cache import Cache
 from resolver.catalog.live import LiveCatalog
-from resolver.catalog.pipconfig import PipConfig
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.store.cache import Cache
 from resolver.model.index import Binding, Index, Indexes
 from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
 from resolver.render.upstream.changes import lines, sentence

@@ -1,0 +1,178 @@
+"""Which index answers for a project, and its answer: bindings, mirrors, revalidation, cache."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from packaging.utils import NormalizedName
+
+from resolver.catalog.meter import Meter
+from resolver.catalog.net.beside import Beside
+from resolver.catalog.net.http import BRIEF, Patience
+from resolver.catalog.net.jobs import PageJob
+from resolver.catalog.net.turns import Turns
+from resolver.catalog.net.wire import PAGES
+from resolver.catalog.net.worker import Once
+from resolver.catalog.parse.address import Root
+from resolver.catalog.protocol import Lookup
+from resolver.catalog.store.shelf import Record, Shelf, mark_of, page_key
+from resolver.errors import IndexFailure, Unreachable
+from resolver.model.index import PYPI, Binding
+from resolver.model.release import Page
+
+
+class _Answer(NamedTuple):
+    """The answer of the index `source` about a project: the key of its page on the shelf, "" if it has none."""
+
+    root: Root
+    source: str
+    key: str
+
+
+class Pages:
+    """Looks projects up. Lives on an event loop. `fetched` are the pages requested by any catalog of the run."""
+
+    def __init__(self, shelf: Shelf, fetched: Once, beside: Beside, meter: Meter, warn: Callable[[str], None]) -> None:
+        self._shelf = shelf
+        self._beside = beside
+        self._fetched = fetched
+        self._meter = meter
+        self._warn = warn
+        self._down: dict[str, Unreachable] = {}
+        self._turns = Turns(PAGES)  # limits the bodies held in memory
+
+    async def lookup(self, project: NormalizedName) -> Lookup:
+        """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
+        answers, passed = await self._answers(project)
+        read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
+        pages = tuple(page for _, page in read if page is not None)
+        return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
+
+    def hurry(self, project: NormalizedName) -> None:
+        """Request a project ahead of everything that is only look-ahead."""
+        self._turns.hurry(project)
+
+    async def mark(self, project: NormalizedName) -> str:
+        """The mark of what `lookup` would answer. Makes the same requests, but reads no unchanged page."""
+        return _mark(*await self._answers(project))
+
+    async def _answers(self, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
+        """The answers of the indexes bound to a project, and the indexes that were skipped."""
+        binding = self._shelf.binding(project)
+        lenient = binding.unreachable != "fail"
+        answers = []
+        passed = []
+        failure: Unreachable | None = None
+        if binding.take == "all":
+            asked = [asyncio.ensure_future(self._ask(name, project, binding)) for name in binding.indexes]
+            await asyncio.gather(*asked, return_exceptions=True)
+        for at, name in enumerate(binding.indexes):
+            try:
+                answer = await (asked[at] if binding.take == "all" else self._ask(name, project, binding))
+            except Unreachable as error:
+                if not lenient:
+                    raise
+                failure = failure or error  # the first index is the one that most stacks need
+                passed.append(name)
+                continue
+            answers.append(answer)
+            if answer.key and binding.take == "first":
+                break
+        if failure is not None and len(passed) == len(binding.indexes):
+            raise failure
+        return answers, tuple(passed)
+
+    async def _page(self, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
+        """The page of an answer; if it is damaged in the cache, it is requested again."""
+        page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
+        if page is None:
+            self._shelf.forget(answer.key, answer.root, project, answer.source)
+            fetch = partial(self._fetch, answer.root, answer.source, project, None)
+            answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
+            page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
+        if page is None:
+            raise IndexFailure(
+                f"The page of {project} changed or disappeared while it was read.",
+                where=answer.root.page(project),
+                hint="run it again",
+            )
+        return answer, page
+
+    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> _Answer:
+        """The answer of an index, or of its first mirror that answers."""
+        lenient = binding.unreachable != "fail"
+        if lenient and name in self._down:
+            raise self._down[name]
+        roots = self._shelf.roots(name)
+        failure: Unreachable | None = None
+        for at, root in enumerate(roots):
+            # Little time is spent on an index that does not answer if something else can.
+            patience = BRIEF if lenient or at + 1 < len(roots) else None
+            fetch = partial(self._fetch, root, name, project, patience)
+            try:
+                return await self._fetched.do((root, name, project), fetch)
+            except Unreachable as error:
+                failure = error
+        assert failure is not None, "an index has at least one root"  # noqa: S101
+        hint = failure.hint
+        if name != PYPI and not lenient:
+            hint += f"; an address that serves the same files can be added to `mirrors` of [[index]] `{name}`"
+        named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
+        if lenient and name not in self._down:
+            self._down[name] = named
+            instead = (
+                "Its projects are looked up on the next index bound to them."
+                if binding.unreachable == "next"
+                else "The stack's own records of its files are used instead."
+            )
+            self._warn(f"{named.message} {named.why} {instead}")
+        raise named
+
+    async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> _Answer:
+        async with self._turns.turn(project):
+            return _Answer(root, name, await self._ask_root(root, name, project, patience))
+
+    async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
+        """The key of the current page, "" for none; the page is on the shelf."""
+        stored = self._shelf.record(root, project)
+        if stored is not None and not self._shelf.has_page(stored, root, project, name):
+            stored = None
+        job = PageJob(project, name, root.url, root.user, root.password, page_key(root, project), patience)
+        if stored is not None:
+            job = replace(job, known=stored.parsed, before=stored.url, etag=stored.etag, modified=stored.modified)
+        answer = await self._beside.page(job)
+        if answer.status == 304 and stored is not None:
+            self._meter.add(hits=1, revalidated=1)
+            return stored.parsed
+        if answer.status in (404, 410):
+            self._shelf.keep(root, project, Record(answer.url, "", "", ""))
+            return ""
+        if answer.status != 200:
+            raise _bad_status(answer.status, name, project, answer.url)
+        if stored is None or stored.parsed != answer.key:
+            self._shelf.keep_page(root, project, answer, name)
+            return answer.key
+        self._meter.add(hits=1, revalidated=1)
+        new = replace(stored, url=answer.url, etag=answer.etag, modified=answer.modified)
+        if new != stored:
+            self._shelf.keep(root, project, new)
+        return answer.key
+
+
+def _mark(answers: Iterable[_Answer], passed: Iterable[str]) -> str:
+    return mark_of(((answer.source, answer.key) for answer in answers), passed)
+
+
+def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:
+    message = f"Index `{name}` did not answer for {project}."
+    why = f"It answered {status}."
+    if status in (401, 403):
+        hint = "put `machine HOST login USER password PASSWORD` in ~/.netrc"
+        if name == PYPI:
+            hint += ", or the address with both into pip's settings: `pip config set global.index-url …`"
+        return IndexFailure(message, where=url, why=why, hint=hint)
+    return IndexFailure(message, where=url, why=why, hint="open the address in a browser to see what it serves")

@@ -1,0 +1,258 @@
+"""Downloading files into a folder: concurrently, each checked by its hash, resuming interrupted ones.
+
+A file is written with the ending `.part` and gets its name once its sha256 is that of the lock. What an
+interrupted run leaves is continued with a range request (RFC 9110, 14). The hash shows whether a server handles
+ranges correctly; if not, the whole file is requested.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import Enum, auto
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from resolver.catalog.meter import Meter
+from resolver.catalog.net.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status, packing
+from resolver.catalog.net.http import Client
+from resolver.catalog.net.wire import Response, WireError
+from resolver.catalog.parse.address import Origin, origin
+from resolver.catalog.store.part import Part, part_path
+from resolver.errors import IndexFailure, InputError, Unreachable
+from resolver.model.release import File
+
+_AT_ONCE: Final = 8
+_OF_ONE_HOST: Final = 4
+_PROGRESS: Final = 16 << 10  # an interrupted try does not count if it got this many bytes further than any before
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+
+
+class Copied(NamedTuple):
+    """The progress of a transfer. `total` is None if a file's size is unknown."""
+
+    files: int
+    of_files: int
+    bytes: int
+    total: int | None
+
+
+class _End(Enum):
+    WHOLE = auto()
+    CUT = auto()
+    NO_RANGE = auto()  # the server does not continue where requested
+
+
+class Transfer:
+    """Saves files in one folder. Lives on an event loop. `tell` is called for each piece."""
+
+    def __init__(self, client: Client, meter: Meter, folder: Path, tell: Callable[[Copied], None]) -> None:
+        self._client = client
+        self._meter = meter
+        self._folder = folder
+        self._tell = tell
+        self._files = self._of_files = self._bytes = 0
+        self._total: int | None = None
+        self._few = asyncio.Semaphore(_AT_ONCE)
+        self._hosts: dict[Origin, asyncio.Semaphore] = {}
+
+    async def save(self, files: Sequence[File]) -> None:
+        """Save all files that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
+        sizes = [file.size for file in files]
+        there = sum(_size(part_path(file, self._folder)) for file in files)
+        known = sum(size for size in sizes if size is not None)
+        self._require_room(known - there)
+        self._of_files = len(files)
+        self._total = known if None not in sizes else None
+        tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
+        try:
+            failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if failures:
+            raise _all_of(failures, len(files))
+
+    async def _attempt(self, file: File) -> IndexFailure | None:
+        host = self._hosts.setdefault(origin(file.url), asyncio.Semaphore(_OF_ONE_HOST))
+        async with host, self._few:
+            try:
+                await self._save(file)
+            except IndexFailure as failure:
+                return failure
+            except OSError as error:
+                raise InputError(
+                    f"{file.filename} cannot be stored",
+                    where=str(self._folder),
+                    why=error.strerror or str(error),
+                    hint="free some space or choose another folder; what was received so far is kept for the next run",
+                ) from None
+        self._files += 1
+        self._told(0)
+        return None
+
+    async def _save(self, file: File) -> None:
+        part = await self._opened(file)
+        self._told(part.size)
+        idle = 0
+        known = part.size
+        with_ranges = True
+        try:
+            while True:
+                if not with_ranges:
+                    self._restart(part)
+                span = {"Range": f"bytes={part.size}-"} if part.size else {}
+                whole = part.size and part.size == file.size
+                end, why = (
+                    (_End.WHOLE, "")
+                    if whole
+                    else await self._client.request(
+                        file.url, partial(self._consume, file, part), headers=PLAIN | span, long=True
+                    )
+                )
+                match end:
+                    case _End.WHOLE if part.sha256 == file.sha256:
+                        await asyncio.to_thread(part.finish)
+                        return
+                    case _End.WHOLE if not part.mixed:
+                        raise _wrong(file, part, why)
+                    case _End.NO_RANGE if not with_ranges:
+                        raise IndexFailure(
+                            f"{file.filename} cannot be downloaded.",
+                            where=file.url,
+                            why="The server sends only a part of it although the whole file was requested.",
+                        )
+                    case _End.WHOLE | _End.NO_RANGE:
+                        with_ranges = False
+                        continue
+                    case _End.CUT:
+                        idle = 0 if with_ranges and part.size >= known + _PROGRESS else idle + 1
+                        known = max(known, part.size)
+                        with_ranges &= not span or part.mixed  # otherwise the server does not support ranges
+                if idle >= self._client.patience.tries:
+                    raise Unreachable(
+                        f"{file.filename} stops in the middle every time.",
+                        where=file.url,
+                        why=f"{why} after {part.size} bytes ({idle} tries).",
+                        hint="run the command again: it resumes where it stopped",
+                    )
+                await asyncio.sleep(self._client.patience.pause * 3 ** max(idle - 1, 0))
+        except _WrongFile:
+            part.remove()
+            raise
+        finally:
+            part.close()
+
+    async def _opened(self, file: File) -> Part:
+        opening = asyncio.ensure_future(asyncio.to_thread(Part, file, self._folder))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with suppress(OSError):
+                (await opening).close()
+            raise
+
+    async def _consume(self, file: File, part: Part, response: Response) -> tuple[_End, str]:
+        """Write an answer's body. Returns whether the file is complete, or why not, or why it may be another one."""
+        if response.status_code == 206:
+            if not _continues(response, file, part.size):
+                return _End.NO_RANGE, ""
+            part.mixed = part.size > 0
+        elif response.status_code == 416 and part.size:
+            return _End.NO_RANGE, ""
+        else:
+            check_status(response.status_code, file)
+            self._restart(part)
+        length = response.headers.get("content-length", "")
+        self._require_room(int(length) if length.isdecimal() else 0, file)
+        limit = file.size if file.size is not None else WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
+
+        def take(chunk: bytes) -> None:
+            if part.size + len(chunk) > limit:
+                raise _WrongFile(
+                    f"{file.filename} is larger than it should be.",
+                    where=file.url,
+                    why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                )
+            part.write(chunk)
+            self._meter.add(received=len(chunk))
+            self._told(len(chunk))
+
+        try:
+            await response.into(take)
+        except _WrongFile:
+            if not part.mixed:
+                raise
+            return _End.NO_RANGE, ""
+        except WireError as error:
+            return _End.CUT, str(error).rstrip(".")
+        if file.size is not None and part.size < file.size:
+            return _End.CUT, f"It ends before the announced {file.size} bytes{packing(response)}"
+        return _End.WHOLE, packing(response)
+
+    def _restart(self, part: Part) -> None:
+        self._told(-part.size)
+        part.restart()
+
+    def _told(self, more: int) -> None:
+        self._bytes += more
+        self._tell(Copied(self._files, self._of_files, self._bytes, self._total))
+
+    def _require_room(self, needed: int, file: File | None = None) -> None:
+        free = shutil.disk_usage(self._folder).free
+        if needed > free:
+            what = "the files" if file is None else file.filename
+            raise InputError(
+                f"there is not enough free space for {what}",
+                where=str(self._folder),
+                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
+                hint="free some space or choose another folder",
+            )
+
+
+class _WrongFile(IndexFailure):
+    """What a server sent is not the file in the lock."""
+
+
+def _wrong(file: File, part: Part, more: str) -> IndexFailure:
+    return _WrongFile(
+        f"{file.filename} is not the file in the lock; it was removed.",
+        where=file.url,
+        why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}{more}.",
+        hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
+    )
+
+
+def _continues(response: Response, file: File, start: int) -> bool:
+    """Whether a 206 is the rest of the file from `start` on."""
+    match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
+    if match is None or response.headers.get("content-encoding", "identity") != "identity":
+        return False
+    first, last, total = map(int, match.groups())
+    return first == start and last == total - 1 and file.size in (None, total)
+
+
+def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
+    """One failure that names every file."""
+    first = failures[0]
+    if len(failures) == 1:
+        return first
+    others = "\n".join(f"{failure.message} {failure.why}" for failure in failures[1:])
+    return IndexFailure(
+        f"{len(failures)} of {of} files could not be downloaded. {first.message}",
+        where=first.where,
+        why=first.why,
+        hint=f"{first.hint}\n{others}",
+    )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,211 @@
+"""The links of an HTML index page, and what it says about its project (PEP 503, 592, 629, 658, 714, 792).
+
+By the rules of HTML5 themselves, a parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an
+hour for 15 MB. So it is given only the relevant tags, which are found in one pass over any page.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from resolver.catalog.parse.address import NOWHERE, Base
+from resolver.catalog.parse.hashes import read_sha256
+from resolver.model.release import ACTIVE, File, Standing
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+# The charsets of browsers, by Python's names. Python has further codecs that are no charsets: some take time quadratic
+# in the size of a page, some raise what no decoder should.
+_CHARSETS = frozenset(
+    (
+        *("iso8859-1", "iso8859-2", "iso8859-15", "cp1251", "cp1252", "koi8-r"),
+        *("gb2312", "gbk", "gb18030", "big5", "shift_jis", "cp932", "euc_jp", "euc_kr", "cp949"),
+        *("utf-16", "utf-16-le", "utf-16-be"),
+    )
+)
+_HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
+_HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
+# What identifies the page of a project without files: PEP 629, or the heading that most indexes and servers write.
+_INDEX = re.compile(rb"pypi:repository-version|Links for |Index of /|Directory listing for ", re.IGNORECASE)
+_DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
+
+# A tag's attributes; an unclosed one extends to the end of the page. The pattern matches wherever it begins, so no
+# part of a page is scanned twice.
+_REST = rb"""(?:[^>"']+|"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)){0,400}[^>]*(?:>|\Z)"""
+_COMMENT = rb"!--(?:-?>|.*?(?:--!?>|\Z))"
+_NOT_READ = rb"(script|style|textarea|title|template|xmp|iframe|noembed|noframes)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
+_TAGS = re.compile(
+    rb"<(?:(a|base|meta)(?=[\s/>])"
+    + _REST
+    + rb"|"
+    + _COMMENT
+    + rb"|"
+    + _NOT_READ.replace(rb"\1", rb"\2")
+    + rb"|[a-z]"
+    + _REST
+    + rb")",
+    re.IGNORECASE | re.DOTALL,
+)
+_MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
+LONGEST_REASON = 500  # characters of the reason for yanking, which a lock repeats
+_MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
+_LONGEST_TAG = 64 << 10  # bytes; a link has some 200
+_AT_ONCE = 256 << 10  # bytes of tags that are parsed together
+Said = list[tuple[str | None, str]]
+
+
+class HtmlError(Exception):
+    """The page as a whole cannot be used; the text is the reason, a sentence."""
+
+
+def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
+    """The files that a page links to, in its order, and its project's status; `parameters` of its content type.
+
+    Raises HtmlError. Links to folders and to the page itself are not files.
+    """
+    is_document = _HTML.search(body, 0, 4096) is not None
+    if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
+        raise HtmlError("It ends before `</html>`.")
+    charset = _CHARSET.search(parameters)
+    if charset:
+        body = _to_utf8(body, charset[1])
+    links, others = _tags(body)
+    said, given = _about(others)
+    _check_version(said)
+    base = Base(url)
+    if given:
+        try:
+            base = Base(base.resolve(given.strip()))
+        except ValueError:
+            raise HtmlError("Its `<base href>` is no address to go by.") from None
+    is_page = is_document or _DOCTYPE.match(body) is not None
+    files = []
+    for anchor in _parsed(links):
+        is_page = True
+        file = _file(anchor.attributes, base)
+        if file is not None:
+            files.append(file)
+    if not is_page:
+        raise HtmlError("It is neither JSON nor HTML.")
+    if not files and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
+        raise HtmlError("It links to no file and does not declare itself an index page; a proxy may have answered.")
+    return files, _standing(said)
+
+
+def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
+    """The tags of links, and the other relevant ones. Raises HtmlError for too many, or one that is too long."""
+    links: list[bytes] = []
+    others: list[bytes] = []
+    for match in _TAGS.finditer(body):
+        name = match[1]
+        if name:
+            if match.end() - match.start() > _LONGEST_TAG:
+                raise HtmlError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
+            (links if name in b"aA" else others).append(match[0])
+            if len(links) + len(others) > _MOST_TAGS:
+                raise HtmlError(f"It has more than {_MOST_TAGS} links.")
+    return links, others
+
+
+def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
+    """Each tag parsed as HTML5, a few at a time, since an attribute of two bytes takes eighty in memory."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    begin = size = 0
+    for end, tag in enumerate(tags, 1):
+        size += len(tag)
+        if size > _AT_ONCE or end == len(tags):
+            yield from LexborHTMLParser(b"</a>".join(tags[begin:end])).css("a, base, meta")
+            begin, size = end, 0
+
+
+def _about(tags: list[bytes]) -> tuple[Said, str]:
+    """The page's meta tags by name, and the address that its links are relative to ("": its own)."""
+    said: Said = []
+    bases: list[str] = []
+    for node in _parsed(tags):
+        attributes = node.attributes
+        if node.tag == "meta":
+            said.append((attributes.get("name"), attributes.get("content") or ""))
+        elif "href" in attributes:
+            bases.append(attributes["href"] or "")
+    return said, bases[0] if bases else ""
+
+
+def _to_utf8(body: bytes, charset: str) -> bytes:
+    """The body in UTF-8; unchanged if its charset is UTF-8, or not one for pages."""
+    try:
+        known = codecs.lookup(charset).name
+    except (LookupError, ValueError):
+        return body
+    return body.decode(known, "replace").encode() if known in _CHARSETS else body
+
+
+def _check_version(said: Said) -> None:
+    for name, content in said:
+        if name == "pypi:repository-version" and content.strip().partition(".")[0] != "1":
+            raise HtmlError(f"Its API version is {content.strip()!r}; only version 1 is supported (PEP 629).")
+
+
+def _standing(said: Said) -> Standing:
+    told = dict(said)
+    status = told.get("pypi:project-status", "").strip()
+    return Standing(status, told.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
+
+
+def _file(attributes: dict[str, str | None], base: Base) -> File | None:
+    href = attributes.get("href")
+    if not href:
+        return None
+    address, _, fragment = href.strip().partition("#")
+    if not address:
+        return None
+    path = address.partition("?")[0]
+    filename = path.rpartition("/")[2]
+    if filename in ("", ".", ".."):
+        return None
+    try:
+        url = base.resolve(address)
+    except ValueError:
+        url = NOWHERE
+    yanked = attributes.get("data-yanked", _ABSENT)
+    # PEP 714: data-core-metadata wins over its older name if both are present.
+    offered = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", _ABSENT))
+    return File(
+        unquote(filename) if "%" in filename else filename,
+        url,
+        _fragment_sha256(fragment) if fragment else "",
+        None,
+        attributes.get("data-requires-python") or "",
+        None if yanked is _ABSENT else (yanked or "")[:LONGEST_REASON],
+        attributes.get("data-upload-time") or "",
+        None if offered is _ABSENT else _metadata_sha256(offered or ""),
+    )
+
+
+_ABSENT = "\0absent"
+
+
+def _fragment_sha256(fragment: str) -> str:
+    if fragment.startswith("sha256=") and len(fragment) == 71:
+        return read_sha256(fragment[7:])
+    for part in fragment.split("&"):
+        algorithm, _, digest = part.partition("=")
+        if algorithm == "sha256":
+            return read_sha256(digest)
+    return ""
+
+
+def _metadata_sha256(value: str) -> str | None:
+    """`true`, or an algorithm and a digest. A digest of another algorithm still says that the file exists."""
+    value = value.strip()
+    if value.lower() == "false":
+        return None
+    algorithm, _, digest = value.partition("=")
+    return read_sha256(digest) if algorithm == "sha256" else ""
