@@ -29,11 +29,14 @@ def page(rows: int) -> bytes:
     return b'{"meta":{"api-version":"1.1"},"name":"demo","files":[' + listed + b"]}"
 
 
+SIXTEEN = 16 * 32 + 100  # as many pages may be held at once, each of that size at most
+
+
 @pytest.mark.parametrize(
     ("projects", "body", "headers", "mebibytes"),
     [
         pytest.param(
-            16, gzip.compress(bytes(MIB), 9) * 1024, {"Content-Encoding": "gzip"}, 400, id="a bomb in each page"
+            16, gzip.compress(bytes(MIB), 9) * 1024, {"Content-Encoding": "gzip"}, SIXTEEN, id="a bomb in each page"
         ),
         pytest.param(4, page(190_000), {}, 400, id="190,000 files in each page"),
         pytest.param(
@@ -47,7 +50,7 @@ def page(rows: int) -> bytes:
             16,
             gzip.compress(b"<!DOCTYPE html><a " + b"a " * 15_000_000 + b">", 9),
             {"Content-Encoding": "gzip", "Content-Type": "text/html"},
-            400,
+            SIXTEEN,
             id="a tag of fifteen million attributes in each page",
         ),
         pytest.param(
