@@ -38,6 +38,6 @@ def answer_of(future: Future[T]) -> T:
         try:
             return future.result(_EACH)
         except FutureTimeoutError:
-            if future.done():  # it is the failure of what was waited for
-                raise
+            if future.done():  # just now, or this is the failure of what was waited for
+                return future.result()
         look()

@@ -230,23 +230,24 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
                 other = resolution.pin(fact.other)
                 used = other is not None or (pin is not None and fact.speaks_of(pin.version))
             case facts.Warns():
-                used = pin is not None and fact.speaks_of(pin.version) and _is_so(fact, resolution)
+                used = pin is not None and _is_about(fact, pin) and _is_so(fact, resolution)
                 used = used and pin is not None and (not fact.extra or fact.extra in pin.extras)
-                used = used and pin is not None and (pin.release.file.is_wheel or not fact.wheels)
             case facts.Metadata() | facts.Builds():
                 used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
                 used = used and pin is not None and pin.release.source is None
             case facts.Sources():
                 used = pin is not None and pin.release.source is not None and pin.release.source.fact == fact
             case facts.Requires():
-                used = pin is not None and fact.speaks_of(pin.version)
-                used = used and pin is not None and (pin.release.file.is_wheel or not fact.wheels)
-            case facts.Absent():
-                used = pin is not None and fact.speaks_of(pin.version)
+                used = pin is not None and _is_about(fact, pin)
             case _:
                 used = pin is not None and fact.speaks_of(pin.version)
         if used:
             yield fact
+
+
+def _is_about(fact: facts.Requires | facts.Warns, pin: Pin) -> bool:
+    """Whether a fact speaks of the pinned release, as the file that it is."""
+    return fact.speaks_of(pin.version) and (pin.release.file.is_wheel or not fact.wheels)
 
 
 def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
