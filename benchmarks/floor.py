@@ -29,8 +29,8 @@ REPLAYED = str(HERE / "replayed.py")
 NOTE = """
 import json, os, sys
 import packaging.metadata, packaging.requirements, packaging.version
-from resolver.catalog.net import beside, wire
-beside.WORTH = 1 << 62  # all is asked here, where it is noted
+from resolver.catalog.net import wire
+os.sched_getaffinity = lambda _: {0}  # on one processor all is asked here, where it is noted
 read = {"metadata": {}, "requirements": {}, "versions": {}}
 def reader(kind, call, at):
     def noting(*of, **more):
@@ -44,10 +44,10 @@ for kind, its in (("requirements", packaging.requirements.Requirement), ("versio
 notes = open(sys.argv.pop(1), "w", encoding="utf-8")
 send = wire.Wire.send
 asked = []
-async def noted(self, url, headers, *more):
+async def noted(self, url, headers, *more, **named):
     asked.append(row := [url, dict(headers)])
     try:
-        return await send(self, url, headers, *more)
+        return await send(self, url, headers, *more, **named)
     except BaseException:
         asked.remove(row)  # an index that is not there
         raise
