@@ -65,12 +65,17 @@ class Request(NamedTuple):
     metadata: bytes
 
     @property
+    def is_wheel(self) -> bool:
+        """Whether it is for a wheel, or for the METADATA that the index serves beside one."""
+        return self.url.endswith((".whl", ".whl.metadata"))
+
+    @property
     def project(self) -> str:
         """Whose page or file it is."""
         last = self.url.rstrip("/").rpartition("/")[2]
         if self.url.endswith("/"):
             return canonicalize_name(last)
-        return canonicalize_name(last.partition("-")[0] if last.endswith(".whl") else re.split(r"-\d", last)[0])
+        return canonicalize_name(last.partition("-")[0] if self.is_wheel else re.split(r"-\d", last)[0])
 
 
 def requests(notes: Path) -> list[Request]:
@@ -84,11 +89,11 @@ def requests(notes: Path) -> list[Request]:
     last = {url: at for at, (url, _) in enumerate(asked)}
     found = []
     for at, (url, headers) in enumerate(asked):
-        metadata = b""
-        if url.endswith(".whl") and last[url] == at:
+        one = Request(url, headers, b"")
+        if one.is_wheel and last[url] == at:
             name, version = url.rpartition("/")[2].split("-")[:2]
-            metadata = texts.pop((canonicalize_name(name), version), b"")
-        found.append(Request(url, headers, metadata))
+            one = one._replace(metadata=texts.pop((canonicalize_name(name), version), b""))
+        found.append(one)
     return found
 
 
@@ -126,7 +131,7 @@ def read(request: Request, body: bytes, seen: set[str]) -> None:
                 seen.add(line)
                 with suppress(InvalidRequirement):
                     Requirement(line)
-    elif not request.url.endswith(".whl"):
+    elif not request.is_wheel:
         with tarfile.open(fileobj=io.BytesIO(body)) as archive:
             for _ in archive:
                 pass
@@ -175,7 +180,7 @@ def main() -> None:
     leads = named(of)
     wall, cpu = time.perf_counter(), time.process_time()
     asyncio.run(replay(of, leads, unread=given.unread))
-    print(time.perf_counter() - wall, time.process_time() - cpu)
+    print(time.perf_counter() - wall, time.process_time() - cpu, flush=True)
     os._exit(0)
 
 
