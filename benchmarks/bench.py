@@ -73,6 +73,7 @@ SECOND = Case("second", "warm cache, every page revalidated, no lock from before
 OFFLINE = Case("offline", "warm cache, --offline, no lock from before", offline=True, wall=2.0, cpu=2.5, peak=1.0)
 CASES = (
     EMPTY,
+    Case("clone", "like empty, but with the lock (uv: the output) of before, as after a clone", cold=True, keep=True),
     SECOND,
     replace(SECOND, name="second-anew", what="like second; ours solves although the answer is remembered", anew=True),
     OFFLINE,
