@@ -142,10 +142,10 @@ def test_the_report_in_chinese(workspace: Workspace, index: LoopbackIndex) -> No
         "| 项目 | 版本 | 方式 | 理由 |\n|---|---|---|---|\n"
         "| below | 1.0 | wheel | demo 1.0 要求 below |\n| demo | 1.0 | wheel | 软件栈要求 demo |\n\n"
         "## 此锁文件所依据的事实\n\n"
-        "| 事实 | 强度 | 理由 | 出处，核对日期 |\n|---|---|---|---|\n"
-        "| below-warns-1，matrices/facts/below.toml:6 | 厂商 | r | a test，2026-11-20 |\n"
-        "| demo-warns-1，matrices/facts/demo.toml:6 | 厂商 | somebody measured it | a test，2026-11-20 |\n"
-        "| demo-warns-2，matrices/facts/demo.toml:11 | 厂商 | somebody tried it | a test，2026-11-20 |\n\n"
+        "| 事实 | 强度 | 理由 | 出处 |\n|---|---|---|---|\n"
+        "| below-warns-1，matrices/facts/below.toml:6 | 厂商 | r | a test（核对于 2026-11-20） |\n"
+        "| demo-warns-1，matrices/facts/demo.toml:6 | 厂商 | somebody measured it | a test（核对于 2026-11-20） |\n"
+        "| demo-warns-2，matrices/facts/demo.toml:11 | 厂商 | somebody tried it | a test（核对于 2026-11-20） |\n\n"
     )
     before = tree(workspace.locks)
     workspace.locked("--lang", "zh", "--anew", LC_ALL="zh_CN.UTF-8")
