@@ -43,7 +43,7 @@ def stages(
             before.setdefault(other, set())
         if others:
             text = phrases.AFTER(
-                package=fact.package, others=" and ".join(others), reason=fact.reason, where=fact.where
+                package=fact.package, others=phrases.listed(others), reason=fact.reason, where=fact.where
             )
             because.setdefault(fact.package, []).append(text)
     for source in sources:
@@ -52,7 +52,7 @@ def stages(
             before.setdefault(source.name, set()).add(other)
             before.setdefault(other, set())
         if others:
-            text = phrases.REWRITES(package=source.name, others=" and ".join(others), where=source.where)
+            text = phrases.REWRITES(package=source.name, others=phrases.listed(others), where=source.where)
             because.setdefault(source.name, []).append(text)
     _refuse_cycles(before, [*afters, *(source.fact for source in sources if source.fact is not None)])
     from_git = {source.name for source in sources}
@@ -98,7 +98,7 @@ def _groups(
 
 
 def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
-    names = " and ".join(group) if len(group) <= 3 else phrases.SO_MANY(count=len(group))
+    names = phrases.listed(group) if len(group) <= 3 else phrases.SO_MANY(count=len(group))
     if group[0] in from_git:
         return phrases.FROM_GIT(names=names)
     match mode:

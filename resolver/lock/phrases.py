@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -172,12 +172,22 @@ def chinese(sentence: str) -> str | None:
     return next((told for phrase in PHRASES if (told := phrase.chinese_of(sentence)) is not None), None)
 
 
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b` or `a, b and c`; at least one name."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _listed_zh(names: str) -> str:
+    return names.replace(", ", "、").replace(" and ", "、")
+
+
 def title(stage: str) -> str:
     """The Chinese for the title of a stage."""
-    names, _, how = stage.partition(", ")
-    told = SO_MANY.chinese_of(names) or names.replace(" and ", "、")
-    whole = f"{told}, {how}" if how else told
-    return next((found for phrase in (FROM_GIT, BUILT_APART, BUILT_HERE) if (found := phrase.chinese_of(whole))), whole)
+    for phrase in (FROM_GIT, BUILT_APART, BUILT_HERE):
+        if (told := phrase.values_of(stage)) is not None:
+            return phrase.zh.format(names=title(told["names"]))
+    return SO_MANY.chinese_of(stage) or _listed_zh(stage)
 
 
 def fault(sentence: str) -> str:
@@ -197,6 +207,6 @@ def order(sentence: str, reasons: Mapping[str, str]) -> str:
     told = AFTER.values_of(sentence)
     if told is not None:
         reason = reasons.get(told["where"]) or told["reason"]
-        return AFTER.zh.format(**{**told, "others": told["others"].replace(" and ", "、"), "reason": reason})
+        return AFTER.zh.format(**{**told, "others": _listed_zh(told["others"]), "reason": reason})
     told = REWRITES.values_of(sentence)
-    return sentence if told is None else REWRITES.zh.format(**{**told, "others": told["others"].replace(" and ", "、")})
+    return sentence if told is None else REWRITES.zh.format(**{**told, "others": _listed_zh(told["others"])})

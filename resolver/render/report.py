@@ -236,7 +236,7 @@ def _facts(lock: Lock, language: Language) -> Iterator[str]:
                 words.CITED(language, what=markdown(row.id), where=one_line(row.where)),
                 _strength(row, language),
                 markdown(_reason(row, language)),
-                words.CITED(language, what=markdown(row.source), where=one_line(row.checked)),
+                words.CHECKED(language, what=markdown(row.source), date=one_line(row.checked)),
             )
             for row in lock.fact
         )

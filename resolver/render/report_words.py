@@ -111,7 +111,7 @@ FACTS_HEAD: Final = (
     Words("fact", "事实"),
     Words("strength", "强度"),
     Words("reason", "理由"),
-    Words("source, checked", "出处，核对日期"),
+    Words("source", "出处"),
 )
 STRENGTHS: Final = {
     "enforced": Words("enforced", "强制"),
@@ -120,4 +120,5 @@ STRENGTHS: Final = {
     "observed": Words("observed", "实测"),
 }
 CITED: Final = Words("{what}, {where}", "{what}，{where}")
+CHECKED: Final = Words("{what} (checked {date})", "{what}（核对于 {date}）")
 INPUTS: Final = Words("Inputs: sha256 {digest}", "输入的摘要：sha256 {digest}")

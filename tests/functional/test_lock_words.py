@@ -142,10 +142,10 @@ def test_the_report_in_chinese(workspace: Workspace, index: LoopbackIndex) -> No
         "| 项目 | 版本 | 方式 | 理由 |\n|---|---|---|---|\n"
         "| below | 1.0 | wheel | demo 1.0 要求 below |\n| demo | 1.0 | wheel | 软件栈要求 demo |\n\n"
         "## 此锁文件所依据的事实\n\n"
-        "| 事实 | 强度 | 理由 | 出处，核对日期 |\n|---|---|---|---|\n"
-        "| below-warns-1，matrices/facts/below.toml:6 | 厂商 | r | a test，2026-11-20 |\n"
-        "| demo-warns-1，matrices/facts/demo.toml:6 | 厂商 | somebody measured it | a test，2026-11-20 |\n"
-        "| demo-warns-2，matrices/facts/demo.toml:11 | 厂商 | somebody tried it | a test，2026-11-20 |\n\n"
+        "| 事实 | 强度 | 理由 | 出处 |\n|---|---|---|---|\n"
+        "| below-warns-1，matrices/facts/below.toml:6 | 厂商 | r | a test（核对于 2026-11-20） |\n"
+        "| demo-warns-1，matrices/facts/demo.toml:6 | 厂商 | somebody measured it | a test（核对于 2026-11-20） |\n"
+        "| demo-warns-2，matrices/facts/demo.toml:11 | 厂商 | somebody tried it | a test（核对于 2026-11-20） |\n\n"
     )
     before = tree(workspace.locks)
     workspace.locked("--lang", "zh", "--anew", LC_ALL="zh_CN.UTF-8")
@@ -230,7 +230,9 @@ def test_a_sentence_leads_to_its_chinese(phrase: phrases.Phrase) -> None:
         (phrases.why, "building a 1.0 needs b (fact a-1.0)", "构建 a 1.0 需要 b（事实 a-1.0）"),
         (phrases.why, "a[b] 1.0 is an extra of a 1.0", "a[b] 1.0 是 a 1.0 的 extra"),
         (phrases.title, "a", "a"),
-        (phrases.title, "a and b and c, built from source in this environment", "a、b、c，在此环境中从源码构建"),
+        (phrases.title, "a and b", "a、b"),
+        (phrases.title, "a, b and c", "a、b、c"),
+        (phrases.title, "a, b and c, built from source in this environment", "a、b、c，在此环境中从源码构建"),
         (phrases.title, "12 distributions, built from source in a separate environment",
          "12 个软件包，在独立的环境中从源码构建"),
         (phrases.title, "a, from git", "a，来自 git"),
@@ -246,10 +248,17 @@ def test_what_a_lock_or_a_bundle_says_in_english_leads_to_its_chinese(
     assert tell(english) == chinese
 
 
+@pytest.mark.parametrize(("names", "said"), [("a", "a"), ("ab", "a and b"), ("abcd", "a, b, c and d")])
+def test_names_in_a_sentence_have_one_and(names: str, said: str) -> None:
+    assert phrases.listed(names) == said
+    assert phrases.title(said) == "、".join(names)
+
+
 @pytest.mark.parametrize(
     ("english", "chinese"),
     [
         ("a after b and c: it hides b (facts/a.toml:3)", "a 在 b、c 之后：它会遮住 b（facts/a.toml:3）"),
+        ("a after b, c and d: it hides b (facts/a.toml:3)", "a 在 b、c、d 之后：它会遮住 b（facts/a.toml:3）"),
         ("a after b: nobody wrote it (facts/a.toml:9)", "a 在 b 之后：nobody wrote it（facts/a.toml:9）"),
         ("a rewrites installed files of b and c (facts/a.toml:3)", "a 会改写 b、c 已安装的文件（facts/a.toml:3）"),
     ],

@@ -112,13 +112,13 @@ _ascend_lock_nnal() {
 }
 
 _ascend_lock_exports() {
-    # optional: verl_npu then turns virtual memory of the NPU on for training and off for rollouts, whose
-    #   sleep mode does not go with it: less fragmentation, fewer failures for want of memory.
+    # optional: With this, verl_npu turns virtual memory of the NPU on for training and off for rollouts,
+    #   whose sleep mode does not work with it. That reduces fragmentation and out-of-memory failures.
     #   (mindspeed-rl-expandable-segments: Ascend/MindSpeed-RL verl_npu/README.MD @258a679d)
     # export EXPANDABLE_SEGMENTS=True
-    # optional: Another allocator for what processes do beside the NPU, if it was built and installed
-    #   there; a path that does not exist makes every command complain. (mindspeed-rl-jemalloc:
-    #   Ascend/MindSpeed-RL verl_npu/README.MD @258a679d)
+    # optional: This preloads jemalloc as the allocator for memory outside the NPU, if it was built and
+    #   installed at this path. If the path does not exist, every command prints an error.
+    #   (mindspeed-rl-jemalloc: Ascend/MindSpeed-RL verl_npu/README.MD @258a679d)
     # export LD_PRELOAD=/usr/local/lib/libjemalloc.so.2
     return 0
 }

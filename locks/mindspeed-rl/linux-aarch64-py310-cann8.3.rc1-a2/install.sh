@@ -546,7 +546,7 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt"; fi
 
-# triton-ascend must not be there: MindSpeed-RL does not support triton, says its install guide, and verl_npu takes the import of triton's kernels out of verl. (matrices/stacks/mindspeed-rl.toml:37)
+# triton-ascend must not be there: According to its install guide, MindSpeed-RL does not support triton, and verl_npu removes the import of triton's kernels from verl. (matrices/stacks/mindspeed-rl.toml:37)
 remove triton-ascend
 
 left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt") ||
@@ -590,12 +590,12 @@ if stage 4 'verl, from git' 'verl，来自 git' "$here/stages/4.txt"; then
     run record verl 0.5.0.dev0 9e5d81541a5841520be87335d4fd412d '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "vcs": "git"}}'
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
 if stage 5 torch-npu torch-npu "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
 
-# mindspeed after megatron-core: verl's install script puts MindSpeed after Megatron-LM: MindSpeed patches Megatron, and its bound of numpy has the last word. (matrices/facts/mindspeed.toml:51)
+# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:51)
 if stage 6 'mindspeed, from git' 'mindspeed，来自 git' "$here/stages/6.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/mindspeed
@@ -640,7 +640,7 @@ if stage 8 '4 distributions, built from source in a separate environment' '4 个
     fi
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:100)
 if stage 9 'vllm, from git' 'vllm，来自 git' "$here/stages/9.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
@@ -653,7 +653,7 @@ if stage 9 'vllm, from git' 'vllm，来自 git' "$here/stages/9.txt"; then
     run record vllm 0.10.1.dev0+g38217877a.empty 59bf1fdbd964a0a3ff9bb1e542442b96 '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "38217877aa70041c0115ee367b75197af9cbc5ad", "vcs": "git"}}'
 fi
 
-# vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
 if stage 10 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/10.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
@@ -668,7 +668,7 @@ if stage 10 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/10.
     run record vllm-ascend 0.10.0rc2.dev53+g1de16ead c1124c545f96e1ae43c9b506ec119fc2 '{"url": "https://github.com/vllm-project/vllm-ascend.git", "vcs_info": {"commit_id": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "requested_revision": "v0.10.0rc1-53-g1de16ead", "vcs": "git"}}'
 fi
 
-# verl-npu after verl and vllm and vllm-ascend and transformers and mindspeed: The guide installs the plugin last; setup.py looks for verl and vllm in the environment and patches what it finds. (matrices/facts/verl-npu.toml:30)
+# verl-npu after verl, vllm, vllm-ascend, transformers and mindspeed: The guide installs the plugin last, because its setup.py looks for verl and vllm in the environment and patches what it finds. (matrices/facts/verl-npu.toml:30)
 # verl-npu rewrites installed files of verl (matrices/facts/verl-npu.toml:14)
 if stage 11 'verl-npu, from git' 'verl-npu，来自 git' "$here/stages/11.txt"; then
     builder=$(dirname "$(dirname "$python")")

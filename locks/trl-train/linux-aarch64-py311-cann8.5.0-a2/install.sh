@@ -383,7 +383,7 @@ if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
 if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi

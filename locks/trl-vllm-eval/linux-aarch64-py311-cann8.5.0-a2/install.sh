@@ -401,19 +401,19 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt"; fi
 
-# triton must not be there: Both install the package `triton`: triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either removes files of both, so up to 3.2.0 they must not be in one environment. On x86_64 torch from PyPI and xgrammar ask for triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
+# triton must not be there: triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
 remove triton
 
 if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
 if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi
 
-# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
+# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing that is installed before it uses the module. (matrices/facts/triton-ascend.toml:83)
 if stage 3 triton-ascend triton-ascend "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
@@ -451,7 +451,7 @@ if stage 5 'arctic-inference, built from source in a separate environment' 'arct
     fi
 fi
 
-# vllm after torch: setup.py of vllm imports torch at its top, so torch must be there when the empty build runs without isolation. (matrices/facts/vllm.toml:100)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:100)
 if stage 6 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/6.txt"; then
     sources_of stages/6.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
@@ -459,7 +459,7 @@ if stage 6 'vllm, built from source in this environment' 'vllm，在此环境中
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
 
-# vllm-ascend after torch and torch-npu and vllm: vllm-ascend's images install vllm (empty) first, then vllm-ascend, so that its pins have the last word; it patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
 if stage 7 vllm-ascend vllm-ascend "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi

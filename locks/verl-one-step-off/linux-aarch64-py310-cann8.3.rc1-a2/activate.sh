@@ -112,27 +112,27 @@ _ascend_lock_nnal() {
 }
 
 _ascend_lock_exports() {
-    # Seconds that HCCL waits for other devices: 7200 until they are connected and 60000 until a
-    #   collective operation ends, where CANN's defaults are 120 and about 1800. That trainers wait for
-    #   rollouts of up to 32768 tokens here is an inference. (one-step-off-hccl-timeouts:
+    # How many seconds HCCL waits for other devices: 7200 until they are connected and 60000 until a
+    #   collective operation ends, while CANN's defaults are 120 and about 1800. That this is because
+    #   trainers wait for rollouts of up to 32768 tokens is an inference. (one-step-off-hccl-timeouts:
     #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it; HCCL's own messages of both time-outs
     #   in CANN's documentation)
     export HCCL_CONNECT_TIMEOUT=7200
-    # Seconds that HCCL waits for other devices: 7200 until they are connected and 60000 until a
-    #   collective operation ends, where CANN's defaults are 120 and about 1800. That trainers wait for
-    #   rollouts of up to 32768 tokens here is an inference. (one-step-off-hccl-timeouts:
+    # How many seconds HCCL waits for other devices: 7200 until they are connected and 60000 until a
+    #   collective operation ends, while CANN's defaults are 120 and about 1800. That this is because
+    #   trainers wait for rollouts of up to 32768 tokens is an inference. (one-step-off-hccl-timeouts:
     #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it; HCCL's own messages of both time-outs
     #   in CANN's documentation)
     export HCCL_EXEC_TIMEOUT=60000
-    # Reinforcement learning that lets the rollout engine sleep needs it: Worker.wake_up refuses to go on
-    #   while the variable is not 0, and its default is 1, as weights cast to FRACTAL_NZ may lose
-    #   precision when they are updated. verl 0.7.1 sets it by itself where it is unset; inference does
-    #   not need it. (vllm-ascend-nz-off-in-training: vllm_ascend/envs.py and worker/worker.py
-    #   (worker_v1.py) of the wheels 0.11.0rc1, 0.13.0 and 0.18.0;
+    # Reinforcement learning needs this if it lets the rollout engine sleep: Worker.wake_up stops with an
+    #   error unless the variable is 0 (the default is 1), because weights that were cast to FRACTAL_NZ
+    #   may lose precision when they are updated. verl 0.7.1 sets the variable itself if it is unset.
+    #   Inference does not need it. (vllm-ascend-nz-off-in-training: vllm_ascend/envs.py and
+    #   worker/worker.py (worker_v1.py) of the wheels 0.11.0rc1, 0.13.0 and 0.18.0;
     #   verl/workers/rollout/vllm_rollout/utils.py of the wheel 0.7.1)
-    # The training script of this recipe exports it: weights are updated under the rollout engine at each
-    #   step, and such as were cast to FRACTAL_NZ may lose precision then. (one-step-off-nz:
-    #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it)
+    # The training script of this recipe exports it. The weights of the rollout engine are updated at each
+    #   step, and those that were cast to FRACTAL_NZ may lose precision when they are updated.
+    #   (one-step-off-nz: grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it)
     export VLLM_ASCEND_ENABLE_NZ=0
     return 0
 }

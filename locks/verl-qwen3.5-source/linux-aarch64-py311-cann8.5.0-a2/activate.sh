@@ -112,11 +112,11 @@ _ascend_lock_nnal() {
 }
 
 _ascend_lock_exports() {
-    # optional: Reinforcement learning that lets the rollout engine sleep needs it: Worker.wake_up refuses
-    #   to go on while the variable is not 0, and its default is 1, as weights cast to FRACTAL_NZ may lose
-    #   precision when they are updated. verl 0.7.1 sets it by itself where it is unset; inference does
-    #   not need it. (vllm-ascend-nz-off-in-training: vllm_ascend/envs.py and worker/worker.py
-    #   (worker_v1.py) of the wheels 0.11.0rc1, 0.13.0 and 0.18.0;
+    # optional: Reinforcement learning needs this if it lets the rollout engine sleep: Worker.wake_up
+    #   stops with an error unless the variable is 0 (the default is 1), because weights that were cast to
+    #   FRACTAL_NZ may lose precision when they are updated. verl 0.7.1 sets the variable itself if it is
+    #   unset. Inference does not need it. (vllm-ascend-nz-off-in-training: vllm_ascend/envs.py and
+    #   worker/worker.py (worker_v1.py) of the wheels 0.11.0rc1, 0.13.0 and 0.18.0;
     #   verl/workers/rollout/vllm_rollout/utils.py of the wheel 0.7.1)
     # export VLLM_ASCEND_ENABLE_NZ=0
     return 0

@@ -531,23 +531,23 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt"; fi
 
-# timm must not be there: The guide removes it: sglang asks for timm==1.0.16 for multi-modal models, and timm brings torchvision. (matrices/stacks/verl-sglang.toml:47)
+# timm must not be there: The guide removes it. sglang requires timm==1.0.16 for multi-modal models, and timm requires torchvision. (matrices/stacks/verl-sglang.toml:47)
 remove timm
-# torchvision must not be there: The guide removes it, as its sglang has no multi-modal models on NPUs; 0.20.1, which requirements-npu.txt of verl asks for, also needs torch 2.5.1 and would have replaced torch 2.6.0. (matrices/stacks/verl-sglang.toml:42)
+# torchvision must not be there: The guide removes it, because its sglang has no multi-modal models on NPUs. The 0.20.1 that verl's requirements-npu.txt asks for also needs torch 2.5.1, and would have replaced torch 2.6.0. (matrices/stacks/verl-sglang.toml:42)
 remove torchvision
-# triton must not be there: The guide removes it: it owns the same module as triton-ascend. (matrices/stacks/verl-sglang.toml:52)
+# triton must not be there: The guide removes it, because it installs the same module as triton-ascend. (matrices/stacks/verl-sglang.toml:52)
 remove triton
 
 if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on `import torch` loads torch_npu by itself, so a torch_npu that is there before its torch (or without an active CANN) breaks every `import torch` in between. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
 if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi
 
-# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing before it uses the module. (matrices/facts/triton-ascend.toml:83)
+# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing that is installed before it uses the module. (matrices/facts/triton-ascend.toml:83)
 if stage 3 triton-ascend triton-ascend "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi

@@ -2341,7 +2341,7 @@ LOCK = r"""
 "imports": ["torch", "transformers", "ray", "tensordict", "verl"],
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
-"absent": {"timm": "The guide removes it: sglang asks for timm==1.0.16 for multi-modal models, and timm brings torchvision.", "torchvision": "The guide removes it, as its sglang has no multi-modal models on NPUs; 0.20.1, which requirements-npu.txt of verl asks for, also needs torch 2.5.1 and would have replaced torch 2.6.0.", "triton": "The guide removes it: it owns the same module as triton-ascend."},
+"absent": {"timm": "The guide removes it. sglang requires timm==1.0.16 for multi-modal models, and timm requires torchvision.", "torchvision": "The guide removes it, because its sglang has no multi-modal models on NPUs. The 0.20.1 that verl's requirements-npu.txt asks for also needs torch 2.5.1, and would have replaced torch 2.6.0.", "triton": "The guide removes it, because it installs the same module as triton-ascend."},
 "driver": [],
 "pins": [
 {"name": "absl-py", "version": "2.3.1", "stage": 4, "sha256": ["eeecf07f0c2a93ace0772c92e596ace6d3d3996c042b2128459aaae2a76de11d"]},

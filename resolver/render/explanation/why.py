@@ -86,7 +86,7 @@ def _lines(why: Why, language: Language, width: int) -> Iterator[str]:
     if why.tried:
         yield ""
         yield from _tried(why, language, width)
-    elif why.newer:
+    elif why.newer and not why.untried:
         yield from paragraph(words.NOT_DECIDED(language), width, "")
 
 

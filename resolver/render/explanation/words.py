@@ -607,11 +607,11 @@ NEWER_RELEASES = Counted(
     Words("Newer: {versions} ({count} releases)", "更新的版本：{versions}（共 {count} 个）"),
 )
 TAKEN_LATER = Words(
-    "{version} comes after {pin}, another post of the same release, by {facts}",
+    "{version} ranks after {pin}, another post of the same release, according to {facts}",
     "{version} 排在同一版本的另一个 post 版本 {pin} 之后，依据 {facts}",
 )
 NOT_DECIDED = Words(
-    "Whether another release can be had was not decided within the time limit.",
+    "Whether another release is possible was not decided within the time limit.",
     "在时限内未能判定能否采用其他版本。",
 )
 NOTHING_NEWER = Words(

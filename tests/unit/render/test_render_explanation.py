@@ -102,6 +102,18 @@ def test_why_of_the_newest() -> None:
 
 
 @pytest.mark.parametrize(
+    ("untried", "end"),
+    [
+        ("", "Whether another release is possible was not decided within the time limit."),
+        ("The snapshot has no numpy 2.4.0.", "Another release could not be tried: The snapshot has no numpy 2.4.0."),
+    ],
+)
+def test_why_no_other_release_was_tried_has_one_reason(untried: str, end: str) -> None:
+    one = msgspec.structs.replace(samples.why(), tried="", contradictions=(), untried=untried)
+    assert why_text(one).endswith(f"\nNewer: 2.4.0, 2.3.5, 2.0.0 (3 releases)\n{end}\n")
+
+
+@pytest.mark.parametrize(
     "render", [explanation_text, explanation_markdown, explanation_html], ids=["text", "markdown", "html"]
 )
 def test_a_known_fault_is_told_where_it_is_first_told_of(render: Callable[[Explanation], str]) -> None:
