@@ -239,7 +239,7 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
                 used = pin is not None and pin.release.source is not None and pin.release.source.fact == fact
             case facts.Requires():
                 used = pin is not None and _is_about(fact, pin)
-            case _:
+            case facts.Replaces() | facts.Absent() | facts.Exports():
                 used = pin is not None and fact.speaks_of(pin.version)
         if used:
             yield fact

@@ -462,7 +462,7 @@ def fact(row: str) -> str:
             "unknown key `needs`\n"
             "  at matrices/facts/verl.toml:6: needs\n"
             "hint: `needs` belongs in [[requires]]; known keys here are defaults, requires, excludes, "
-            "replaces, metadata, builds, collides, after, warns, names, exports, sources, absent",
+            "replaces, metadata, builds, collides, after, warns, names, sources, absent, exports",
             id="unknown kind",
         ),
         pytest.param(
