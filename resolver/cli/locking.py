@@ -169,8 +169,7 @@ def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page
     remembered = Explained(store, job.inputs, job.problem, order.cutoff, order.seconds, keep)
     known = None if order.anew else remembered.recall(catalogs.marks)
     if known is not None:
-        page.why(known.problem, known.contradictions)
-        page.ways(known)
+        page.whole(known)
         return known
 
     @cache
