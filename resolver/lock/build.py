@@ -231,7 +231,7 @@ def _why(origin: Origin) -> str:
 
 
 def applied(resolution: Resolution) -> Iterator[facts.Fact]:
-    """The facts that are about what is pinned, in the order of the files."""
+    """The facts that count as used, in the order of the files: about a pinned release, with their conditions met."""
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         match fact:
@@ -259,12 +259,12 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
 
 
 def _is_about(fact: facts.Requires | facts.Warns, pin: Pin) -> bool:
-    """Whether a fact speaks of the pinned release, as the file that it is."""
+    """Whether a fact is about the pinned release; one with `wheels` is about wheels only."""
     return fact.speaks_of(pin.version) and (pin.release.file.is_wheel or not fact.wheels)
 
 
 def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
-    """Whether a warning applies: everything it is about is locked, and nothing that makes it moot."""
+    """Whether everything in a warning's `beside` is locked, and nothing in its `unless` holds."""
     beside = all(_is_met(need, resolution) for need in fact.beside)
     return beside and not any(_is_met(need, resolution) for need in fact.unless)
 
