@@ -574,6 +574,13 @@ def fact(row: str) -> str:
             id="checked",
         ),
         pytest.param(
+            '[[excludes]]\nreason = "broken"\nchecked = "20261120"\n',  # Python 3.11 and newer read it as a day
+            "`20261120` is not a date\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].checked\n"
+            "hint: write checked = 2026-01-31, without quotes",
+            id="checked, without dashes",
+        ),
+        pytest.param(
             '[[builds]]\nrequires-from = "../common.txt"\nreason = "empty"\n',
             "`../common.txt` is not a path inside the archive\n"
             "  at matrices/facts/verl.toml:7: builds[0].requires-from\n"
