@@ -581,6 +581,13 @@ def fact(row: str) -> str:
             id="checked, without dashes",
         ),
         pytest.param(
+            '[[excludes]]\nreason = "broken"\nchecked = "2026-11-20"\nweight = 1\n',  # a day, although in quotes
+            "unknown key `weight`\n"
+            "  at matrices/facts/verl.toml:9: excludes[0].weight\n"
+            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions",
+            id="checked, in quotes",
+        ),
+        pytest.param(
             '[[builds]]\nrequires-from = "../common.txt"\nreason = "empty"\n',
             "`../common.txt` is not a path inside the archive\n"
             "  at matrices/facts/verl.toml:7: builds[0].requires-from\n"
