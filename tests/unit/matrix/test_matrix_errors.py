@@ -313,6 +313,15 @@ def test_no_target(tmp_path: Path) -> None:
     )
 
 
+def test_a_marker_that_compares_what_cannot_be_compared_is_told_before_any_index_is_asked(tmp_path: Path) -> None:
+    line = "\"numpy<2 ; sys_platform ~= '1'\""
+    assert message(tmp_path, STACK.replace('"numpy<2"', line)) == (
+        'the marker of `numpy<2 ; sys_platform ~= "1"` cannot be evaluated\n'
+        "  at matrices/stacks/s.toml:5\n"
+        "  Undefined <Op('~=')> on 'linux' and '1'."
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "shown"), [('"2026-01-31"', "2026-01-31"), ("20260131", "20260131"), ("true", "True")]
 )
