@@ -6,8 +6,10 @@ why, and a hint. The exit statuses are part of the command's contract.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
+_SECRET = re.compile(r"://[^\s/?#\"']*@")
 _LONGEST = 1000  # characters of one part of a message; what is longer comes from an index that means no good
 
 
@@ -15,6 +17,11 @@ def shown(text: str) -> str:
     """The text on one line, with what a terminal would act on (controls, marks that turn the writing) as escapes."""
     kept = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     return kept if kept.isprintable() else "".join(map(_escaped, kept))
+
+
+def without_secrets(text: str) -> str:
+    """The text without user and password in any address of it."""
+    return _SECRET.sub("://", text)
 
 
 def _escaped(char: str) -> str:

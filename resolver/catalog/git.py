@@ -174,7 +174,7 @@ class Repositories:
 
 
 def _host(url: str) -> str:
-    """What is reached or not as a whole: a host, or a path of this machine."""
+    """The host of an address, or its path on this machine: once that cannot be reached, it is not asked again."""
     parts = urlsplit(url)
     return parts.hostname or parts.path
 
@@ -192,7 +192,7 @@ def _has(repository: Path, commit: str) -> bool:
 
 
 def _here(repository: Path, *arguments: str) -> bytes:
-    """What git answers of a repository in the cache; one that is damaged cannot be read."""
+    """The output of a git command in a repository of the cache. Raises UnreadRepository if git fails: it is damaged."""
     try:
         return _git(f"--git-dir={repository}", *arguments)
     except _GitError as error:

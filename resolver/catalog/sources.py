@@ -31,9 +31,9 @@ _FEW = 3  # commits named in a hint
 
 
 def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
-    """The problems with what their stack's direct references stand for.
+    """The problems with the source of each direct reference of their stack (`NAME @ git+https://…`).
 
-    Raises InputError where a reference stands for nothing that is known, or a fact is not what its commit says.
+    Raises InputError if nothing is known about a referenced commit, or a fact contradicts the files of its commit.
     """
     sources: dict[str, Source] = {}
     for problem in problems:

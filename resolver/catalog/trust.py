@@ -25,9 +25,10 @@ _COMMENT = re.compile(r"(^|\s)#.*$")
 
 
 def trust_in(fact: Sources, repositories: Repositories) -> str:
-    """Hold a fact against the files that it names: empty, or why it is trusted where they were not read or say nothing.
+    """Compare a fact with the files of its commit that it names. Empty if they say the same.
 
-    Raises InputError where it is not what they say.
+    Otherwise the reason why the fact is taken on trust: it names no file, the files state nothing statically, or the
+    repository could not be read. Raises InputError if the files contradict it.
     """
     stated: dict[str, set[str]] = {}
     silent = not fact.requires_from

@@ -21,7 +21,7 @@ _LOOK: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
 
 @contextmanager
 def looking(look: Callable[[], None]) -> Iterator[None]:
-    """Have `look` called every now and then by whoever waits here for a catalog: what it raises ends the wait."""
+    """Within this context, waiting for a catalog calls `look` at short intervals; an exception of it ends the wait."""
     token = _LOOK.set(look)
     try:
         yield
@@ -30,7 +30,7 @@ def looking(look: Callable[[], None]) -> Iterator[None]:
 
 
 def answer_of(future: Future[T]) -> T:
-    """What comes of a future."""
+    """The result of a future, waited for as `looking` says. Raises its exception, or that of `look`."""
     look = _LOOK.get()
     if look is None:
         return future.result()

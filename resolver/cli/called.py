@@ -1,4 +1,4 @@
-"""How this program was called, for commands in its messages."""
+"""The commands there are, and how this program was called, for commands in its messages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Final
 
-_COMMAND = re.compile(r"\bascend-lock(?= (?:lock|explain|check|facts|verify|bundle|export|snapshot|stacks|--help)\b)")
+# In the order of --help. Each is the module of this name beside this one, and its `command`.
+COMMANDS: Final = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks")
+_COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
 
 def as_called(text: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from resolver import __version__
-from resolver.cli.called import as_called
+from resolver.cli.called import COMMANDS, as_called
 from resolver.cli.failures import failure
 from resolver.cli.interrupt import MESSAGE, STATUS, listen
 from resolver.errors import InputError, ResolverError
@@ -29,14 +29,12 @@ from resolver.profile import begin, counts
 class _Group(click.Group):
     """Loads a command's module when it is called, so that no command pays for another's imports."""
 
-    _commands = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks")
-
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self._commands)
+        return list(COMMANDS)
 
     @counts("imports")
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self._commands:
+        if cmd_name not in COMMANDS:
             return None
         from importlib import import_module
 
@@ -45,11 +43,11 @@ class _Group(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Suggest the command that was meant."""
-        if args and args[0] not in self._commands:
+        if args and args[0] not in COMMANDS:
             import difflib
 
-            close = difflib.get_close_matches(args[0], self._commands, n=1)
-            hint = f"did you mean `{close[0]}`?" if close else f"commands are {', '.join(self._commands)}"
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean `{close[0]}`?" if close else f"commands are {', '.join(COMMANDS)}"
             raise InputError(f"there is no command `{args[0]}`", hint=hint)
         return super().resolve_command(ctx, args)
 

@@ -6,11 +6,13 @@ import datetime as dt
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 
@@ -31,7 +33,7 @@ from resolver.explain.why import why
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import find_stack, load
+from resolver.matrix.load import Inputs, find_stack, load
 from resolver.model import text
 from resolver.model.explanation import Explanation, Why
 from resolver.model.language import Language
@@ -49,6 +51,19 @@ from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
 _CONFLICT = 1
+
+
+class _Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was asked: about a stack, or with `wanted` about one of its pins.
+
+    `anew` searches even if the explanation is remembered. `cutoff` replaces that of the stack.
+    """
+
+    inputs: Inputs
+    wanted: Requirement | None
+    anew: bool
+    cutoff: dt.datetime | None
+    seconds: float
 
 
 @click.command("explain")
@@ -88,40 +103,28 @@ def command(
     tongue = language_of(language)
     progress = Progress(tongue, enabled=False if as_json else None)
     page = Page(None if as_json else sys.stdout, tongue, progress, given)
-    inputs = load(stack, matrices)
-    wanted = None if package is None else _wanted(package)
+    question = _Question(
+        inputs=load(stack, matrices),
+        wanted=None if package is None else _wanted(package),
+        anew=anew,
+        cutoff=exclude_newer,
+        seconds=explain_seconds,
+    )
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
-    catalogs = Catalogs(matrices, progress, offline=offline)
     targets = frozenset(() if target is None else (target,))
-    problems = chosen(compile_problems(inputs, exclude_newer=exclude_newer), targets)
-    for problem in with_sources(problems, offline=offline, progress=progress):
-        folder = locks / problem.stack.name / problem.target.name
-        lock_folder.tidy(folder)
-        previous = lock_file.read_own(folder)
-        remembered = Remembered(catalogs.pool.cache, inputs, problem, exclude_newer, explain_seconds, {})
-        known = remembered.recall(catalogs.marks) if wanted is None and not anew else None
-        if known is not None:
-            page.why(problem, known.contradictions)
-            page.ways(known)
-            answers.append((folder, problem, known))
-            continue
-        progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
-        explaining = Explaining(inputs, exclude_newer, explain_seconds, catalogs, progress, page, remembered)
-        ask = partial(_explain, problem, previous, wanted, explain_seconds, explaining, progress)
-        answer = catalogs.ask(problem, ask)
-        if isinstance(answer, Explanation):
-            answer = explaining.finish(answer)
-        elif isinstance(answer, Why):
-            page.write(why_text(answer, tongue, page.width()))
-        else:
-            page.write(_solvable(problem, tongue))
-        answers.append((folder, problem, answer))
-    catalogs.close()
+    with closing(Catalogs(matrices, progress, offline=offline)) as catalogs:
+        problems = chosen(compile_problems(question.inputs, exclude_newer=exclude_newer), targets)
+        for problem in with_sources(problems, offline=offline, progress=progress):
+            folder = locks / problem.stack.name / problem.target.name
+            lock_folder.tidy(folder)
+            answer = _answer(problem, lock_file.read_own(folder), question, catalogs, progress, page)
+            answers.append((folder, problem, answer))
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
     write_reports(conflicts)
     fix = None if letter is None else named_fix(letter, [answer for _, answer in conflicts])
-    written = [] if fix is None else write_fix(fix, find_stack(stack, matrices))
+    original = find_stack(stack, matrices)
+    written = [] if fix is None else write_fix(fix, original)
     if as_json:
         told = [_json(problem, answer, tongue) for _, problem, answer in answers]
         sys.stdout.write(json_text(_whole(told)) + "\n")
@@ -132,7 +135,7 @@ def command(
         next_step = words.WRITTEN_ONLINE if catalogs.used_snapshot else words.WRITTEN
         given = elsewhere if catalogs.used_snapshot else given
         for path in written:
-            sys.stdout.write(difference(path, find_stack(stack, matrices), inputs.stack.text))
+            sys.stdout.write(difference(path, original, question.inputs.stack.text))
             lock = path.stem if path.parent == matrices / "stacks" else str(path)
             sys.stdout.write(as_called(next_step(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
     return _CONFLICT if conflicts and fix is None else 0
@@ -148,25 +151,49 @@ def _wanted(package: str) -> Requirement:
     return need
 
 
-def _explain(
+def _answer(
+    problem: Problem, previous: Lock | None, question: _Question, catalogs: Catalogs, progress: Progress, page: Page
+) -> Explanation | Why | None:
+    """Why one target has no solution, or why a pin is what it is; None where there is a solution. It is on the page."""
+    inputs, cutoff, seconds = question.inputs, question.cutoff, question.seconds
+    remembered = Remembered(catalogs.pool.cache, inputs, problem, cutoff, seconds, {})
+    known = remembered.recall(catalogs.marks) if question.wanted is None and not question.anew else None
+    if known is not None:
+        page.whole(known)
+        return known
+    tongue = progress.language
+    progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
+    explaining = Explaining(inputs, cutoff, seconds, catalogs, progress, page, remembered)
+    answer = catalogs.ask(problem, partial(_solve, problem, previous, question, explaining, progress))
+    match answer:
+        case Explanation():
+            return explaining.finish(answer)
+        case Why():
+            page.write(why_text(answer, tongue, page.width()))
+        case None:
+            page.write(_solvable(problem, tongue))
+    return answer
+
+
+def _solve(
     problem: Problem,
     previous: Lock | None,
-    wanted: Requirement | None,
-    seconds: float,
+    question: _Question,
     explaining: Explaining,
     progress: Progress,
     catalog: Catalog,
 ) -> Explanation | Why | None:
+    """The same from one catalog; of an explanation the part that `Explaining.explain` finds."""
     pinned = {canonicalize_name(pin.name): text.version(pin.version) for pin in previous.pin} if previous else {}
     preferred = {name: version for name, version in pinned.items() if version is not None}
-    universe = Universe(problem, catalog, preferred if wanted is not None else None)
+    universe = Universe(problem, catalog, preferred if question.wanted is not None else None)
     answer = decide(universe, hints=pinned, tick=progress.solving)
     if not isinstance(answer, Resolution):
         require_an_index(universe)
         return explaining.explain(answer)
-    if wanted is None:
+    if question.wanted is None:
         return None
-    return why(answer, universe, wanted, Clock(seconds, progress.solving))
+    return why(answer, universe, question.wanted, Clock(question.seconds, progress.solving))
 
 
 def _whole(told: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -150,7 +150,10 @@ def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Fail
 
 
 def _previous(folder: Path, *, upgrade: bool) -> Lock | None:
-    """The previous lock. One that cannot be read is an error, unless nothing of it is to be kept."""
+    """The lock in a folder, once what a killed run left there is tidied up; None if there is none.
+
+    Raises InputError if it cannot be read; with `upgrade`, which keeps nothing of it, that is None, too.
+    """
     lock_folder.tidy(folder)
     return _read(folder, upgrade=upgrade)
 
@@ -169,8 +172,7 @@ def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page
     remembered = Explained(store, job.inputs, job.problem, order.cutoff, order.seconds, keep)
     known = None if order.anew else remembered.recall(catalogs.marks)
     if known is not None:
-        page.why(known.problem, known.contradictions)
-        page.ways(known)
+        page.whole(known)
         return known
 
     @cache
@@ -230,7 +232,7 @@ def _lock(
 
 
 def _certain(problem: Problem) -> list[NormalizedName]:
-    """The projects that the stack's lines need from an index on any target."""
+    """The projects that the stack's lines need from an index whatever the target: those without address and marker."""
     needs = [ask.need for ask in problem.stack.asks]
     return [need.name for need in needs if isinstance(need, Requirement) and not need.url and need.marker is None]
 

@@ -53,6 +53,11 @@ class Page:
         told = replace(explanation, options=(*explanation.options, *self._options))
         self.write(as_called(ways_text(told, self._language, self.width())))
 
+    def whole(self, explanation: Explanation) -> None:
+        """Write both parts of an explanation that is known already."""
+        self.why(explanation.problem, explanation.contradictions)
+        self.ways(explanation)
+
     def width(self) -> int:
         """The width of the page."""
         from resolver.render.explanation.text import WIDTH

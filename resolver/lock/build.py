@@ -16,8 +16,9 @@ from resolver.lock.exports import exports
 from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.candidate import Release
 from resolver.model.component import ComponentRequirement
-from resolver.model.index import PYPI
+from resolver.model.index import PYPI, Indexes
 from resolver.model.lock import (
     FORMAT,
     Departed,
@@ -35,11 +36,13 @@ from resolver.model.lock import (
     Override,
 )
 from resolver.model.origin import BuildLine, FactLine, Origin
+from resolver.model.passed import PassedOver
 from resolver.model.recipe import Comment, Move, Run, Step
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.source import Source
+from resolver.model.target import Target
 from resolver.profile import counts
 
 
@@ -60,9 +63,7 @@ def build(
     catalog.expect_metadata(other for pin in every for other in pin.release.others)
     pins = tuple(_pin(pin, catalog) for pin in resolution.pins)
     build_pins = tuple(_pin(pin, catalog, archives) for archives, pin in tools)
-    modes: dict[str, Mode] = {pin.name: pin.mode for pin in pins}
     about = list(applied(resolution))
-    indexes = sorted({pin.index for pin in (*pins, *build_pins) if pin.git is None})
     return Lock(
         format=FORMAT,
         stack=problem.stack.name,
@@ -70,23 +71,10 @@ def build(
         summary_zh=problem.stack.summary_zh,
         source=problem.stack.source,
         inputs=problem.digest,
-        target=LockedTarget(
-            name=problem.target.name,
-            python=problem.target.python,
-            platform=problem.target.platform,
-            glibc=".".join(map(str, problem.target.glibc)),
-            system={
-                key: str(value)
-                for key, value in sorted(problem.target.system.items())
-                if key not in ("python", "glibc")
-            },
-        ),
-        index=tuple(
-            LockedIndex(name=name, url="" if name == PYPI else read_root(problem.indexes.indexes[name].url, name).url)
-            for name in indexes
-        ),
+        target=_target(problem.target),
+        index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
-            modes,
+            {pin.name: pin.mode for pin in pins},
             [fact for fact in about if isinstance(fact, facts.After)],
             [pin.release.source for pin in resolution.pins if pin.release.source is not None],
             {name: at for at, (archives, _) in enumerate(builds) for name in archives},
@@ -94,32 +82,10 @@ def build(
         ),
         pin=pins,
         build_pin=build_pins,
-        fact=tuple(
-            LockedFact(
-                id=fact.id,
-                where=fact.where,
-                strength=str(fact.strength),
-                reason=fact.reason,
-                reason_zh=fact.reason_zh,
-                text_zh=fact.text_zh if isinstance(fact, facts.Warns) else "",
-                source=fact.source,
-                checked=fact.checked.isoformat(),
-            )
-            for fact in about
-        ),
+        fact=tuple(map(_fact, about)),
         driver=tuple(drivers(resolution, about)),
         override=tuple(_overrides(resolution, catalog)),
-        passed_over=tuple(
-            LockedPassedOver(
-                project=row.project,
-                version=str(row.version),
-                archive=row.archive,
-                archive_of=row.archive_of,
-                archive_version=str(row.archive_version),
-                index=row.index,
-            )
-            for row in resolution.passed_over
-        ),
+        passed_over=tuple(map(_passed_over, resolution.passed_over)),
         export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
         absent=tuple(_absent(resolution, about)),
         departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
@@ -135,27 +101,59 @@ def build(
     )
 
 
+def _target(target: Target) -> LockedTarget:
+    return LockedTarget(
+        name=target.name,
+        python=target.python,
+        platform=target.platform,
+        glibc=".".join(map(str, target.glibc)),
+        system={key: str(value) for key, value in sorted(target.system.items()) if key not in ("python", "glibc")},
+    )
+
+
+def _indexes(pins: Sequence[LockedPin], known: Indexes) -> Iterator[LockedIndex]:
+    """The indexes that files come from, without the address of pip's own."""
+    for name in sorted({pin.index for pin in pins if pin.git is None}):
+        url = "" if name == PYPI else read_root(known.indexes[name].url, name).url
+        yield LockedIndex(name=name, url=url)
+
+
+def _fact(fact: facts.Fact) -> LockedFact:
+    return LockedFact(
+        id=fact.id,
+        where=fact.where,
+        strength=str(fact.strength),
+        reason=fact.reason,
+        reason_zh=fact.reason_zh,
+        text_zh=fact.text_zh if isinstance(fact, facts.Warns) else "",
+        source=fact.source,
+        checked=fact.checked.isoformat(),
+    )
+
+
+def _passed_over(row: PassedOver) -> LockedPassedOver:
+    return LockedPassedOver(
+        project=row.project,
+        version=str(row.version),
+        archive=row.archive,
+        archive_of=row.archive_of,
+        archive_version=str(row.archive_version),
+        index=row.index,
+    )
+
+
 def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
     release = pin.release
-    mode: Mode = "wheels"
-    env: dict[str, str] = {}
-    if release.builds is not None:
-        env = {key: value.replace("{version}", str(release.version)) for key, value in release.builds.env}
-    if not release.file.is_wheel:
-        mode = "built-here" if release.builds is not None and not release.builds.isolation else "built-apart"
     source = release.source
-    if source is not None:
-        mode = "built-apart" if source.recipe.isolation else "built-here"
-        env = {key: value.replace("{version}", str(release.version)) for key, value in source.recipe.env}
     served = () if source is not None else (release.file, *_alike(pin, catalog))
     files = [_file(catalog.sha256(file)) for file in served]
     return LockedPin(
         name=pin.name,
         version=str(release.version),
         index=release.index,
-        mode=mode,
+        mode=_mode(release),
         extras=pin.extras,
-        env=env,
+        env={key: value.replace("{version}", str(release.version)) for key, value in _env(release)},
         label=release.builds.label if release.builds is not None else "",
         yanked=release.file.yanked,
         builds=tuple(builds),
@@ -164,6 +162,21 @@ def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
         file=tuple(files),
         git=_git(source) if source is not None else None,
     )
+
+
+def _mode(release: Release) -> Mode:
+    if release.source is not None:
+        return "built-apart" if release.source.recipe.isolation else "built-here"
+    if release.file.is_wheel:
+        return "wheels"
+    return "built-here" if release.builds is not None and not release.builds.isolation else "built-apart"
+
+
+def _env(release: Release) -> Sequence[tuple[str, str]]:
+    """The variables of the build, in which `{version}` stands for the release."""
+    if release.source is not None:
+        return release.source.recipe.env
+    return release.builds.env if release.builds is not None else ()
 
 
 def _git(source: Source) -> LockedGit:
@@ -218,7 +231,7 @@ def _why(origin: Origin) -> str:
 
 
 def applied(resolution: Resolution) -> Iterator[facts.Fact]:
-    """The facts that are about what is pinned, in the order of the files."""
+    """The facts that count as used, in the order of the files: about a pinned release, with their conditions met."""
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         match fact:
@@ -239,19 +252,19 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
                 used = pin is not None and pin.release.source is not None and pin.release.source.fact == fact
             case facts.Requires():
                 used = pin is not None and _is_about(fact, pin)
-            case _:
+            case facts.Replaces() | facts.Absent() | facts.Exports():
                 used = pin is not None and fact.speaks_of(pin.version)
         if used:
             yield fact
 
 
 def _is_about(fact: facts.Requires | facts.Warns, pin: Pin) -> bool:
-    """Whether a fact speaks of the pinned release, as the file that it is."""
+    """Whether a fact is about the pinned release; one with `wheels` is about wheels only."""
     return fact.speaks_of(pin.version) and (pin.release.file.is_wheel or not fact.wheels)
 
 
 def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
-    """Whether a warning applies: everything it is about is locked, and nothing that makes it moot."""
+    """Whether everything in a warning's `beside` is locked, and nothing in its `unless` holds."""
     beside = all(_is_met(need, resolution) for need in fact.beside)
     return beside and not any(_is_met(need, resolution) for need in fact.unless)
 

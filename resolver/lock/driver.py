@@ -1,4 +1,4 @@
-"""What a lock asks of the driver (HDK) where its target states none; install.sh and verify.py look at the machine's."""
+"""The driver (HDK) that a lock requires if its target states none; install.sh and verify.py check the machine's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _HDK = "hdk"
 
 
 def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedDriver]:
-    """What the facts that the lock rests on ask of the driver, in their order.
+    """The drivers that the facts `about` a resolution require, in their order; none if the target states its driver.
 
-    A warning asks for one where nothing but the driver would make it needless. One that hangs on another component
-    that the target does not state, such as the CANN, asks for nothing: whether it is meant is not known.
+    A warning requires one if its `unless` names the driver, and the target states all other components that it names.
+    If the target does not state one of those, such as the CANN, it is unknown whether the warning applies.
     """
     system = resolution.problem.target.system
     if _HDK in system:
@@ -46,7 +46,7 @@ def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
 
 
 def _by(fact: facts.Fact, resolution: Resolution) -> str:
-    """Who asks: the CANN where the fact is about certain ones, else the project."""
+    """Who requires it: the CANN if the fact is about certain ones, otherwise the project."""
     cann = resolution.problem.target.system.get("cann")
     if isinstance(fact, facts.Warns) and "cann" in fact.components and cann is not None:
         return f"CANN {cann}"

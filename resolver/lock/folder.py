@@ -28,7 +28,8 @@ _LARGEST = 64 * disk.MIB
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _EXECUTABLE = (".sh", ".py")
-_BUILD_FILE = re.compile(r"build-requirements(-\d+)?\.txt\Z")  # one for each build environment
+# Files of a lock that not every lock has: those of an earlier one must go.
+_SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
 _REPORT = ("conflict.md", "conflict.zh.md", "conflict.html", "conflict.zh.html", "conflict.json")
 
 
@@ -176,9 +177,8 @@ def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
     if not folder.is_dir():
         return
     ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT, *map(_partial, _REPORT)}
-    ours |= {"requirements-no-deps.txt"}
     for path in folder.iterdir():
-        if path.name not in ours and not _BUILD_FILE.match(path.name):
+        if path.name not in ours and not _SOMETIMES.match(path.name):
             if path.is_dir() and not path.is_symlink():
                 shutil.copytree(path, fresh / path.name, symlinks=True)
             else:

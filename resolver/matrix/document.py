@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -14,7 +13,7 @@ import msgspec
 import tomli
 
 from resolver.disk import advice
-from resolver.errors import InputError
+from resolver.errors import InputError, without_secrets
 from resolver.matrix.lines import Lines
 from resolver.matrix.lines import Path as KeyPath
 from resolver.matrix.syntax import syntax_error
@@ -22,7 +21,6 @@ from resolver.matrix.syntax import syntax_error
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 Parsed = TypeVar("Parsed")
 
-_CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LARGEST = 8 * 1024 * 1024
 
 
@@ -44,7 +42,7 @@ class Document(msgspec.Struct, Generic[Shape], frozen=True, dict=True):
 
         Every lock has the digest: a password could be guessed from it, and a new password must not make locks stale.
         """
-        return hashlib.sha256(_CREDENTIALS.sub("://", self.text).encode()).hexdigest()
+        return hashlib.sha256(without_secrets(self.text).encode()).hexdigest()
 
     def line(self, *path: str | int) -> str:
         """file:line of a key."""

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document
-from resolver.matrix.families import require_known_in
-from resolver.matrix.needs import parse_env, parse_need, parse_project, parse_requirement
+from resolver.matrix.row import Row
 from resolver.matrix.sources import compile_source
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.requirement import Requirement
 
-_Facts = Document[schema.FactFile]
 # What bash does not allow to be set, and what set_env.sh and activation extend, but a fact would replace.
 _READ_ONLY = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
 _EXTENDED = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
-_KINDS = (
-    "requires",
-    "excludes",
-    "replaces",
-    "metadata",
-    "builds",
-    "collides",
-    "after",
-    "warns",
-    "names",
-    "sources",
-    "absent",
-    "exports",
-)
+_KINDS = tuple(name for name in schema.FactFile.__struct_fields__ if name != "defaults")
 
 
-def compile_facts(documents: Sequence[_Facts], systems: Document[schema.SystemsFile] | None) -> tuple[model.Fact, ...]:
-    """All facts, in the order of files and rows. Raises InputError with file:line:key."""
+def compile_facts(
+    documents: Sequence[Document[schema.FactFile]], systems: Document[schema.SystemsFile] | None
+) -> tuple[model.Fact, ...]:
+    """All facts, in the order of files, of kinds in the schema, and of rows. Raises InputError with file:line:key."""
     facts: list[model.Fact] = []
     places: dict[str, str] = {}
     for document in documents:
         for kind in _KINDS:
-            for number, row in enumerate(getattr(document.content, kind)):
-                fact = _fact(document, kind, number, row, systems)
+            for number, given in enumerate(getattr(document.content, kind)):
+                row = Row(document, systems, kind, number)
+                fact = _fact(given, row)
                 if fact.id in places:
                     raise InputError(
                         f"two facts have the id `{fact.id}`",
-                        where=document.place(kind, number, "id"),
+                        where=row.place("id"),
                         why=f"the other is at {places[fact.id]}",
                     )
                 places[fact.id] = fact.where
@@ -59,172 +46,153 @@ def compile_facts(documents: Sequence[_Facts], systems: Document[schema.SystemsF
     return tuple(facts)
 
 
-def _fact(
-    document: _Facts, kind: str, number: int, row: Any, systems: Document[schema.SystemsFile] | None
-) -> model.Fact:
-    defaults = document.content.defaults
-    stem = PurePosixPath(document.name).stem
-    own = bool(document.below)  # a fact in the stack itself, which must name its project
-    if own and row.package is None:
-        raise InputError(
-            "a fact in a stack must name the project it is about",
-            where=document.place(kind, number),
-            hint='add package = "…"',
-        )
-    package = parse_project(document, row.package, kind, number, "package") if row.package else text.name(stem)
-    if package != text.name(stem) and not own:
-        raise InputError(
-            f"a fact about `{package}` is in the file of `{stem}`",
-            where=document.place(kind, number, "package"),
-            hint=f"facts about a project belong in facts/{package}.toml",
-        )
-    common: dict[str, Any] = {
-        "id": row.id or ("stack-" if own else "") + f"{package}-{kind}-{number + 1}",
-        "package": package,
-        "versions": _versions(document, row.versions, kind, number, "versions")
-        if isinstance(row, schema.FactRow)
-        else (SpecifierSet(),),
-        "reason": _sentence(document, row.reason, kind, number, "reason"),
-        "reason_zh": "" if row.reason_zh is None else _sentence(document, row.reason_zh, kind, number, "reason-zh"),
-        "where": document.line(kind, number),
-    }
-    for key in ("strength", "source", "checked"):
-        value = getattr(row, key) or getattr(defaults, key)
-        if value is None:
-            raise InputError(
-                f"the fact has no `{key}`",
-                where=document.place(kind, number),
-                hint=f"add `{key}` to the row, or to [defaults] of the file",
-            )
-        common[key] = model.Strength(value) if key == "strength" else value
-
-    def needs(lines: list[str], key: str) -> tuple[model.Need, ...]:
-        found = tuple(parse_need(document, line, kind, number, key, at) for at, line in enumerate(lines))
-        for at, need in enumerate(found):
-            require_known_in(need, systems, document.place(kind, number, key, at))
-        return found
-
-    def requirements(lines: list[str], key: str) -> tuple[Requirement, ...]:
-        return tuple(parse_requirement(document, line, kind, number, key, at) for at, line in enumerate(lines))
-
-    def projects(names: list[str], key: str) -> tuple[NormalizedName, ...]:
-        return tuple(parse_project(document, name, kind, number, key, at) for at, name in enumerate(names))
-
-    match row:
+def _fact(given: Any, row: Row) -> model.Fact:
+    common = _common(given, row)
+    match given:
         case schema.RequiresRow():
-            return model.Requires(**common, needs=needs(row.needs, "needs"), wheels=row.wheels)
+            return model.Requires(**common, needs=row.needs(given.needs, "needs"), wheels=given.wheels)
         case schema.ExcludesRow():
             return model.Excludes(**common)
         case schema.ReplacesRow():
-            return model.Replaces(**common, drop=projects(row.drop, "drop"), add=needs(row.add, "add"))
+            return model.Replaces(**common, drop=row.projects(given.drop, "drop"), add=row.needs(given.add, "add"))
         case schema.MetadataRow():
-            builds = row.build_requires
-            return model.Metadata(
-                **common,
-                requires=requirements(row.requires, "requires"),
-                build_requires=None if builds is None else requirements(builds, "build-requires"),
-                requires_python=_versions(document, row.requires_python, kind, number, "requires-python")[0]
-                if row.requires_python
-                else None,
-            )
+            return _metadata(given, row, common)
         case schema.BuildsRow():
-            _relative(document, row.requires_from, kind, number, "requires-from")
-            return model.Builds(
-                **common,
-                requires_from=row.requires_from,
-                label=row.label or "",
-                env=parse_env(document, row.env, kind, number, "env"),
-                isolation=row.isolation,
-                build_drop=projects(row.build_drop, "build-drop"),
-                build_add=requirements(row.build_add, "build-add"),
-            )
+            return _builds(given, row, common)
         case schema.CollidesRow():
-            return model.Collides(
-                **common, other=parse_project(document, row.with_, kind, number, "with"), module=row.module
-            )
+            return model.Collides(**common, other=row.project(given.with_, "with"), module=given.module)
         case schema.AfterRow():
-            return model.After(**common, others=projects(row.others, "others"))
+            return model.After(**common, others=row.projects(given.others, "others"))
         case schema.WarnsRow():
-            unless = needs(row.unless, "unless")
-            if row.last and (row.with_ or row.extra or row.wheels or any(isinstance(n, Requirement) for n in unless)):
-                raise InputError(
-                    "which releases come last cannot hang on what else is in the lock",
-                    where=document.place(kind, number, "last"),
-                    hint="leave out `with`, `extra` and `wheels`, and name components alone in `unless`",
-                )
-            return model.Warns(
-                **common,
-                text=row.text,
-                text_zh=row.text_zh or "",
-                grave=row.grave,
-                wheels=row.wheels,
-                extra=text.name(row.extra or ""),
-                beside=requirements(row.with_, "with"),
-                unless=unless,
-                last=row.last,
-            )
+            return _warns(given, row, common)
         case schema.NamesRow():
-            return model.Names(**common, index=row.index)
-        case schema.ExportsRow():
-            _settable(document, row.env, kind, number, "env")
-            env = parse_env(document, row.env, kind, number, "env")
-            return model.Exports(**common, env=env, optional=row.optional)
+            return model.Names(**common, index=given.index)
         case schema.SourcesRow():
-            return compile_source(document, row, common, kind, number)
+            return compile_source(given, row, common)
         case schema.AbsentRow():
-            other = parse_project(document, row.without, kind, number, "without")
-            if other == package:
-                raise InputError(
-                    f"`{package}` cannot be absent where it is installed", where=document.place(kind, number, "without")
-                )
-            return model.Absent(**common, other=other)
+            return _absent(given, row, common)
+        case schema.ExportsRow():
+            _require_settable(given.env, row)
+            return model.Exports(**common, env=row.env(given.env, "env"), optional=given.optional)
         case _:
-            raise AssertionError(f"unknown kind of fact: {kind}")
+            raise AssertionError(f"unknown kind of fact: {row.kind}")
 
 
-def _versions(document: _Facts, texts: str | list[str], *path: str | int) -> tuple[SpecifierSet, ...]:
-    rows = [(texts, path)] if isinstance(texts, str) else [(one, (*path, at)) for at, one in enumerate(texts)]
-    found = []
-    for one, place in rows:
-        try:
-            found.append(text.specifier_set(one))
-        except InvalidSpecifier as error:
+def _common(given: schema.Evidence, row: Row) -> dict[str, Any]:
+    """The fields of every kind of fact."""
+    package = _package(given, row)
+    common: dict[str, Any] = {
+        "id": given.id or ("stack-" if row.document.below else "") + f"{package}-{row.kind}-{row.number + 1}",
+        "package": package,
+        "versions": row.versions(given.versions, "versions")
+        if isinstance(given, schema.FactRow)
+        else (SpecifierSet(),),
+        "reason": _sentence(given.reason, row, "reason"),
+        "reason_zh": "" if given.reason_zh is None else _sentence(given.reason_zh, row, "reason-zh"),
+        "where": row.line(),
+    }
+    for key in ("strength", "source", "checked"):
+        value = getattr(given, key) or getattr(row.document.content.defaults, key)
+        if value is None:
             raise InputError(
-                f"`{one}` is not a set of versions",
-                where=document.place(*place),
-                why=str(error),
-                hint=_versions_hint(one),
-            ) from None
-    return tuple(found)
+                f"the fact has no `{key}`",
+                where=row.place(),
+                hint=f"add `{key}` to the row, or to [defaults] of the file",
+            )
+        common[key] = model.Strength(value) if key == "strength" else value
+    return common
 
 
-def _versions_hint(given: str) -> str:
-    repaired = re.sub(r"=([<>!~])", r"\1=", given.strip())
-    repaired = re.sub(r"^=?\s*v?(?=\d+\.\d)", "==", repaired)
-    meant = f"did you mean `{repaired}`? " if text.specifiers(repaired) else ""
-    return f"{meant}write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)"
-
-
-def _sentence(document: _Facts, words: str, *path: str | int) -> str:
-    if not words.strip():
+def _package(given: schema.Evidence, row: Row) -> NormalizedName:
+    """The project that the fact is about: that of the file. A fact in the stack itself must name it."""
+    if row.document.below:
+        if given.package is None:
+            raise InputError(
+                "a fact in a stack must name the project it is about", where=row.place(), hint='add package = "…"'
+            )
+        return row.project(given.package, "package")
+    stem = PurePosixPath(row.document.name).stem
+    package = row.project(given.package, "package") if given.package else text.name(stem)
+    if package != text.name(stem):
         raise InputError(
-            "the fact has an empty reason", where=document.place(*path), hint="give the reason in a sentence"
+            f"a fact about `{package}` is in the file of `{stem}`",
+            where=row.place("package"),
+            hint=f"facts about a project belong in facts/{package}.toml",
         )
+    return package
+
+
+def _metadata(given: schema.MetadataRow, row: Row, common: dict[str, Any]) -> model.Metadata:
+    builds = given.build_requires
+    python = given.requires_python
+    return model.Metadata(
+        **common,
+        requires=row.requirements(given.requires, "requires"),
+        build_requires=None if builds is None else row.requirements(builds, "build-requires"),
+        requires_python=row.versions(python, "requires-python")[0] if python else None,
+    )
+
+
+def _builds(given: schema.BuildsRow, row: Row, common: dict[str, Any]) -> model.Builds:
+    _require_inside(given.requires_from, row, "requires-from")
+    return model.Builds(
+        **common,
+        requires_from=given.requires_from,
+        label=given.label or "",
+        env=row.env(given.env, "env"),
+        isolation=given.isolation,
+        build_drop=row.projects(given.build_drop, "build-drop"),
+        build_add=row.requirements(given.build_add, "build-add"),
+    )
+
+
+def _warns(given: schema.WarnsRow, row: Row, common: dict[str, Any]) -> model.Warns:
+    unless = row.needs(given.unless, "unless")
+    on_others = given.with_ or given.extra or given.wheels or any(isinstance(need, Requirement) for need in unless)
+    if given.last and on_others:
+        raise InputError(
+            "which releases come last cannot hang on what else is in the lock",
+            where=row.place("last"),
+            hint="leave out `with`, `extra` and `wheels`, and name components alone in `unless`",
+        )
+    return model.Warns(
+        **common,
+        text=given.text,
+        text_zh=given.text_zh or "",
+        grave=given.grave,
+        wheels=given.wheels,
+        extra=text.name(given.extra or ""),
+        beside=row.requirements(given.with_, "with"),
+        unless=unless,
+        last=given.last,
+    )
+
+
+def _absent(given: schema.AbsentRow, row: Row, common: dict[str, Any]) -> model.Absent:
+    other = row.project(given.without, "without")
+    if other == common["package"]:
+        raise InputError(f"`{other}` cannot be absent where it is installed", where=row.place("without"))
+    return model.Absent(**common, other=other)
+
+
+def _sentence(words: str, row: Row, key: str) -> str:
+    if not words.strip():
+        raise InputError("the fact has an empty reason", where=row.place(key), hint="give the reason in a sentence")
     return " ".join(words.split())
 
 
-def _settable(document: _Facts, variables: dict[str, str], *path: str | int) -> None:
+def _require_settable(variables: dict[str, str], row: Row) -> None:
     for key in variables:
         why = "bash keeps it read-only" if key in _READ_ONLY else "CANN and the environment extend it, a fact cannot"
         if key in _READ_ONLY or key in _EXTENDED:
-            raise InputError(f"`{key}` is not for a fact to set", where=document.place(*path, key), why=why)
+            raise InputError(f"`{key}` is not for a fact to set", where=row.place("env", key), why=why)
 
 
-def _relative(document: _Facts, path_text: str, *path: str | int) -> None:
+def _require_inside(path_text: str, row: Row, key: str) -> None:
     parts = PurePosixPath(path_text).parts
     if path_text.startswith("/") or ".." in parts or not parts:
         raise InputError(
             f"`{path_text}` is not a path inside the archive",
-            where=document.place(*path),
+            where=row.place(key),
             hint="write for example `requirements/common.txt`",
         )

@@ -84,7 +84,7 @@ def _require_own_name(document: Document[schema.StackFile], path: Path, matrices
 
 
 def readings_folder(matrices: Path) -> Path:
-    """The folder of the readings of source archives that ship with the facts (see `catalog.readings`)."""
+    """The folder of the readings of source archives that ship with the facts (see `catalog.store.readings`)."""
     return matrices / "archives"
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 from msgspec import inspect as shapes
 
+from resolver.errors import without_secrets
 from resolver.matrix.lines import Path
 from resolver.matrix.meant import close, is_requires, meant
 from resolver.model.component import COMPONENTS
 
-_CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LONGEST = 60
 
 
@@ -244,7 +244,7 @@ def _shown(value: object) -> str:
         case dict() | list():
             text = ""
         case str():
-            text = json.dumps(_CREDENTIALS.sub("://", value), ensure_ascii=False)
+            text = json.dumps(without_secrets(value), ensure_ascii=False)
         case _:
             text = str(value)
     return text if len(text) <= _LONGEST else ""

@@ -170,7 +170,7 @@ class SourcesRow(Evidence, kw_only=True):
 
 
 class FactFile(_Table, kw_only=True):
-    """All facts about one project."""
+    """All facts about one project, by kind. A lock has them in the order of these fields."""
 
     defaults: Defaults = msgspec.field(default_factory=Defaults)
     requires: list[RequiresRow] = []
@@ -182,9 +182,9 @@ class FactFile(_Table, kw_only=True):
     after: list[AfterRow] = []
     warns: list[WarnsRow] = []
     names: list[NamesRow] = []
-    exports: list[ExportsRow] = []
     sources: list[SourcesRow] = []
     absent: list[AbsentRow] = []
+    exports: list[ExportsRow] = []
 
 
 # --- indexes.toml, and [[index]] / [[binding]] of a stack

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.matrix import schema
-from resolver.matrix.document import Document
-from resolver.matrix.needs import parse_env, parse_project, parse_requirement
+from resolver.matrix.row import Row
 from resolver.model import direct
 from resolver.model.fact import Sources
 from resolver.model.recipe import Comment, Move, Recipe, Run, Step
@@ -21,98 +19,88 @@ from resolver.model.recipe import Comment, Move, Recipe, Run, Step
 _FORMS = "write { move, to }, { comment, in }, { run } or { run, wheels }"
 
 
-def compile_source(
-    document: Document[schema.FactFile], row: schema.SourcesRow, common: dict[str, Any], *path: str | int
-) -> Sources:
+def compile_source(given: schema.SourcesRow, row: Row, common: dict[str, Any]) -> Sources:
     """The fact of a row; `common` are the fields that all facts have. Raises InputError with file:line:key."""
-
-    def lines(rows: list[str], key: str) -> tuple[str, ...]:
-        return tuple(str(parse_requirement(document, line, *path, key, at)) for at, line in enumerate(rows))
-
-    def projects(names: list[str], key: str) -> tuple[NormalizedName, ...]:
-        return tuple(parse_project(document, name, *path, key, at) for at, name in enumerate(names))
 
     def checked(read: Callable[[str], str], value: str, key: str, *more: str | int) -> str:
         try:
             return read(value)
         except ValueError as error:  # its message has no secret in it; the value might
-            raise InputError(
-                f"`{key}` cannot be used", where=document.place(*path, key, *more), why=str(error)
-            ) from None
+            raise InputError(f"`{key}` cannot be used", where=row.place(key, *more), why=str(error)) from None
 
-    if not row.ref.isprintable():
-        raise InputError("`ref` has characters that do not print", where=document.place(*path, "ref"))
-    recipe = Recipe(
-        version=document.parse(
-            Version, row.version, *path, "version", hint="write the version that its build has, such as 0.8.0.dev0"
-        ),
-        requires=lines(row.requires, "requires"),
-        drop=projects(row.drop, "drop"),
-        requires_python=str(document.parse(SpecifierSet, row.requires_python, *path, "requires-python"))
-        if row.requires_python
-        else "",
-        build_requires=lines(row.build_requires, "build-requires"),
-        isolation=row.isolation,
-        editable=row.editable,
-        env=parse_env(document, row.env, *path, "env"),
-        steps=tuple(_steps(document, row, *path)),
-        rewrites=projects(row.rewrites, "rewrites"),
-    )
-    if recipe.script is not None and row.editable:
+    if not given.ref.isprintable():
+        raise InputError("`ref` has characters that do not print", where=row.place("ref"))
+    recipe = _recipe(given, row)
+    if recipe.script is not None and given.editable:
         raise InputError(
             "what a script builds cannot be an editable install",
-            where=document.place(*path, "editable"),
+            where=row.place("editable"),
             hint="remove `editable`, or the step that runs the script",
         )
     return Sources(
         **common,
-        git=checked(direct.repository, row.git, "git"),
-        commit=checked(direct.commit, row.commit, "commit"),
-        ref=row.ref,
-        subdirectory=checked(direct.inside, row.subdirectory, "subdirectory") if row.subdirectory else "",
+        git=checked(direct.repository, given.git, "git"),
+        commit=checked(direct.commit, given.commit, "commit"),
+        ref=given.ref,
+        subdirectory=checked(direct.inside, given.subdirectory, "subdirectory") if given.subdirectory else "",
         recipe=recipe,
         requires_from=tuple(
-            checked(direct.inside, one, "requires-from", at) for at, one in enumerate(row.requires_from)
+            checked(direct.inside, one, "requires-from", at) for at, one in enumerate(given.requires_from)
         ),
     )
 
 
-def _steps(document: Document[schema.FactFile], row: schema.SourcesRow, *path: str | int) -> Iterator[Step]:
-    for number, step in enumerate(row.steps):
-        place = (*path, "steps", number)
-        given = {key for key in ("move", "to", "comment", "in_", "run", "wheels") if getattr(step, key) is not None}
-        if given == {"move", "to"}:
-            yield Move(_inside(document, step.move, *place, "move"), _inside(document, step.to, *place, "to"))
-        elif given == {"comment", "in_"}:
-            try:
-                re.compile(step.comment or "")
-            except re.error as error:
-                raise InputError(
-                    f"`{step.comment}` is not a regular expression",
-                    where=document.place(*place, "comment"),
-                    why=str(error),
-                ) from None
-            _plain(document, step.comment or "", *place, "comment")
-            yield Comment(step.comment or "", _inside(document, step.in_, *place, "in"))
-        elif given in ({"run"}, {"run", "wheels"}):
-            if step.wheels is not None and number != len(row.steps) - 1:
-                raise InputError(
-                    "there is a step after the one that builds the wheel",
-                    where=document.place(*path, "steps", number + 1),
-                    hint="the step with `wheels` must be the last",
-                )
-            for at, word in enumerate(step.run or ()):
-                _plain(document, word, *place, "run", at)
-            wheels = "" if step.wheels is None else _inside(document, step.wheels, *place, "wheels")
-            yield Run(tuple(step.run or ()), wheels)
-        else:
-            raise InputError("this is not a known step", where=document.place(*place), hint=_FORMS)
+def _recipe(given: schema.SourcesRow, row: Row) -> Recipe:
+    python = given.requires_python
+    return Recipe(
+        version=row.parse(
+            Version, given.version, "version", hint="write the version that its build has, such as 0.8.0.dev0"
+        ),
+        requires=tuple(map(str, row.requirements(given.requires, "requires"))),
+        drop=row.projects(given.drop, "drop"),
+        requires_python=str(row.parse(SpecifierSet, python, "requires-python")) if python else "",
+        build_requires=tuple(map(str, row.requirements(given.build_requires, "build-requires"))),
+        isolation=given.isolation,
+        editable=given.editable,
+        env=row.env(given.env, "env"),
+        steps=tuple(_step(step, given, row, at) for at, step in enumerate(given.steps)),
+        rewrites=row.projects(given.rewrites, "rewrites"),
+    )
 
 
-def _inside(document: Document[schema.FactFile], value: str | None, *path: str | int) -> str:
-    return document.parse(direct.inside, value or "", *path)
+def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> Step:
+    place = ("steps", at)
+    keys = {key for key in ("move", "to", "comment", "in_", "run", "wheels") if getattr(step, key) is not None}
+    if keys == {"move", "to"}:
+        return Move(_inside(step.move, row, *place, "move"), _inside(step.to, row, *place, "to"))
+    if keys == {"comment", "in_"}:
+        pattern = step.comment or ""
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise InputError(
+                f"`{pattern}` is not a regular expression", where=row.place(*place, "comment"), why=str(error)
+            ) from None
+        _require_printable(pattern, row, *place, "comment")
+        return Comment(pattern, _inside(step.in_, row, *place, "in"))
+    if keys in ({"run"}, {"run", "wheels"}):
+        if step.wheels is not None and at != len(given.steps) - 1:
+            raise InputError(
+                "there is a step after the one that builds the wheel",
+                where=row.place("steps", at + 1),
+                hint="the step with `wheels` must be the last",
+            )
+        for number, word in enumerate(step.run or ()):
+            _require_printable(word, row, *place, "run", number)
+        wheels = "" if step.wheels is None else _inside(step.wheels, row, *place, "wheels")
+        return Run(tuple(step.run or ()), wheels)
+    raise InputError("this is not a known step", where=row.place(*place), hint=_FORMS)
 
 
-def _plain(document: Document[schema.FactFile], value: str, *path: str | int) -> None:
+def _inside(value: str | None, row: Row, *path: str | int) -> str:
+    return row.parse(direct.inside, value or "", *path)
+
+
+def _require_printable(value: str, row: Row, *path: str | int) -> None:
     if not value.isprintable():
-        raise InputError("it has characters that do not print", where=document.place(*path))
+        raise InputError("it has characters that do not print", where=row.place(*path))

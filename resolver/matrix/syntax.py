@@ -8,9 +8,8 @@ from typing import Final
 
 import tomli
 
-from resolver.errors import InputError
+from resolver.errors import InputError, without_secrets
 
-_CREDENTIALS = re.compile(r"://[^\s/?#\"']*@")
 _LONGEST = 80
 _STATEMENT: Final = "a line is `key = value`, a `[table]`, or a `# comment`"
 _TWICE: Final = "a key or table may appear only once: merge the two, or remove one"
@@ -43,7 +42,7 @@ def syntax_error(error: tomli.TOMLDecodeError, name: str, several: Collection[st
     """The error for people. `several` are the tables that may occur several times. tomli counts from 1."""
     line, column = error.lineno, error.colno
     text = (error.doc.split("\n")[line - 1 : line] or [""])[0]
-    shown = _CREDENTIALS.sub("://", text).strip()
+    shown = without_secrets(text).strip()
     shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
     what = re.sub(r"Cannot declare (\(.*\)) twice", _declared, error.msg)
     hint = _hint(error.msg, text)

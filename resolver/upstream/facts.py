@@ -32,9 +32,8 @@ def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
 
 def projects_of(fact: Fact) -> Iterator[NormalizedName]:
     """The projects that are looked up to judge a fact."""
-    if isinstance(fact, model.Sources):
-        return
-    yield fact.package
+    if not isinstance(fact, model.Sources):
+        yield fact.package
     match fact:
         case model.Requires():
             yield from _names(fact.needs)
@@ -46,7 +45,7 @@ def projects_of(fact: Fact) -> Iterator[NormalizedName]:
             yield fact.other
         case model.After():
             yield from fact.others
-        case _:
+        case model.Metadata() | model.Builds() | model.Excludes() | model.Names() | model.Exports() | model.Sources():
             pass
 
 

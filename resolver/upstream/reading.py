@@ -1,4 +1,4 @@
-"""Source archives that facts are about, read for `catalog.readings`."""
+"""Source archives that facts are about, read for `catalog.store.readings`."""
 
 from __future__ import annotations
 

@@ -365,6 +365,18 @@ def test_a_day_that_is_still_to_come(workspace: Workspace, index: LoopbackIndex)
     assert not is_to_come(today + dt.timedelta(1), today)  # it is tomorrow already in China
 
 
+def test_a_project_in_any_spelling_and_a_fact_by_an_id_that_is_no_name_of_a_project(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("big-app", "1.0")
+    workspace.stack("big-app")
+    workspace.facts("big-app", '[[excludes]]\nid = "Big_App-1.0"\nversions = "==1.0"\nreason = "r"\n')
+    for name in ("Big_App", "big-app", "Big_App-1.0"):
+        run = workspace.run("facts", "check", name, "--all", *NEVER_OLD)
+        assert run.stdout.startswith("holds: Big_App-1.0 (matrices/facts/big-app.toml:6): "), run
+        assert run.status == 0
+
+
 def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None:
     app(workspace, index)
     index.fault("*/lib/", status(403))

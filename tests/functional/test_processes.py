@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from resolver.cli.commands import _Group
+from resolver.cli.called import COMMANDS
 from tests.functional.warm import WarmCommand
 from tests.functional.workspace import COMMAND, HERE, INTERPRETER, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
@@ -46,7 +46,7 @@ def session(root: Path, index: LoopbackIndex, how: Callable[[Workspace], Callabl
 
 
 def test_a_fork_says_and_does_what_a_new_process_does(tmp_path: Path, index: LoopbackIndex) -> None:
-    assert {line.split()[0] for line, _ in SESSION} >= set(_Group._commands), "every command is among them"
+    assert {line.split()[0] for line, _ in SESSION} >= set(COMMANDS), "every command is among them"
     index.add_wheel("demo", "1.0", requires=["demo-data"])
     index.add_wheel("demo-data", "1.0")
     runs, left = session(tmp_path / "alone", index, lambda workspace: workspace.run_alone)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from resolver.cli import commands
+from resolver.matrix import schema
 from tests import versions_table
 from tests.functional.workspace import REPOSITORY
 
@@ -35,3 +36,11 @@ def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -
         ["ascend-lock", "explain", "trl-guide"],
     ]
     assert all((REPOSITORY / "matrices" / "stacks" / f"{words[2]}.toml").is_file() for words in examples)
+
+
+@pytest.mark.parametrize("row", [schema.IndexRow, schema.BindingRow])
+def test_each_key_of_an_index_and_a_binding_is_explained(row: type[schema.IndexRow | schema.BindingRow]) -> None:
+    table = row.__name__.removesuffix("Row").lower()
+    text = (REPOSITORY / "docs" / "indexes.md").read_text(encoding="utf-8")
+    rows = text.partition(f"| key of `[[{table}]]` |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert [line.split("`")[1] for line in rows] == list(row.__struct_encode_fields__)

@@ -113,9 +113,9 @@ class Downloads:
 
 
 def packing(response: Response) -> str:
-    """Said of a file that is not what it should be: that it came packed. Of itself it is no fault.
+    """For the message about a file with a wrong hash: that it arrived compressed; empty if it did not.
 
-    Some servers call each .tar.gz packed, and send it as it is.
+    Content-Encoding alone is no error: some servers declare it for every .tar.gz, and send the file as it is.
     """
     name = response.headers.get("content-encoding", "identity").strip()
     return "" if name in ("", "identity") else f" (it came packed by `{name[:_LONGEST]}`, which was not asked for)"

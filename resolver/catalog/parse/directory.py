@@ -21,7 +21,7 @@ _DEFLATED = 8
 _ZIP64 = 0xFFFFFFFF
 
 
-class Source(Protocol):
+class PositionedFile(Protocol):
     """A file that is read at positions."""
 
     def read(self, size: int = -1) -> bytes:
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     offset: int
 
 
-def entries(source: Source, ending: str, limit: int) -> list[Entry] | None:
+def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | None:
     """The members whose names end so, in the order of the list; None if it is not plain or longer than `limit`."""
     total = source.seek(0, 2)
     if total < _END.size:
@@ -91,7 +91,7 @@ def _ends(listed: bytes, wanted: bytes) -> Iterator[int]:
         at = listed.find(wanted, at + 1)
 
 
-def content(source: Source, entry: Entry, limit: int, require: Callable[[int, int], object]) -> bytes | None:
+def content(source: PositionedFile, entry: Entry, limit: int, require: Callable[[int, int], object]) -> bytes | None:
     """A member's content, with its checksum verified; None if it is not plain or has more than `limit` bytes.
 
     `require` is called with the member's start and end before it is read.

@@ -274,19 +274,19 @@ def _decoded(body: bytes) -> _Project:
 
 
 def _without_lone(found: re.Match[bytes]) -> bytes:
-    """The same with a mark in place of what is half of a surrogate pair, which is no letter (RFC 8259, 8.2)."""
+    """The match with U+FFFD for an escape that is half of a surrogate pair, and so no character (RFC 8259, 8.2)."""
     return found[0] if found[2] else found[1] + rb"\ufffd"
 
 
 def _is_plain(body: bytes) -> bool:
-    """Whether all texts of a JSON page are printable: JSON has control characters in escapes alone, but for DEL."""
+    """Whether all texts of a JSON page are printable: JSON has control characters only in escapes, except DEL."""
     return body.isascii() and b"\\" not in body and b"\x7f" not in body
 
 
 def _plainly(page: _Rows) -> _Project:
-    """A page some of whose rows have values of another type than PEP 691 and 700 ask for: pip passes over those, too.
+    """A page with rows that have values of other types than PEP 691 and 700 say. Such values are ignored, as in pip.
 
-    Raises msgspec.ValidationError where a name or address is none.
+    Raises msgspec.ValidationError if a name or address is not a text.
     """
     files = []
     for row in page.files:
@@ -326,7 +326,7 @@ def _offered(given: object) -> bool | _Hashes | None:
 
 
 def _sha256s(given: list[str]) -> list[str]:
-    """`read_sha256` of each; that they are as they should be, as nearly all are, is told at once."""
+    """`read_sha256` of each. If all are valid, as on nearly every page, they are checked in one go."""
     whole = "".join(given)
     if set(map(len, given)) == {64} and whole.isascii() and not whole.encode().translate(None, _HEX):
         return given

@@ -313,6 +313,15 @@ def test_no_target(tmp_path: Path) -> None:
     )
 
 
+def test_a_marker_that_compares_what_cannot_be_compared_is_told_before_any_index_is_asked(tmp_path: Path) -> None:
+    line = "\"numpy<2 ; sys_platform ~= '1'\""
+    assert message(tmp_path, STACK.replace('"numpy<2"', line)) == (
+        'the marker of `numpy<2 ; sys_platform ~= "1"` cannot be evaluated\n'
+        "  at matrices/stacks/s.toml:5\n"
+        "  Undefined <Op('~=')> on 'linux' and '1'."
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "shown"), [('"2026-01-31"', "2026-01-31"), ("20260131", "20260131"), ("true", "True")]
 )
@@ -462,7 +471,7 @@ def fact(row: str) -> str:
             "unknown key `needs`\n"
             "  at matrices/facts/verl.toml:6: needs\n"
             "hint: `needs` belongs in [[requires]]; known keys here are defaults, requires, excludes, "
-            "replaces, metadata, builds, collides, after, warns, names, exports, sources, absent",
+            "replaces, metadata, builds, collides, after, warns, names, sources, absent, exports",
             id="unknown kind",
         ),
         pytest.param(
@@ -572,6 +581,20 @@ def fact(row: str) -> str:
             "  at matrices/facts/verl.toml:8: excludes[0].checked\n"
             "hint: write checked = 2026-01-31, without quotes",
             id="checked",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = "broken"\nchecked = "20261120"\n',  # Python 3.11 and newer read it as a day
+            "`20261120` is not a date\n"
+            "  at matrices/facts/verl.toml:8: excludes[0].checked\n"
+            "hint: write checked = 2026-01-31, without quotes",
+            id="checked, without dashes",
+        ),
+        pytest.param(
+            '[[excludes]]\nreason = "broken"\nchecked = "2026-11-20"\nweight = 1\n',  # a day, although in quotes
+            "unknown key `weight`\n"
+            "  at matrices/facts/verl.toml:9: excludes[0].weight\n"
+            "hint: known keys are id, package, reason, reason-zh, strength, source, checked, versions",
+            id="checked, in quotes",
         ),
         pytest.param(
             '[[builds]]\nrequires-from = "../common.txt"\nreason = "empty"\n',

@@ -622,7 +622,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             "unknown key `require`\n"
             "  at matrices/facts/verl.toml:6: require\n"
             "hint: did you mean `requires`? known keys are defaults, requires, excludes, replaces, "
-            "metadata, builds, collides, after, warns, names, exports, sources, absent",
+            "metadata, builds, collides, after, warns, names, sources, absent, exports",
             id="kind typo",
         ),
         pytest.param(
@@ -728,7 +728,7 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             "unknown key `fact`\n"
             "  at matrices/facts/verl.toml:6: fact\n"
             "hint: a facts file has rows such as [[requires]]; known keys are defaults, requires, excludes, "
-            "replaces, metadata, builds, collides, after, warns, names, exports, sources, absent",
+            "replaces, metadata, builds, collides, after, warns, names, sources, absent, exports",
             id="as in a stack",
         ),
         pytest.param(

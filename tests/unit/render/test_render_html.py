@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from resolver.model.explanation import Closing, Contradiction, Explanation
 from resolver.model.statement import Has, Lack, Lacks, Statement
@@ -216,3 +217,9 @@ def test_a_cycle_can_be_drawn() -> None:
     drawing = layout(conflict_graph(type(base)(statements=cycle, closing=base.closing), "s", "en"))
     arrows = [wire.arrow for wire in drawing.wires]
     assert (arrows.count(""), arrows.count("lower"), arrows.count("upper")) == (5, 3, 2)
+
+
+def test_projects_that_no_index_has_either_are_named_where_there_are_any() -> None:
+    assert "no index has" not in explanation_html(samples.trl())
+    told = explanation_html(replace(samples.trl(), missing=("nump", "torchh")))
+    assert told.count("The stack also asks for these 2 projects, which no index has: nump, torchh.") == 1

@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock
 from resolver.render.report import report
+from resolver.render.text import markdown
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 CELL = re.compile(r"(?<!\\)\|")
@@ -58,3 +60,20 @@ def test_warnings_and_reasons_are_chinese(name: str) -> None:
                     reasons += 1
     rows = (lock.pin, lock.build_pin, lock.departs, lock.absent, lock.export, lock.fact)
     assert reasons == sum(map(len, rows))
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_the_title_has_the_summary_in_the_language_of_the_report(name: str) -> None:
+    lock = LOCKS[name]
+    assert lock.summary_zh
+    told = {
+        "en": report(lock).splitlines()[0],
+        "zh": report(lock, "zh").splitlines()[0],
+        "without Chinese": report(replace(lock, summary_zh=""), "zh").splitlines()[0],
+    }
+    english, chinese = markdown(lock.summary), markdown(lock.summary_zh)
+    assert {key: (english in title, chinese in title) for key, title in told.items()} == {
+        "en": (True, False),
+        "zh": (False, True),
+        "without Chinese": (True, False),
+    }

@@ -1,0 +1,92 @@
+"""A row of a facts file: its texts parsed, each error with the place of its key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.errors import InputError
+from resolver.matrix import schema
+from resolver.matrix.document import Document, Parsed
+from resolver.matrix.families import require_known_in
+from resolver.matrix.needs import parse_env, parse_need, parse_project, parse_requirement
+from resolver.model import text
+from resolver.model.fact import Need
+from resolver.model.requirement import Requirement
+
+
+class Row(msgspec.Struct, frozen=True):
+    """The row `[[kind]]` of this number. Every method takes values of the row, and the key that has them.
+
+    All of them raise InputError with file:line:key.
+    """
+
+    document: Document[schema.FactFile]
+    systems: Document[schema.SystemsFile] | None
+    kind: str
+    number: int
+
+    def line(self) -> str:
+        """file:line of the row."""
+        return self.document.line(self.kind, self.number)
+
+    def place(self, *path: str | int) -> str:
+        """file:line: key, for errors; without a path, of the row."""
+        return self.document.place(self.kind, self.number, *path)
+
+    def needs(self, lines: Sequence[str], key: str) -> tuple[Need, ...]:
+        """Requirements on projects and components."""
+        found = tuple(parse_need(self.document, line, self.kind, self.number, key, at) for at, line in enumerate(lines))
+        for at, need in enumerate(found):
+            require_known_in(need, self.systems, self.place(key, at))
+        return found
+
+    def requirements(self, lines: Sequence[str], key: str) -> tuple[Requirement, ...]:
+        """Requirements on projects."""
+        return tuple(
+            parse_requirement(self.document, line, self.kind, self.number, key, at) for at, line in enumerate(lines)
+        )
+
+    def project(self, name: str, *path: str | int) -> NormalizedName:
+        """The name of a project."""
+        return parse_project(self.document, name, self.kind, self.number, *path)
+
+    def projects(self, names: Sequence[str], key: str) -> tuple[NormalizedName, ...]:
+        """Names of projects."""
+        return tuple(self.project(name, key, at) for at, name in enumerate(names))
+
+    def env(self, variables: dict[str, str], key: str) -> tuple[tuple[str, str], ...]:
+        """Environment variables, sorted by name."""
+        return parse_env(self.document, variables, self.kind, self.number, key)
+
+    def parse(self, read: Callable[[str], Parsed], value: str, *path: str | int, hint: str = "") -> Parsed:
+        """`read(value)`, with its ValueError turned into an InputError."""
+        return self.document.parse(read, value, self.kind, self.number, *path, hint=hint)
+
+    def versions(self, texts: str | Sequence[str], key: str) -> tuple[SpecifierSet, ...]:
+        """One set of versions, or several."""
+        if isinstance(texts, str):
+            return (self._version_set(texts, key),)
+        return tuple(self._version_set(one, key, at) for at, one in enumerate(texts))
+
+    def _version_set(self, given: str, *path: str | int) -> SpecifierSet:
+        try:
+            return text.specifier_set(given)
+        except InvalidSpecifier as error:
+            raise InputError(
+                f"`{given}` is not a set of versions",
+                where=self.place(*path),
+                why=str(error),
+                hint=_versions_hint(given),
+            ) from None
+
+
+def _versions_hint(given: str) -> str:
+    repaired = re.sub(r"=([<>!~])", r"\1=", given.strip())
+    repaired = re.sub(r"^=?\s*v?(?=\d+\.\d)", "==", repaired)
+    meant = f"did you mean `{repaired}`? " if text.specifiers(repaired) else ""
+    return f"{meant}write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)"

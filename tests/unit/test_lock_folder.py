@@ -1,0 +1,65 @@
+"""Replacing a lock's folder: nothing of an earlier lock stays, and nothing that somebody else put there goes."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from resolver.lock import file, folder
+from resolver.render.files import render
+
+SHIPPED = Path(__file__).parents[2] / "locks"
+# Between them they have every file that a lock may have.
+LOCKS = {
+    name: render(lock)
+    for name, path in (
+        ("plain", "trl-train/linux-aarch64-py311-cann8.5.0-a2"),
+        ("another index", "verl-qwen3.5/linux-x86_64-py311-cann8.5.0-a2"),
+        ("from git", "mindspeed-rl/linux-aarch64-py310-cann8.3.rc1-a2"),
+        ("small", "self/linux-x86_64-py311"),
+    )
+    if (lock := file.read(SHIPPED / path)) is not None
+}
+
+
+def _files(path: Path) -> set[str]:
+    return {one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file()}
+
+
+@pytest.mark.parametrize(("before", "after"), list(permutations(LOCKS, 2)))
+def test_of_an_earlier_lock_no_file_stays(before: str, after: str, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    folder.replace({here: LOCKS[before]})
+    folder.replace({here: LOCKS[after]})
+    assert _files(here) == set(LOCKS[after])
+
+
+def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    folder.replace({here: LOCKS["from git"]})
+    (here / "notes.txt").write_text("kept")
+    (here / "patches").mkdir()
+    (here / "patches" / "one.patch").write_text("kept")
+    (here / "link").symlink_to("notes.txt")
+    folder.replace({here: LOCKS["small"]})
+    assert _files(here) - set(LOCKS["small"]) == {"notes.txt", "patches/one.patch", "link"}
+    assert (here / "link").is_symlink()
+
+
+def test_a_report_goes_when_there_is_a_lock(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    folder.add(here, {"conflict.md": "no", "conflict.json": "{}"})
+    assert folder.has_report(here)
+    folder.replace({here: LOCKS["small"]})
+    assert not folder.has_report(here)
+    assert _files(here) == set(LOCKS["small"])
+
+
+def test_scripts_alone_can_be_run(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    folder.replace({here: LOCKS["plain"]})
+    modes = {path.name: path.stat().st_mode & 0o777 for path in here.iterdir() if path.is_file()}
+    assert {name for name, mode in modes.items() if mode == 0o755} == {"install.sh", "activate.sh", "verify.py"}
+    assert set(modes.values()) == {0o755, 0o644}
