@@ -224,7 +224,9 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file; empty if there is no such file."""
+    """The sha256 of a file; empty if there is no such file, or a pipe or device, which would be waited for."""
+    if disk.is_special(path):
+        return ""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as handle:

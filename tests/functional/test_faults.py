@@ -71,6 +71,16 @@ def test_a_bundle_for_which_there_is_no_room_is_told_and_made_by_the_next_run(
     assert workspace.run("bundle", "--check", "out").status == 0
 
 
+def test_a_pipe_in_the_place_of_a_bundled_file_is_not_waited_for(workspace: Workspace, index: LoopbackIndex) -> None:
+    built = index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    (workspace.root / "out").mkdir()
+    os.mkfifo(workspace.root / "out" / built.filename)
+    assert workspace.run("bundle", "demo", "out").status == 0
+    assert (workspace.root / "out" / built.filename).read_bytes() == built.content
+
+
 # --- what is left in TMPDIR
 
 
