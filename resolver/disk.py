@@ -58,6 +58,18 @@ def read_text(path: Path, limit: int) -> str:
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def listed(folder: Path, ending: str) -> list[Path]:
+    """The files in a folder whose names end so, sorted; none where there is no folder.
+
+    Raises OSError where it cannot be listed, which `Path.glob` takes for an empty folder.
+    """
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 -- all before the first
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [folder / name for name in sorted(names) if name.endswith(ending)]
+
+
 def write(path: Path, content: bytes) -> None:
     """Put a file in place, whole or not at all, be it that the power goes; raises OSError.
 

@@ -23,6 +23,7 @@ from resolver.cli.language import language_of
 from resolver.cli.named import ALL, named
 from resolver.cli.unchanged import Told, Unchanged
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
+from resolver.matrix.names import stack_names
 from resolver.model.language import Language
 from resolver.render import words
 
@@ -151,7 +152,7 @@ def _look(
 
 def _tell_others(matrices: Path, locks: Path) -> None:
     """After a check of all: report stacks that have locks here but are not in `matrices`."""
-    known = {path.stem for path in (matrices / "stacks").glob("*.toml")}
+    known = {*stack_names(matrices)}
     for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
         hint = f"{locks / name} belongs to a stack that is not in {matrices}; give the path of its file:"
         sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))

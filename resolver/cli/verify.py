@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from resolver import disk
 from resolver.cli import options
 from resolver.errors import InputError
 from resolver.lock import file as lock_file
@@ -66,6 +67,7 @@ def command(
 
 def _require_python(interpreter: str) -> None:
     """Raise InputError unless it runs Python: another program might exit silently with status 0."""
+    hint = "activate an environment, or pass --python PATH"
     try:
         told = subprocess.run(  # noqa: S603
             [interpreter, "-I", "-c", f"print({_WORD!r})"], check=False, stdin=subprocess.DEVNULL, capture_output=True
@@ -73,13 +75,9 @@ def _require_python(interpreter: str) -> None:
         why = "" if told.stdout.split() == [_WORD.encode()] else "It does not run as Python."
     except OSError as error:
         why = error.strerror or str(error)
+        hint = disk.advice(error.errno) or hint
     if why:
-        raise InputError(
-            f"no working Python was found at {interpreter}",
-            where="--python",
-            why=why,
-            hint="activate an environment, or pass --python PATH",
-        )
+        raise InputError(f"no working Python was found at {interpreter}", where="--python", why=why, hint=hint)
 
 
 def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Path:

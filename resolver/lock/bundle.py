@@ -146,8 +146,24 @@ def _limited(files: Iterable[Entry], locks: set[str]) -> Iterator[Entry]:
 def write(
     folder: Path, locks: Iterable[Served], files: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
 ) -> Manifest:
-    """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names."""
-    files = tuple(files)
+    """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names.
+
+    Raises InputError if the disk refuses.
+    """
+    try:
+        return _written(folder, tuple(locks), tuple(files), texts, tuple(left))
+    except OSError as error:
+        raise InputError(
+            "the bundle could not be written",
+            where=str(folder),
+            why=error.strerror or str(error),
+            hint="free some space or choose another folder; files that are there already are not downloaded again",
+        ) from None
+
+
+def _written(
+    folder: Path, locks: tuple[Served, ...], files: tuple[Entry, ...], texts: Mapping[str, str], left: tuple[str, ...]
+) -> Manifest:
     for path, text in texts.items():
         _write(folder / path, text)
     for parent in sorted({(folder / path).parent for path in (*texts, *(row.path for row in files))}):
@@ -156,7 +172,7 @@ def write(
         Text(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
         for path, text in sorted(texts.items())
     ]
-    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=files, texts=tuple(told), left=tuple(left))
+    manifest = Manifest(format=FORMAT, locks=locks, files=files, texts=tuple(told), left=left)
     content = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n"
     _write(folder / MANIFEST, content)
     _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
@@ -208,7 +224,9 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file; empty if there is no such file."""
+    """The sha256 of a file; empty if there is no such file, or a pipe or device, which would be waited for."""
+    if disk.is_special(path):
+        return ""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as handle:
@@ -222,9 +240,13 @@ def sha256_of(path: Path) -> str:
 def _write(path: Path, text: str) -> None:
     disk.make_folder(path.parent)
     fresh = path.with_name(path.name + _TEMPORARY)
-    with fresh.open("w", encoding="utf-8", newline="\n") as handle:
-        handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
-    fresh.chmod(0o755 if path.suffix == ".sh" else 0o644)
-    fresh.replace(path)
+    try:
+        with fresh.open("w", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        fresh.chmod(0o755 if path.suffix == ".sh" else 0o644)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, read
-from resolver.matrix.names import stack_names
+from resolver.matrix.names import stack_names, toml_files
 from resolver.profile import counts
 
 
@@ -58,7 +58,7 @@ def load(stack: str, matrices: Path) -> Inputs:
         paths = _fact_paths(document, matrices)
         facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in paths)
         if wanted:
-            others = sorted(set((matrices / "facts").glob("*.toml")) - set(paths))
+            others = sorted(set(toml_files(matrices / "facts")) - set(paths))
             spare = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in others)
     indexes = systems = None
     if (path := matrices / "indexes.toml").exists():
@@ -135,7 +135,7 @@ def _near(path: Path, matrices: Path) -> str:
     """A hint for a path without a file: the stack or the neighbouring file that was probably meant."""
     if path.stem in stack_names(matrices):
         return f"did you mean the stack `{path.stem}`?"
-    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.stem for one in path.parent.glob("*.toml")]
+    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.stem for one in toml_files(path.parent)]
     close = difflib.get_close_matches(path.stem, sorted(beside), n=1)
     return f"did you mean `{path.with_name(close[0] + '.toml')}`?" if close else "give a path to a .toml file"
 
@@ -144,12 +144,12 @@ def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[P
     folder = matrices / "facts"
     names = stack.content.stack.facts
     if names is None:
-        return sorted(folder.glob("*.toml"))
+        return toml_files(folder)
     paths = []
     for number, name in enumerate(names):
         path = folder / f"{name}.toml"
         if not path.is_file() or Path(name).name != name:
-            close = difflib.get_close_matches(name, [path.stem for path in folder.glob("*.toml")], n=1)
+            close = difflib.get_close_matches(name, [path.stem for path in toml_files(folder)], n=1)
             raise InputError(
                 f"there is no facts file `{name}`",
                 where=stack.place("stack", "facts", number),

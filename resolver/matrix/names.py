@@ -1,10 +1,22 @@
-"""Which stacks exist, without reading them."""
+"""Which files of facts and stacks exist, without reading them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from resolver import disk
+from resolver.errors import InputError
+
+
+def toml_files(folder: Path) -> list[Path]:
+    """The TOML files in a folder, sorted. Raises InputError where it cannot be listed: it may have some."""
+    try:
+        return disk.listed(folder, ".toml")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(f"the folder `{folder}` cannot be read", why=why, hint=disk.advice(error.errno)) from None
+
 
 def stack_names(matrices: Path) -> list[str]:
-    """The names of the stacks in `matrices`, sorted."""
-    return sorted(path.stem for path in (matrices / "stacks").glob("*.toml") if not path.is_dir())
+    """The names of the stacks in `matrices`, sorted. Raises InputError."""
+    return [path.stem for path in toml_files(matrices / "stacks") if not path.is_dir()]

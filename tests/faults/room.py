@@ -54,7 +54,7 @@ def limited(workspace: Workspace, limit: int, *arguments: str, **environment: st
 
 
 def fill_disks(root: Path, number: int, seed: int) -> Score:
-    """Lock, bundle and export with so many different limits to what fits on the disk; nothing is lost by any."""
+    """Lock with so many different limits to what fits on the disk; nothing is lost by any."""
     score = Score(moments=_MOST)
     draw = random.Random(seed)
     mount = may_mount()
@@ -79,7 +79,7 @@ def fill_disks(root: Path, number: int, seed: int) -> Score:
             else:
                 run = limited(workspace, draw.randrange(_MOST), "lock", "demo")
             assert run.status in (0, 2), (where, run)
-            assert "mistake in ascend-lock" not in run.stderr, (where, run)
+            assert "internal error" not in run.stderr, (where, run)
             assert run.status == 0 or run.stderr.partition("error: ")[2], (where, run)
             score.killed += run.status != 0
             score.ended += run.status == 0

@@ -18,7 +18,7 @@ _PIP = [str(path) for path in (_OURS / "pip", *_OURS.glob("pip-*.dist-info"))]
 _SITECUSTOMIZE = f"""
 import sys
 
-if sys.orig_argv[1:3] == ["-m", "venv"]:
+if sys.orig_argv[1:4] == ["-I", "-m", "venv"]:
     import os, venv
 
     def link(self, context):

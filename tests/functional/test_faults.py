@@ -22,7 +22,7 @@ from resolver.catalog.store.volume import DATA, ROWS
 from resolver.render.quoted import heard
 from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
-from tests.faults.room import fill_disks
+from tests.faults.room import fill_disks, limited
 from tests.faults.row import lock_often
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, delayed
@@ -49,6 +49,36 @@ def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run
 
 def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:
     assert fill_disks(tmp_path / "work", 2, seed=3).killed > 0
+
+
+def test_a_bundle_for_which_there_is_no_room_is_told_and_made_by_the_next_run(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    """verify.py is longer than what may be written, and comes after the files and some of the texts."""
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    run = limited(workspace, 50_000, "bundle", "demo", "out")
+    told = (
+        "error: the bundle could not be written\n"
+        "  at out\n"
+        "  File too large\n"
+        "hint: free some space or choose another folder; files that are there already are not downloaded again\n"
+    )
+    assert (run.status, run.stdout, run.stderr) == (2, "", told)
+    assert not [name for name in tree(workspace.root / "out") if "partial" in name]
+    assert workspace.run("bundle", "demo", "out").status == 0
+    assert workspace.run("bundle", "--check", "out").status == 0
+
+
+def test_a_pipe_in_the_place_of_a_bundled_file_is_not_waited_for(workspace: Workspace, index: LoopbackIndex) -> None:
+    built = index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    (workspace.root / "out").mkdir()
+    os.mkfifo(workspace.root / "out" / built.filename)
+    assert workspace.run("bundle", "demo", "out").status == 0
+    assert (workspace.root / "out" / built.filename).read_bytes() == built.content
 
 
 # --- what is left in TMPDIR

@@ -964,3 +964,27 @@ def test_nothing_of_the_folder_or_the_shell_takes_part(
     assert (run.status, run.stderr) == (0, ""), run
     assert installed(python) == {"base": "1.0", "top": "1.0"}
     assert not (tmp_path / "aside").exists()
+
+
+def test_without_a_folder_for_temporary_files_it_does_nothing(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    add_backend(index)
+    add_source(index, "apart", "1.0")
+    workspace.stack("apart", target=HERE)
+    workspace.locked()
+    script = workspace.folder() / "install.sh"
+    run = execute(workspace, ["env", "TMPDIR=/proc", "bash", str(script), "--python", str(python)])
+    assert run.status == 1
+    assert lines(run.stderr, "error") == ["error: there is no folder for temporary files"]
+    assert lines(run.stderr, "hint") == ["hint: set TMPDIR to a folder with free space that you can write to"]
+    assert installed(python) == {}
+
+
+def test_it_is_read_as_bash_where_sh_is_bash(workspace: Workspace, two: list[Built]) -> None:
+    """In its POSIX mode bash before 5.1 takes `<(` for a mistake; a command is read when those before it have run."""
+    script = (workspace.folder() / "install.sh").read_text("utf-8")
+    before = script.partition("< <(")[0].partition("\nusage() {")[0]
+    assert before != script
+    run = execute(workspace, ["bash", "--posix", "-c", f"{before}\nshopt -o posix"])
+    assert run.stdout == "posix          \toff\n"

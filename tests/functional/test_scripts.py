@@ -176,6 +176,11 @@ def test_the_script_is_clean_and_runs_nothing_that_it_was_told(made: Workspace) 
     assert not list(made.root.rglob("pwned"))
 
 
+def test_no_module_beside_who_starts_the_script_is_run(made: Workspace) -> None:
+    """Without -I, `python -m venv` imports a `logging.py` of the current folder."""
+    assert re.findall(r'"\$(?:python|with|1)" -m .*', made.read("install.sh")) == []
+
+
 def test_requirements_files_hold_comments_and_hashed_pins_alone(made: Workspace) -> None:
     files = list(made.folder().rglob("*.txt"))
     assert files

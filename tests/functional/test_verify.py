@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import re
@@ -14,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from resolver.cli.verify import _require_python
+from resolver.errors import InputError
 from tests.functional.machine import environment, execute, install, make_environment
 from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace
 from tests.loopback import LoopbackIndex
@@ -704,6 +707,44 @@ def test_a_report_that_nobody_can_be_given(machine: Machine, sink: str, status: 
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (status, "", error)
+
+
+def test_a_limit_of_open_files_is_not_blamed_on_the_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    with pytest.raises(InputError) as caught:
+        _require_python("python3")
+    assert str(caught.value) == (
+        "no working Python was found at python3\n"
+        "  at --python\n"
+        "  Too many open files\n"
+        "hint: allow more open files: `ulimit -n 1024`"
+    )
+
+
+def test_memory_that_runs_out_is_told(machine: Machine) -> None:
+    code = (
+        "import importlib.util, sys\n"
+        "spec = importlib.util.spec_from_file_location('verify', sys.argv[1])\n"
+        "verify = importlib.util.module_from_spec(spec)\n"
+        "sys.modules['verify'] = verify\n"
+        "spec.loader.exec_module(verify)\n"
+        "def checks(asked):\n"
+        "    raise MemoryError\n"
+        "verify.checks = checks\n"
+        "sys.exit(verify.run(verify.LOCK, sys.argv[1], []))\n"
+    )
+    done = subprocess.run(
+        [machine.python, "-I", "-c", code, machine.workspace.folder() / "verify.py"],
+        env=environment(machine.workspace, **machine.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = "error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n"
+    assert (done.returncode, done.stderr) == (2, told)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -165,20 +165,19 @@ def wheel(content: bytes) -> None:
     if isinstance(whole, UnusableFile):
         raise whole
     assert whole == pieces
-    expected = _of_zipfile(content)
-    assert expected is None or whole in expected, "zipfile reads something else"
+    assert whole in _of_zipfile(content), "zipfile reads something else"
 
 
 _ZIPFILE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError)
 
 
-def _of_zipfile(content: bytes) -> list[bytes] | None:
-    """Every METADATA that zipfile gives, whichever folder it is in; None where another member's name stops it."""
-    found = []
+def _of_zipfile(content: bytes) -> list[bytes]:
+    """Every METADATA that zipfile gives, whichever folder it is in."""
+    found: list[bytes] = []
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, UnicodeDecodeError, NotImplementedError):
-        return None
+        return found
     with archive:
         for name in archive.namelist():
             if name.endswith(".dist-info/METADATA"):

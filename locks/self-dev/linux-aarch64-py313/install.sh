@@ -9,6 +9,7 @@
 # installed is skipped.
 # Every message is in English and Chinese; a Chinese locale (UTF-8) or --lang zh selects Chinese.
 [ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
+set +o posix  # where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
 lang=en
@@ -279,7 +280,9 @@ print(", ".join(missing), end="")
 unnamed_tool="see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact"
 unnamed_tool_zh="见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
 
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) ||
+    fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
+        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
 trap 'rm -rf "$scratch"' EXIT
 
 # Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
@@ -293,7 +296,7 @@ prepare_builder() { # requirements files of the tools; empty where the lock has 
     builder=$scratch/${1%.txt}
     with=$builder/bin/python
     if [ -e "$builder/complete" ]; then return; fi
-    run "$python" -m venv --clear "$builder"
+    run "$python" -I -m venv --clear "$builder"
     install_wheels "$with" "$@"
     run touch "$builder/complete"
 }

@@ -9,6 +9,7 @@
 # installed is skipped.
 # Every message is in English and Chinese; a Chinese locale (UTF-8) or --lang zh selects Chinese.
 [ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
+set +o posix  # where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
 lang=en

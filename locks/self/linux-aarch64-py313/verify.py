@@ -2218,6 +2218,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
         return 1  # `verify.py | head`: what is left to say has no reader
+    except MemoryError:
+        sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
+        return _USAGE
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
         return _INTERRUPTED

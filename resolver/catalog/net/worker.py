@@ -19,12 +19,29 @@ _PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normall
 
 
 class Worker:
-    """A thread that runs coroutines until it is closed."""
+    """A thread that runs coroutines until it is closed.
+
+    Where memory is short, the event loop and its callbacks fail anywhere. Whoever waits is told, and the loop goes on,
+    as it is needed for closing; asyncio's own tracebacks are not for the user.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="ascend-lock-network", daemon=True)
+        self._loop.set_exception_handler(_keep_silent)
+        self._waiting: set[Future[Any]] = set()
+        self._thread = threading.Thread(target=self._run, name="ascend-lock-network", daemon=True)
         self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self._loop.run_forever()
+            except Exception as error:
+                for future in tuple(self._waiting):
+                    if not future.done():
+                        future.set_exception(error)
+            else:
+                return
 
     def wait(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run the coroutine that `work` returns in the thread, and return its result. An interrupt cancels it.
@@ -35,6 +52,8 @@ class Worker:
         begun: list[asyncio.Task[T]] = []
 
         def settle(task: asyncio.Task[T]) -> None:
+            if future.done():
+                return
             if task.cancelled():
                 future.cancel()
             elif (error := task.exception()) is not None:
@@ -43,21 +62,28 @@ class Worker:
                 future.set_result(task.result())
 
         def begin() -> None:
-            begun.append(self._loop.create_task(work()))
-            begun[0].add_done_callback(settle)
+            try:
+                task = self._loop.create_task(work())
+                task.add_done_callback(settle)
+                begun.append(task)
+            except Exception as error:
+                future.set_exception(error)
 
         def break_off() -> None:
             for task in begun:
                 task.cancel()
 
-        self.tell(begin)
+        self._waiting.add(future)
         try:
+            self.tell(begin)
             return answer_of(future)
         except BaseException:
             if not future.done():
                 with suppress(RuntimeError):  # the thread is ending
                     self.tell(break_off)
             raise
+        finally:
+            self._waiting.discard(future)
 
     def tell(self, call: Callable[[], None]) -> None:
         """Call something in the thread, without waiting."""
@@ -87,6 +113,10 @@ class Worker:
             if not hangs:
                 self._thread.join()
                 self._loop.close()
+
+
+def _keep_silent(_: asyncio.AbstractEventLoop, __: dict[str, Any]) -> None:
+    return None
 
 
 class Once:

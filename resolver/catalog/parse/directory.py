@@ -1,19 +1,24 @@
 """Finding a member in a zip's list of members without creating an object for each of ten thousand.
 
 Reads as `zipfile` does, but only the plain case: anything not plain (ZIP64, comments, encryption, other
-compressions, later versions) or incomplete is left to `zipfile`.
+compressions, later versions, odd extra fields or names, members that overlap) or incomplete is left to `zipfile`, be
+it at a member that nobody looks for: pip could not install such a wheel.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
-_LENGTHS = struct.Struct("<4s24x3H")  # of an entry: signature, and the lengths of name, extra field and comment
+# Of an entry: signature, version, flags; the lengths of name, extra field and comment; offset.
+_LENGTHS = struct.Struct("<4s2xBxH18x3H8xL")
+_FIELD = struct.Struct("<2H")  # the begin of an extra field: kind and length
+_READ_FIELDS = (0x1, 0x7075)  # which `zipfile` acts on: ZIP64, a name
+_UTF_8 = 0x800
 _LOCAL = struct.Struct("<4s5H3L2H")
 _ODD_FLAGS = 0x1 | 0x20 | 0x40  # encrypted, a patch, encrypted strongly
 _VERSION = 63  # of the format: what asks for a later one is refused by `zipfile`, and so by pip
@@ -43,6 +48,7 @@ class Entry(NamedTuple):
     packed: int
     size: int
     offset: int
+    end: int  # where the next member begins, or the list
 
 
 def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | None:
@@ -61,26 +67,46 @@ def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | No
     wanted = ending.encode()
     ends = set(_ends(listed, wanted))
     found = []
+    begins = [offset]
     at = 0
     while at + _ENTRY.size <= size:
-        mark, name, extra, remark = _LENGTHS.unpack_from(listed, at)
+        mark, version, flags, name, extra, remark, begin = _LENGTHS.unpack_from(listed, at)
         if mark != b"PK\1\2":
             break
         start = at + _ENTRY.size
         end = start + name
+        if version > _VERSION or (extra and not _is_plain(listed[end : end + extra])):
+            return None
+        if flags & _UTF_8 and not listed[start:end].isascii():
+            return None
         if end in ends and name >= len(wanted):
             row = _ENTRY.unpack_from(listed, at)
-            if row[2] & 0xFF > _VERSION:
-                return None
             try:
                 title = listed[start:end].decode("ascii")
             except UnicodeDecodeError:
                 return None
-            found.append(Entry(title, row[3], row[4], row[7], row[8], row[9], row[16]))
+            found.append(Entry(title, row[3], row[4], row[7], row[8], row[9], begin, 0))
+        begins.append(begin)
         at = end + extra + remark
         count -= 1
     whole = at == size and count == 0 and len(ends) == len(found)  # otherwise one is hidden somewhere
-    return found if whole else None
+    return [one._replace(end=_end(one.offset, begins)) for one in found] if whole else None
+
+
+def _is_plain(extra: bytes) -> bool:
+    """Whether the extra fields of a member are whole, and mean nothing to `zipfile`."""
+    at = 0
+    while at + _FIELD.size <= len(extra):
+        kind, length = _FIELD.unpack_from(extra, at)
+        at += _FIELD.size + length
+        if kind in _READ_FIELDS or at > len(extra):
+            return False
+    return True
+
+
+def _end(begin: int, begins: Sequence[int]) -> int:
+    """Where a member that begins there must end; there, if another one begins there, too."""
+    return begin if begins.count(begin) > 1 else min((one for one in begins if one > begin), default=begin)
 
 
 def _ends(listed: bytes, wanted: bytes) -> Iterator[int]:
@@ -106,9 +132,10 @@ def content(source: PositionedFile, entry: Entry, limit: int, require: Callable[
     if len(head) != _LOCAL.size or head[:4] != b"PK\3\4":
         return None
     name, extra = _LOCAL.unpack(head)[9:]
-    if source.read(name) != entry.name.encode():
+    start = entry.offset + _LOCAL.size + name + extra
+    if source.read(name) != entry.name.encode() or start + entry.packed > entry.end:
         return None
-    source.seek(entry.offset + _LOCAL.size + name + extra)
+    source.seek(start)
     packed = source.read(entry.packed)
     if entry.method == _DEFLATED:
         try:

@@ -28,14 +28,16 @@ _VERSION = "v2"
 
 
 def default_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """The folder of the cache: ASCEND_LOCK_CACHE, otherwise below XDG_CACHE_HOME, otherwise below ~/.cache."""
+    """The folder of the cache: ASCEND_LOCK_CACHE, otherwise below XDG_CACHE_HOME, ~/.cache, or /.cache."""
     environ = os.environ if environ is None else environ
     if own := environ.get(VARIABLE):
         return Path(own)
     # The XDG specification: "All paths must be absolute. If a relative path is set, it should be ignored."
     if (base := environ.get("XDG_CACHE_HOME", "")) and Path(base).is_absolute():
         return Path(base) / "ascend-lock"
-    return Path(os.path.expanduser("~")) / ".cache" / "ascend-lock"  # noqa: PTH111 -- Path.expanduser raises without a home
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 -- Path.expanduser raises without a home
+    # A user whom the system does not know has none, as in containers: `~` would be a folder here.
+    return (home if home.is_absolute() else Path("/")) / ".cache" / "ascend-lock"
 
 
 class Lent(msgspec.Struct, array_like=True, frozen=True):

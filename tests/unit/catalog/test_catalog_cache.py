@@ -292,3 +292,10 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
 )
 def test_where_it_is(environ: dict[str, str], folder: str) -> None:
     assert default_folder(environ) == Path(folder).expanduser()
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a folder named `~` wherever the command is run."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
+    assert default_folder({}) == Path("/.cache/ascend-lock")

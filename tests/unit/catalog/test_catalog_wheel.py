@@ -121,14 +121,23 @@ def test_a_sparse_file_has_what_was_added_and_no_more(spans: list[tuple[int, int
     [
         *("none", "comment", "cut", "front", "other name", "checksum", "hidden", "twice"),
         *("encrypted", "a patch", "strongly encrypted", "a later version"),
+        *("a later version of another", "a name of another that is no UTF-8"),
+        *("an extra field", "an extra field that is cut", "an extra field of another that is cut"),
     ],
 )
 def test_a_quick_look_finds_what_zipfile_finds(change: str, compression: int) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", compression) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a name that is there already
-        archive.writestr("demo/__init__.py", b"x" * 1000)
-        archive.writestr("demo-1.0.dist-info/METADATA", b"Name: demo\n" * 50)
+        other = zipfile.ZipInfo("demo/__init__.py")
+        metadata = zipfile.ZipInfo("demo-1.0.dist-info/METADATA")
+        for info in (other, metadata):
+            info.compress_type = compression
+        if "extra field" in change:
+            info = other if "of another" in change else metadata
+            info.extra = b"UT\x01\0x" if change == "an extra field" else b"UT\xff\0x"
+        archive.writestr(other, b"x" * 1000)
+        archive.writestr(metadata, b"Name: demo\n" * 50)
         if change == "twice":
             archive.writestr("demo-1.0.dist-info/METADATA", b"Name: other\n")
         if change == "hidden":
@@ -153,19 +162,36 @@ def test_a_quick_look_finds_what_zipfile_finds(change: str, compression: int) ->
             content[listed - 46 + 8] |= 0x40
         case "a later version":
             content[listed - 46 + 6] = 64
+        case "a later version of another":
+            content[content.index(b"PK\1\2") + 6] = 64
+        case "a name of another that is no UTF-8":
+            content[content.index(b"PK\1\2") + 9] |= 0x8
+            content[content.index(b"demo/__init__.py", content.index(b"PK\1\2"))] = 0xFF
         case _:
             pass
     release = Release("demo-1.0-py3-none-any.whl", NormalizedName("demo"), "1.0")
     quick = wheel_module._quickly(Guarded(io.BytesIO(content), one_read=1 << 20, position=1 << 62), release, print)
-    assert (quick is not None) == (change in ("none", "twice") and compression != zipfile.ZIP_LZMA)
+    assert (quick is not None) == (change in ("none", "twice", "an extra field") and compression != zipfile.ZIP_LZMA)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             expected = archive.read("demo-1.0.dist-info/METADATA")
         if compression == zipfile.ZIP_LZMA:
             raise zipfile.BadZipFile("zipfile unpacks it without bounds")
-    except (zipfile.BadZipFile, RuntimeError):  # NotImplementedError is one
+    except (zipfile.BadZipFile, RuntimeError, UnicodeDecodeError):  # NotImplementedError is one
         with pytest.raises(UnusableFile):
             read_metadata(io.BytesIO(content), release)
     else:
         assert quick in (None, expected)
         assert read_metadata(io.BytesIO(content), release) == expected
+
+
+def test_a_quick_look_leaves_members_that_overlap_to_zipfile() -> None:
+    """Another member is said to begin within METADATA, or where it does: newer versions of Python refuse both."""
+    whole = make("demo_x-1.0.dist-info/METADATA", "demo_x.py", content=b"Name: demo\n" * 50)
+    row = whole.rindex(b"demo_x.py") - 46
+    for begin in (0, 40):
+        content = bytearray(whole)
+        content[row + 42 : row + 46] = begin.to_bytes(4, "little")
+        assert (
+            wheel_module._quickly(Guarded(io.BytesIO(content), one_read=1 << 20, position=1 << 62), DEMO, print) is None
+        )

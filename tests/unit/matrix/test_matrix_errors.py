@@ -423,6 +423,28 @@ def test_no_folder_of_facts(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("folder", ["facts", "stacks"])
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    """Else the stack would be locked as if there were no facts."""
+    for name in ("stacks", "facts"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "stacks" / "s.toml").write_text(STACK)
+
+    def refusing(call: Callable[[str], object]) -> Callable[[str], object]:
+        def refuse(path: str) -> object:
+            if str(path) == str(tmp_path / folder):
+                raise PermissionError(13, "Permission denied", str(path))
+            return call(path)
+
+        return refuse
+
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+    with pytest.raises(InputError) as caught:
+        load("s" if folder == "facts" else "t", tmp_path)
+    assert str(caught.value) == f"the folder `{tmp_path}/{folder}` cannot be read\n  Permission denied"
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [("vrl", "did you mean `verl`?"), ("zzz", "facts are looked up in matrices/facts"), ("../stacks/s", "")],
