@@ -15,7 +15,7 @@ from resolver.model.problem import Problem
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
     """One project of a resolution: its release, the extras in use, and everything that requires it.
 
-    `unknown_extras` are those in use that the release does not provide.
+    `unknown_extras` are those in use that the release does not provide, and for which none of its requirements counts.
     """
 
     name: NormalizedName

@@ -61,7 +61,9 @@ def gather(universe: Universe, chosen: Mapping[Package, Candidate], *, engine: s
                     sorted(
                         other.package.extra
                         for other in own
-                        if other.package.extra and not universe.provides(candidate, other.package.extra)
+                        if other.package.extra
+                        and not universe.provides(candidate, other.package.extra)
+                        and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(other))
                     )
                 ),
                 because=tuple(origin for origin in origins if not isinstance(origin, SameRelease)),

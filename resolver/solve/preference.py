@@ -25,7 +25,8 @@ class Preference:
 
         Pre-releases are subject to the policy. With "if-necessary" they are offered if a requirement names one, or if
         nothing else fits and `stable` is not set. Yanked releases are offered only if the stack or a fact pins them:
-        PEP 592 leaves open whether a pin in metadata counts, and uv does not accept one either.
+        PEP 592 leaves open whether a pin in metadata counts, and uv does not accept one either. A pin admits several
+        releases if they differ in their local part; those that were yanked then come last.
         """
         mask = project.all & demand.mask
 
@@ -35,9 +36,13 @@ class Preference:
                 among ^= 1 << first
                 if _takes(project, first, demand.wished):
                     yield first
+            yanked: list[int] = []
             for position in project.in_order(among & ~(project.unusable if demand.wished else project.unwanted)):
-                if _takes(project, position, demand.wished):
+                if _takes(project, position, pinned=False):
                     yield position
+                elif _takes(project, position, demand.wished):
+                    yanked.append(position)
+            yield from yanked
 
         match self._policy.prereleases_for(project.name):
             case "allow":

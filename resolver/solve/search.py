@@ -11,7 +11,7 @@ to after a conflict is as in resolvelib (tests/property/test_search_laws.py comp
    which the clash persists are undone at once on the way back.
 3. If a long run of releases seems to be in vain, the package in its way may have to wait. This never skips a release.
 4. When a decision is taken back, so is what was decided because of it. Otherwise a release would stay excluded by a
-   requirement that no longer exists.
+   requirement that no longer exists, be it of its own project or of another one that it needs.
 5. The requirements of a decision that will be taken back anyway exclude no release. Otherwise the newest torch-npu
    requires a torch that leaves only an old vllm-ascend, which then takes that very torch-npu back.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import heappop, heappush
+from itertools import islice
 from typing import Any, NamedTuple
 
 from resolver.model.candidate import Candidate
@@ -112,6 +113,7 @@ class Search:
         provider.pinned = self._pins.get
         self._states: list[_State] = []
         self._children: dict[Package, set[Package]] = {}  # the packages that a package ever required
+        self._kept_out: dict[Package, set[Package]] = {}  # the packages of which it ever kept a release out
         self._banned: dict[Package, None] = {}  # packages with any candidate ever tried in vain
         self._open: set[Package] = set()
         self._changed: set[Package] = set()
@@ -268,6 +270,8 @@ class Search:
                 self._change(self._undone, package, None)
             self._states[-1].last = package, candidate
             self._children.setdefault(package, set()).update(added)
+            for other in _packages(causes) - {package}:
+                self._kept_out.setdefault(other, set()).add(package)
             self._forget([one for one in before if not self._is_satisfied(one)], package)
             self._push()
             return []
@@ -370,11 +374,15 @@ class Search:
         decided again, except for the package `by` that caused this.
         """
         waiting = list(parents)
+        let_in: set[Package] = set()
         while waiting:
             parent = waiting.pop()
             self._change(self._undone, parent, True)
             fewer = [one for one in sorted(self._children.get(parent, ())) if self._ask_no_more(one, parent)]
             waiting += [one for one in fewer if one != by and not self._is_still_first(one)]
+            let_in |= self._kept_out.get(parent, set())
+            if not waiting:
+                waiting += islice((one for one in sorted(let_in - {by}) if self._is_let_in(one)), 1)
 
     def _ask_no_more(self, package: Package, parent: Package) -> bool:
         """Remove a parent's requirements on a package; False if there are none."""
@@ -398,6 +406,20 @@ class Search:
             return True
         criterion = self._criteria[package]
         return criterion.rows is not None and next(iter(criterion.candidates), None) == pin
+
+    def _is_let_in(self, package: Package) -> bool:
+        """Whether a package is decided, and one of the releases before its own, of the first few, fits by now."""
+        pin = self._pins.get(package)
+        criterion = self._criteria.get(package)
+        if pin is None or package in self._undone or criterion is None or criterion.rows is None:
+            return False
+        for candidate in islice(criterion.candidates, LONG_RUN):
+            if candidate == pin:
+                break
+            with suppress(_Clash):
+                self._asks(self._provider.dependencies(candidate), candidate, (package,))
+                return True
+        return False
 
     def _again(self, rows: Sequence[_Rows]) -> _Rows | None:
         """Link the given rows, the latest first, without those that were between them."""
@@ -439,16 +461,7 @@ class Search:
 
     def _resolve(self, criteria: Sequence[_Criterion]) -> None:
         """Go back to where a conflict may be avoided. Raises DeadEnd."""
-        packages: set[Package] = set()
-        seen: set[int] = set()
-        for criterion in criteria:
-            for row in criterion.each():
-                if id(row) in seen:
-                    break  # and so were those before it
-                seen.add(id(row))
-                packages.add(row.edge.package)
-                if row.parent is not None:
-                    packages.add(row.parent.package)
+        packages = _packages(criteria)
         self._provider.blame(packages)
         self._changed.update(package for package in packages if package in self._open)
         try:
@@ -513,3 +526,18 @@ class Search:
                 return False
             self._change(self._criteria, package, _Criterion(candidates, criterion.rows, banned))
         return True
+
+
+def _packages(criteria: Iterable[_Criterion]) -> set[Package]:
+    """The packages that these criteria are about, and those that require them."""
+    packages: set[Package] = set()
+    seen: set[int] = set()
+    for criterion in criteria:
+        for row in criterion.each():
+            if id(row) in seen:
+                break  # and so were those before it
+            seen.add(id(row))
+            packages.add(row.edge.package)
+            if row.parent is not None:
+                packages.add(row.parent.package)
+    return packages

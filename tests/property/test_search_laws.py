@@ -129,10 +129,11 @@ class Told(Resolution[Edge, Candidate, Package]):
     """resolvelib's algorithm, with the provider informed of what happens, plus the search's additional rules.
 
     A decision is not taken back by its own consequences. When a decision is taken back, its requirements are forgotten
-    along with what was decided because of them, and they exclude no candidate preferred to the one that takes it back.
-    A candidate that would meet a learned clash is skipped, and decisions made since the clash was met are undone before
-    backtracking. If nothing is left of an extra, the requirements on its project are among the causes. The point to
-    which optimistic jumps return has a state of its own.
+    along with what was decided because of them, also where they only kept another project's release out, and they
+    exclude no candidate preferred to the one that takes it back. A candidate that would meet a learned clash is
+    skipped, and decisions made since the clash was met are undone before backtracking. If nothing is left of an extra,
+    the requirements on its project are among the causes. The point to which optimistic jumps return has a state of its
+    own.
     """
 
     def __init__(self, provider: Asked, reporter: Watched) -> None:
@@ -143,6 +144,8 @@ class Told(Resolution[Edge, Candidate, Package]):
         self._seen: set[Candidate] = set()  # candidates whose metadata was read
         self._back: set[Package] = set()
         self._undone: dict[int, set[Package]] = {}
+        self._clashed: list[Criterion[Edge, Candidate]] = []
+        self._kept_out: dict[Package, set[Package]] = {}
         provider.provider.asked = self.asked
         provider.provider.pinned = lambda package: self.state.mapping.get(package) if self._states else None
 
@@ -173,11 +176,16 @@ class Told(Resolution[Edge, Candidate, Package]):
     def _attempt_to_pin_criterion(self, name: Package) -> list[Criterion[Edge, Candidate]]:
         self._tried = 0
         self._in_vain = []
+        self._clashed = []
         known, pinned = self.state.criteria.copy(), dict(self.state.mapping)
         causes = super()._attempt_to_pin_criterion(name)
         if not causes:
             self._take_sooner(name, known, pinned)
             self.undone.discard(name)
+            rows = [row for criterion in self._clashed for row in criterion.information]
+            parents = {row.parent.package for row in rows if row.parent is not None}
+            for other in ({row.requirement.package for row in rows} | parents) - {name}:
+                self._kept_out.setdefault(other, set()).add(name)
         if causes or self._tried > LONG_RUN:  # learned from what was known before
             after = self.state.criteria.copy()
             self.state.criteria.clear()
@@ -256,6 +264,7 @@ class Told(Resolution[Edge, Candidate, Package]):
     ) -> None:
         waiting = list(parents)
         by = next(reversed(self.state.mapping))
+        let_in: set[Package] = set()
         while waiting:
             parent = waiting.pop()
             self.undone.add(parent)
@@ -269,6 +278,27 @@ class Told(Resolution[Edge, Candidate, Package]):
                 criteria[name] = Criterion(Fresh(self._p.provider.matches(name, demand, banned)), rows, banned)
                 fewer.append(name)
             waiting += [name for name in sorted(fewer) if name not in (by, *self.undone) and not self._is_first(name)]
+            let_in |= self._kept_out.get(parent, set())
+            if not waiting:
+                waiting += [name for name in sorted(let_in - {by, *self.undone}) if self._is_let_in(name)][:1]
+
+    def _is_let_in(self, name: Package) -> bool:
+        """Whether a package is decided, and a candidate before its own leaves some choice by now."""
+        pin, criterion = self.state.mapping.get(name), self.state.criteria.get(name)
+        if pin is None or criterion is None or not criterion.information:
+            return False
+        for candidate in islice(criterion.candidates, LONG_RUN):
+            if candidate == pin:
+                break
+            self._back = {name}
+            try:
+                super()._get_updated_criteria(candidate)
+            except RequirementsConflicted:
+                continue
+            finally:
+                self._back = set()
+            return True
+        return False
 
     def _is_first(self, name: Package) -> bool:
         """Whether a package, if decided, would be decided the same way."""
@@ -286,15 +316,19 @@ class Told(Resolution[Edge, Candidate, Package]):
     def _get_updated_criteria(self, candidate: Candidate) -> dict[Package, Criterion[Edge, Candidate]]:
         provider = self._p.provider
         self._in_vain.append(candidate)
-        clash = provider.passed_over(candidate)
-        if clash is not None:
-            self._conflict(self.state.criteria, clash)
-        self._tried += 1
-        self._seen.add(candidate)
-        criteria = super()._get_updated_criteria(candidate)
-        clash = provider.doomed(candidate)
-        if clash is not None:
-            self._conflict(criteria, clash)
+        try:
+            clash = provider.passed_over(candidate)
+            if clash is not None:
+                self._conflict(self.state.criteria, clash)
+            self._tried += 1
+            self._seen.add(candidate)
+            criteria = super()._get_updated_criteria(candidate)
+            clash = provider.doomed(candidate)
+            if clash is not None:
+                self._conflict(criteria, clash)
+        except RequirementsConflicted as error:
+            self._clashed.append(error.criterion)
+            raise
         return criteria
 
     def _conflict(self, criteria: Mapping[Package, Criterion[Edge, Candidate]], clash: Iterable[Package]) -> NoReturn:

@@ -150,6 +150,14 @@ def test_a_pin_of_the_stack_serves_everyone() -> None:
     assert pins(problem("b", "a==2"), yanked()) == {"a": "2", "b": "1"}
 
 
+def test_of_what_a_pin_admits_a_release_that_was_not_yanked_is_taken() -> None:
+    """PEP 592: a yanked release is to be ignored if another one meets the constraints."""
+    catalog = DataCatalog({"a": {"1": []}, "b": {"1": ["a>=1"]}})
+    catalog.add_wheel("a", "1+cpu", yanked="broken")
+    assert pins(problem("a==1", "b"), catalog) == {"a": "1", "b": "1"}
+    assert pins(problem("a==1+cpu"), catalog) == {"a": "1+cpu"}
+
+
 # --- the lock before
 
 
@@ -186,6 +194,15 @@ def test_an_extra_of_extras() -> None:
     for name in ("b", "c"):
         catalog.add_wheel(name, "1")
     assert pins(problem("A[ALL]"), catalog) == {"a": "1", "b": "1", "c": "1"}
+
+
+def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() -> None:
+    """Old tools left Provides-Extra out. uv takes what the markers say, and so does this."""
+    catalog = DataCatalog({"b": {"1": []}})
+    catalog.add_wheel("a", "1", ["b ; extra == 'x'", "c ; extra == 'y' and os_name == 'nt'"])
+    pin = solved(problem("a[x,y,z]"), catalog).pin("a")
+    assert pin is not None
+    assert (pin.extras, pin.unknown_extras) == (("x", "y", "z"), ("y", "z"))
 
 
 # --- facts

@@ -59,3 +59,11 @@ def test_a_release_that_leaves_it_alone_comes_first() -> None:
         }
     )
     assert pins(problem("npu", "serve"), catalog) == {"base": "3", "npu": "3", "serve": "1"}
+
+
+@pytest.mark.parametrize("own", [(), ("base<2",)])
+def test_a_release_that_it_kept_out_through_a_third_project_is_there_again(own: Sequence[str]) -> None:
+    """early 2 was passed over for what data 2 asks of base, which nothing that is taken asks in the end."""
+    catalog = of("base<2", base=TWO, early={"1": own, "2": ("base>=2",)})
+    found = pins(problem("data", "early", "trainer"), catalog)
+    assert found == {"base": "2", "data": "1", "early": "2", "trainer": "1"}
