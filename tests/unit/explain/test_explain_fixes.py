@@ -448,3 +448,10 @@ def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is
     assert told(fix) == ["8.5.0 -> 8.3.RC1", "No table names this release."]
     (fix, *_) = ways_out(catalog, "plugin==2", "kernels==1", facts=facts)
     assert told(fix) == ["8.5.0 -> 8.3.RC1"]
+
+
+def test_the_release_that_fits_is_found_among_a_thousand_that_clash() -> None:
+    """As with botocore, of which there is one a day: what is known to clash is not looked at one by one."""
+    catalog = DataCatalog({"daily": {f"1.{day}": [] for day in range(1000)}, "core": {"1": ["daily==1.7"]}})
+    first, *_ = ways_out(catalog, "core==1", "daily==1.990")
+    assert told(first) == ["daily==1.990 -> daily==1.7"]
