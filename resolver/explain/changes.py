@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.explain.edit import StackText
 from resolver.explain.offers import Offers
-from resolver.explain.prices import EXTRA, LATER, RENAME, Prices, drops
+from resolver.explain.prices import EXTRA, LATER, RENAME, Prices, aged, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -51,7 +51,7 @@ class Changed(msgspec.Struct, frozen=True):
         """These changes followed by those of the changed stack. A line that changes twice is reported once."""
         first = {change.after: change for change in self.changes if change.kind is ChangeKind.VERSION}
         further = [
-            replace(one, before=own.before, steps=own.steps + one.steps)
+            replace(one, before=own.before, steps=own.steps + one.steps, years=own.years + one.years)
             if (own := first.pop(one.before, None)) is not None
             else one
             for one in other.changes
@@ -95,6 +95,7 @@ class Changes:
         stack = stack.apart(self._trials.at, self._trials.others)
         price = sum(self._prices.of(ground) or 0 for ground in wanted)
         price += self._offers.doubt(choice)
+        price += sum(map(aged, changes))
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         return Changed(tuple(changes), stack.text, price, risky)
@@ -148,17 +149,24 @@ class Changes:
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
         without |= {extra for ground in grounds for extra in self._lost(ground, choice)}
         extras = [extra for extra in need.extras if canonicalize_name(extra) not in without]
-        specifier, steps, kind = str(need.specifier), 0, ChangeKind.EXTRA
+        specifier, steps, years, kind = str(need.specifier), 0, 0, ChangeKind.EXTRA
         for ground in grounds:
             if ground.aspect == "version":
                 kind = ChangeKind.VERSION
                 specifier = f"=={choice[ground].version}"
                 steps = self._offers.steps(ground.origin, choice[ground])
+                years = self._offers.years(ground.origin, choice[ground])
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
         return Change(
-            kind=kind, subject=need.name, before=ask.origin.text, after=after, where=ask.origin.where, steps=steps
+            kind=kind,
+            subject=need.name,
+            before=ask.origin.text,
+            after=after,
+            where=ask.origin.where,
+            steps=steps,
+            years=years,
         )
 
     def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:

@@ -25,16 +25,14 @@ def complete(
         yield dict(choice)
         return
     ground, rest = free[0], free[1:]
-    opened = 0
     chosen = [clauses.variable(one) for one in choice.values()]
-    for at in _possible(clauses, options[ground], range(len(options[ground])), chosen):
+    for opened, at in enumerate(_possible(clauses, options[ground], range(len(options[ground])), chosen)):
         if next(looks, None) is None:
             return
         candidate = options[ground][at]
         assumed = [*chosen, clauses.variable(candidate)]
         if opened in _AHEAD:  # most candidates ruled out without being opened are never read
             clauses.expect(options[ground][at : at + _AHEAD[opened]])
-        opened += 1
         _open(clauses, candidate)
         if clauses.satisfiable(assumed):
             yield from complete(clauses, options, rest, {**choice, ground: candidate}, looks)

@@ -19,6 +19,7 @@ from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
+_YEAR = 50  # each year by which a release is older than the wish: it was made before what goes with the wish
 RENAME = 50  # from a project that no index has to one with a similar name
 NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
 ADD = 120  # an existing fact that the stack leaves out
@@ -118,13 +119,18 @@ def cost(fix: Fix) -> int:
     return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
 
 
+def aged(change: Change) -> int:
+    """The surcharge for a release that is years older than the wish."""
+    return _YEAR * max(-change.years, 0)
+
+
 def saved(change: Change) -> int:
     """The price saved if a line or a component does not change this way."""
     match change.kind:
         case ChangeKind.COMPONENT:
             return _COMPONENT.get(change.subject, 0)
         case ChangeKind.VERSION:
-            return _VERSION
+            return _VERSION + aged(change)
         case ChangeKind.EXTRA:
             return EXTRA
         case _:

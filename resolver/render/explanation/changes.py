@@ -22,6 +22,11 @@ def change_sentence(change: Change, language: Language) -> str:
     if change.steps:
         distance = words.NEWER if change.steps > 0 else words.OLDER
         more.append(distance(language, abs(change.steps)))
+    if change.years:
+        apart = words.YEARS_LATER if change.years > 0 else words.YEARS_EARLIER
+        more.append(apart(language, abs(change.years)))
+    if change.kind is ChangeKind.VERSION and _is_prerelease(change.after):
+        more.append(words.A_PRERELEASE(language))
     if change.kind is ChangeKind.VERSION and (gone := _extras(change.before) - _extras(change.after)):
         more.append(words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(sorted(gone))))
     if not more:
@@ -149,6 +154,15 @@ def _line(change: Change, language: Language) -> str:
     gone = sorted(_extras(change.before) - _extras(change.after))
     without = words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(gone))
     return words.INSTEAD_WITHOUT(language, without=without, before=change.before, after=change.after)
+
+
+def _is_prerelease(line: str) -> bool:
+    """Whether a line asks for one release, which is a pre-release."""
+    try:
+        specifiers = list(Requirement(line).specifier)
+    except InvalidRequirement:
+        return False
+    return len(specifiers) == 1 and specifiers[0].operator == "==" and specifiers[0].prereleases is True
 
 
 def _extras(line: str) -> set[str]:

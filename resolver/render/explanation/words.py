@@ -467,6 +467,15 @@ OLDER = Counted(
     Words("{count} release older", "比原来旧 {count} 个版本"),
     Words("{count} releases older", "比原来旧 {count} 个版本"),
 )
+YEARS_LATER = Counted(
+    Words("uploaded a year later", "上传时间晚 1 年"),
+    Words("uploaded {count} years later", "上传时间晚 {count} 年"),
+)
+YEARS_EARLIER = Counted(
+    Words("uploaded a year earlier", "上传时间早 1 年"),
+    Words("uploaded {count} years earlier", "上传时间早 {count} 年"),
+)
+A_PRERELEASE = Words("a pre-release", "预发布版本")
 
 # --- ways out
 

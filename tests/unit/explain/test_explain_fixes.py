@@ -455,3 +455,24 @@ def test_the_release_that_fits_is_found_among_a_thousand_that_clash() -> None:
     catalog = DataCatalog({"daily": {f"1.{day}": [] for day in range(1000)}, "core": {"1": ["daily==1.7"]}})
     first, *_ = ways_out(catalog, "core==1", "daily==1.990")
     assert told(first) == ["daily==1.990 -> daily==1.7"]
+
+
+def test_a_newer_release_comes_before_one_of_years_ago() -> None:
+    """The old one limits nothing, as what it does not go with did not exist yet."""
+    catalog = DataCatalog({"base": {"2": []}})
+    catalog.add_wheel("plugin", "1", uploaded="2021-05-01T12:00:00Z")
+    catalog.add_wheel("plugin", "2", ["base<2"], uploaded="2024-04-29T12:00:00Z")
+    catalog.add_wheel("plugin", "2.1", ["base<2"], uploaded="2024-06-30T12:00:00Z")
+    catalog.add_wheel("plugin", "3", uploaded="2025-01-01T12:00:00Z")
+    fixes = ways_out(catalog, "plugin==2", "base==2")
+    assert [told(fix) for fix in fixes if not fix.risky][:2] == [["plugin==2 -> plugin==3"], ["plugin==2 -> plugin==1"]]
+    assert [fix.changes[0].years for fix in fixes[:2]] == [0, -2]
+
+
+def test_an_older_series_that_is_still_maintained_is_not_of_years_ago() -> None:
+    catalog = DataCatalog({"base": {"1": []}})
+    catalog.add_wheel("plugin", "1.1", uploaded="2026-01-01T00:00:00Z")
+    catalog.add_wheel("plugin", "2.0", ["base==2"], uploaded="2023-01-01T00:00:00Z")
+    first, *_ = ways_out(catalog, "plugin==2.0", "base==1")
+    assert told(first) == ["plugin==2.0 -> plugin==1.1"]
+    assert first.changes[0].years == 0

@@ -63,6 +63,27 @@ def test_the_extras_that_go_are_named(
     assert change_sentence(change, "zh") == chinese
 
 
+def test_a_release_of_years_before_and_a_pre_release_are_told_to_be() -> None:
+    asked = Change(
+        kind=ChangeKind.VERSION,
+        subject="demo",
+        before="demo==2.0",
+        after="demo==1.0rc1",
+        where="a:1",
+        steps=-9,
+        years=-3,
+    )
+    english = "ask for demo==1.0rc1 instead of demo==2.0 (9 releases older, uploaded 3 years earlier, a pre-release)"
+    assert change_sentence(asked, "en") == english
+    chinese = "将 demo==2.0 改为 demo==1.0rc1（比原来旧 9 个版本，上传时间早 3 年，预发布版本）"
+    assert change_sentence(asked, "zh") == chinese
+    later = Change(
+        kind=ChangeKind.VERSION, subject="demo", before="demo==1", after="demo==2", where="a:1", steps=1, years=1
+    )
+    told = "ask for demo==2 instead of demo==1 (1 release newer, uploaded a year later)"
+    assert change_sentence(later, "en") == told
+
+
 def test_another_soc_is_another_machine() -> None:
     change = Change(kind=ChangeKind.COMPONENT, subject="soc", before="A3", after="A2", where="a:1")
     assert change_sentence(change, "en") == "use another machine, with SoC A2 instead of A3"
