@@ -236,6 +236,22 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
     ]
 
 
+def test_what_does_not_work_without_the_line_that_is_dropped_comes_after_another_machine() -> None:
+    """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
+    needs = 'needs = ["soc in A2"]'
+    for_a2 = FACT.format(kind="requires", package="runner", versions="==1", what=needs, strength="enforced")
+    useless = warning("engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
+    catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
+    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [
+        ["310P -> A2"],
+        ["runner -> ", "It runs on nothing by itself."],
+    ]
+    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2)] == [
+        ["runner -> "],
+        ["310P -> A2"],
+    ]
+
+
 def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_of() -> None:
     catalog = DataCatalog(
         {"plugin": {"2": ["base==2", "tool==2"]}, "base": {"1": [], "2": []}, "tool": {"1": [], "2": []}}
