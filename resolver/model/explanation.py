@@ -127,14 +127,15 @@ class Outcome(Enum):
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were tried and gave no lock.
 
-    `because` is a contradiction that they still meet, `why` the message of what else was in the way, or
-    the other target.
+    `because` is a contradiction that they still meet, `why` the message of what else was in the way. `target` is the
+    other one for which they gave none; empty for the one that is explained.
     """
 
     changes: tuple[Change, ...]
     outcome: Outcome
     because: tuple[Statement, ...] = ()
     why: str = ""
+    target: str = ""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):

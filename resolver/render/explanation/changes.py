@@ -84,9 +84,10 @@ def outcome_sentence(attempt: Attempt, language: Language) -> str:
         case Outcome.UNDECIDED:
             return words.UNDECIDED(language)
         case Outcome.FAILED:
-            return words.FAILED(language, why=attempt.why)
+            template = words.FAILED_ON_TARGET if attempt.target else words.FAILED
+            return template(language, why=attempt.why, target=attempt.target)
         case Outcome.ELSEWHERE:
-            return words.OTHER_TARGET(language, target=attempt.why)
+            return words.OTHER_TARGET(language, target=attempt.target)
         case Outcome.CONFLICT if not attempt.because:
             return words.NO_SOLUTION(language)
         case Outcome.CONFLICT:

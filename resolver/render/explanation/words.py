@@ -493,6 +493,10 @@ OTHER_TARGET = Words(
     "it has a solution here, but not for the stack's target {target}", "此处可以锁定，但该栈的目标 {target} 不行"
 )
 FAILED = Words("it could not be locked: {why}", "无法锁定：{why}")
+FAILED_ON_TARGET = Words(
+    "it has a solution here, but could not be locked for the stack's target {target}: {why}",
+    "此处可以锁定，但无法为该栈的目标 {target} 锁定：{why}",
+)
 PROJECTS = Counted(
     Words("{count} project: {pins}", "共 {count} 个项目：{pins}"),
     Words("{count} projects: {pins}", "共 {count} 个项目：{pins}"),
