@@ -66,6 +66,8 @@ class Offers:
         if newest or not names_prerelease(wish):
             further = [] if newest else [one for one in releases if self._is_candidate_of(wish, one)]
             releases = stable or releases
+        listed = [one for one in releases if not (one.version.is_prerelease and self._is_unlisted(one))]
+        releases = listed or releases  # a pre-release that nobody recorded what it works with is no better choice
         if newest:
             releases.sort(key=_position)  # ignoring the preferences of the previous lock
         else:
