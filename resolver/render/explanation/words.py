@@ -89,6 +89,10 @@ SHARES = Words(
 RELEASE = Words("{subject} {versions}", "{subject} {versions}")
 EVERY = Words("every release of {subject}", "{subject} 的任一版本")
 RANGE = Words("{oldest} to {newest} ({count} releases)", "{oldest} 至 {newest}（共 {count} 个版本）")
+SCATTERED = Words(
+    "{count} of the releases of {subject} from {oldest} to {newest}",
+    "{subject} 自 {oldest} 至 {newest} 之间的 {count} 个版本",
+)
 WITHIN = Words("{subject} matching `{wanted}`", "{subject}（`{wanted}`）")
 
 # --- what does not exist
