@@ -14,6 +14,8 @@ from resolver.model.problem import Problem
 from resolver.render.explanation import words
 from resolver.render.explanation.sentences import component_name, explanation_sentence
 
+_SHARED = 6  # lines of both environments that are named
+
 
 def change_sentence(change: Change, language: Language) -> str:
     """What changes, and how far it is from the wish."""
@@ -73,9 +75,15 @@ def environment_sentence(environment: Environment, language: Language) -> str:
     return words.SEMICOLON(language).join([told, gone])
 
 
-def requires_sentence(environment: Environment, language: Language) -> str:
-    """The lines of the stack that an environment has."""
-    return words.ENVIRONMENT(language, name=environment.name, requires=words.COMMA(language).join(environment.requires))
+def requires_sentence(fix: Fix, environment: Environment, language: Language) -> str:
+    """The lines of the stack that one of a fix's environments has; those that all have by their number, if many."""
+    shared = set(environment.requires).intersection(*(one.requires for one in fix.environments))
+    own = [line for line in environment.requires if line not in shared]
+    if len(shared) <= _SHARED or not own:
+        requires = words.COMMA(language).join(environment.requires)
+    else:
+        requires = words.AND_SHARED(language, own=words.COMMA(language).join(own), count=len(shared))
+    return words.ENVIRONMENT(language, name=environment.name, requires=requires)
 
 
 def outcome_sentence(attempt: Attempt, language: Language) -> str:

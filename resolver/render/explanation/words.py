@@ -508,6 +508,7 @@ PROJECTS = Counted(
 PROJECT_COUNT = Counted(Words("{count} project", "共 {count} 个项目"), Words("{count} projects", "共 {count} 个项目"))
 NOT_IN_IT = Words("without {names}", "不含 {names}")
 ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
+AND_SHARED = Words("{own} and {count} lines that both have", "{own}，以及两个环境共有的 {count} 行")
 RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
 RISK_METADATA = Words("risk: this goes against upstream's own metadata", "风险：违背上游对软件包的声明")
 WARNED = Counted(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.model.explanation import Change, ChangeKind
-from resolver.render.explanation.changes import change_sentence
+from resolver.model.explanation import Change, ChangeKind, Environment, Fix
+from resolver.render.explanation.changes import change_sentence, requires_sentence
 
 BOTH = "demo[fast,safe]==2.0"
 
@@ -90,3 +90,22 @@ def test_another_soc_is_another_machine() -> None:
     assert change_sentence(change, "zh") == "换用其他机器：SoC 由 A3 改为 A2"
     stated = Change(kind=ChangeKind.COMPONENT, subject="soc", before="", after="A2", where="a:1")
     assert change_sentence(stated, "en") == "specify SoC A2"
+
+
+def test_many_lines_that_both_environments_have_are_counted() -> None:
+    both = [f"tool-{letter}" for letter in "abcdefg"]
+
+    def split(*shared: str) -> Fix:
+        environments = tuple(
+            Environment(name=f"demo-{at}", requires=(*shared, line), pins=(), count=1)
+            for at, line in enumerate(("trl==0.28.0", "vllm==0.13.0"), 1)
+        )
+        return Fix(name="A", changes=(), environments=environments, files=(), risky=False)
+
+    many, few = split(*both), split(*both[1:])
+    told = requires_sentence(many, many.environments[0], "en")
+    assert told == "environment demo-1 (trl==0.28.0 and 7 lines that both have)"
+    told = requires_sentence(many, many.environments[1], "zh")
+    assert told == "环境 demo-2（vllm==0.13.0，以及两个环境共有的 7 行）"
+    told = requires_sentence(few, few.environments[0], "en")
+    assert told == "environment demo-1 (tool-b, tool-c, tool-d, tool-e, tool-f, tool-g, trl==0.28.0)"
