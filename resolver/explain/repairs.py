@@ -50,6 +50,7 @@ _LOOKS = 400  # candidates looked at for one set and one direction
 _NEEDED = 8  # facts about archives that are left out one by one, to see whether they are needed
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
+_MARGIN = 100  # how much dearer than the cheapest fix another Python or glibc may be, with what goes with it
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
@@ -157,7 +158,7 @@ class Repairs:
 
     def price(self) -> int | None:
         """The price of the next step, including earlier changes; None if there is no step left."""
-        most = self._found.cheapest
+        most = self._found.cheapest + _MARGIN
         self._proposed = [changed for changed in self._proposed if changed.price < most]
         wanted = self._wanted()
         prices = [changed.price for changed in self._proposed[:1]]

@@ -501,3 +501,16 @@ def test_a_pre_release_that_the_tables_do_not_list_is_not_offered_for_another_on
     fixes = ways_out(catalog, "plugin==2rc1", "base==3", facts=facts)
     assert told(fixes[0]) == ["plugin==2rc1 -> plugin==1", "base==3 -> base==1"]
     assert not any("0.7rc2" in line for fix in fixes for line in told(fix))
+
+
+def test_another_python_with_one_change_is_found_beside_two_other_versions() -> None:
+    """`kernel` is for another Python, and `plugin` of before does not need it; `base` has to change in any case."""
+    catalog = DataCatalog(
+        {"plugin": {"1": [], "2": ["kernel"]}, "tool": {"1": ["base==2"]}, "base": {"1": [], "2": []}}
+    )
+    catalog.add_wheel("kernel", "1", tags=PYTHON_3_12)
+    fixes = ways_out(catalog, "plugin==2", "tool", "base==1")
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["plugin==2 -> plugin==1", "base==1 -> base==2"],
+        ["3.11 -> 3.12", "base==1 -> base==2"],
+    ]
