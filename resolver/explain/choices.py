@@ -20,15 +20,13 @@ def complete(
     choice: dict[Ground, Candidate],
     looks: Iterator[int],
 ) -> Iterator[dict[Ground, Candidate]]:
-    """Every way to complete a choice, as long as there are looks left; what is known to clash takes none."""
+    """Every way to complete a choice, as long as there are looks left."""
     if not free:
         yield dict(choice)
         return
     ground, rest = free[0], free[1:]
     chosen = [clauses.variable(one) for one in choice.values()]
-    for opened, at in enumerate(_possible(clauses, options[ground], range(len(options[ground])), chosen)):
-        if next(looks, None) is None:
-            return
+    for opened, at in enumerate(_possible(clauses, options[ground], range(len(options[ground])), chosen, looks)):
         candidate = options[ground][at]
         assumed = [*chosen, clauses.variable(candidate)]
         if opened in _AHEAD:  # most candidates ruled out without being opened are never read
@@ -40,13 +38,15 @@ def complete(
             return  # no option for this one can work any more
 
 
-def _possible(clauses: Clauses, options: Sequence[Candidate], places: range, chosen: Sequence[int]) -> Iterator[int]:
+def _possible(
+    clauses: Clauses, options: Sequence[Candidate], places: range, chosen: Sequence[int], looks: Iterator[int]
+) -> Iterator[int]:
     """Where the options are that do not clash with what was chosen, in order.
 
-    A project may have a thousand releases of which a few in a row will do, so those in a row are tried together.
+    A project may have a thousand releases of which a few in a row will do, so those in a row are looked at together.
     """
     several = options[places.start : places.stop]
-    if not several:
+    if not several or next(looks, None) is None:
         return
     name = clauses.variable(several[0]) if len(several) == 1 else clauses.any_of(several)
     if not clauses.satisfiable([*chosen, name]):
@@ -55,8 +55,8 @@ def _possible(clauses: Clauses, options: Sequence[Candidate], places: range, cho
         yield places.start
         return
     middle = places.start + len(several) // 2
-    yield from _possible(clauses, options, range(places.start, middle), chosen)
-    yield from _possible(clauses, options, range(middle, places.stop), chosen)
+    yield from _possible(clauses, options, range(places.start, middle), chosen, looks)
+    yield from _possible(clauses, options, range(middle, places.stop), chosen, looks)
 
 
 def _open(clauses: Clauses, candidate: Candidate) -> None:

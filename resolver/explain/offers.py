@@ -66,8 +66,6 @@ class Offers:
         if newest or not names_prerelease(wish):
             further = [] if newest else [one for one in releases if self._is_candidate_of(wish, one)]
             releases = stable or releases
-        listed = [one for one in releases if not (one.version.is_prerelease and self._is_unlisted(one))]
-        releases = listed or releases  # a pre-release that nobody recorded what it works with is no better choice
         if newest:
             releases.sort(key=_position)  # ignoring the preferences of the previous lock
         else:
@@ -121,6 +119,11 @@ class Offers:
     def is_unlisted(self, choice: Mapping[Ground, Candidate]) -> bool:
         """Whether one of these is a release that is not in its project's tables."""
         return any(isinstance(one.chosen, Release) and self._is_unlisted(one) for one in choice.values())
+
+    def unlisted_prereleases(self, choice: Mapping[Ground, Candidate]) -> int:
+        """How many of these are pre-releases that are not in their project's tables."""
+        releases = (one for one in choice.values() if isinstance(one.chosen, Release))
+        return sum(1 for one in releases if one.version.is_prerelease and self._is_unlisted(one))
 
     def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""

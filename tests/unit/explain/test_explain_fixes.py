@@ -494,13 +494,21 @@ def test_an_older_series_that_is_still_maintained_is_not_of_years_ago() -> None:
     assert first.changes[0].years == 0
 
 
-def test_a_pre_release_that_the_tables_do_not_list_is_not_offered_for_another_one() -> None:
+def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_releases() -> None:
     """As with vllm-ascend 0.7.3rc2, which says nothing of what it needs and so clashes with nothing."""
-    catalog = DataCatalog({"plugin": {"0.7rc2": [], "1": ["base==1"], "2rc1": ["base==2"]}, "base": {"1": [], "3": []}})
-    facts = matrix(">=1,!=2rc1", "8.5.0", "enforced") + matrix("==2rc1", "8.5.0", "enforced")
-    fixes = ways_out(catalog, "plugin==2rc1", "base==3", facts=facts)
-    assert told(fixes[0]) == ["plugin==2rc1 -> plugin==1", "base==3 -> base==1"]
-    assert not any("0.7rc2" in line for fix in fixes for line in told(fix))
+    catalog = DataCatalog(
+        {
+            "plugin": {"0.7rc2": [], "1": ["base==1", "tool==1"], "2rc1": ["base==2"]},
+            "base": {"1": [], "3": []},
+            "tool": {"1": [], "2": []},
+        }
+    )
+    facts = matrix(">=1,!=2rc1", "8.3.RC1", "enforced") + matrix("==2rc1", "8.5.0", "enforced")
+    fixes = ways_out(catalog, "plugin==2rc1", "base==3", "tool==2", facts=facts)
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["plugin==2rc1 -> plugin==1", "base==3 -> base==1", "tool==2 -> tool==1", "8.5.0 -> 8.3.RC1"],
+        ["plugin==2rc1 -> plugin==0.7rc2"],
+    ]
 
 
 def test_another_python_with_one_change_is_found_beside_two_other_versions() -> None:
