@@ -218,7 +218,9 @@ class Everywhere:
                 continue
             spared = sum(map(saved, (*fix.changes, *added))) - sum(map(saved, changes))
             files = ((fix.files[0][0], both.text),)
-            yield replace(fix, changes=changes, environments=(), files=files, price=both.price - spared)
+            yield replace(
+                fix, changes=changes, environments=(), files=files, price=both.price + both.surcharge - spared
+            )
 
     def _named(self, change: Change, at: int) -> Change:
         """A change with its target, if that is not the explained one."""
