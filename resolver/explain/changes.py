@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.explain.edit import StackText
 from resolver.explain.offers import Offers
-from resolver.explain.prices import EXTRA, LATER, RENAME, Prices, drops
+from resolver.explain.prices import EXTRA, LATER, RENAME, UNLISTED, Prices, aged, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -30,12 +30,16 @@ CUTOFF = "exclude-newer"
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """A changed stack: what changed, its text, the price, and whether it goes against a fact."""
+    """A changed stack: what changed, its text, the price, and whether it goes against a fact.
+
+    `surcharge` is added to the price when ways out are listed, and plays no part in the search.
+    """
 
     changes: tuple[Change, ...]
     text: str
     price: int
     risky: bool
+    surcharge: int = 0
 
     @property
     def lifted(self) -> Change | None:
@@ -45,19 +49,20 @@ class Changed(msgspec.Struct, frozen=True):
     def until(self, day: date, text: str) -> Changed:
         """The same with a later cut-off instead of none; `text` has it."""
         later = tuple(replace(one, after=f"{CUTOFF} = {day}") if one is self.lifted else one for one in self.changes)
-        return Changed(later, text, self.price + LATER, self.risky)
+        return Changed(later, text, self.price + LATER, self.risky, self.surcharge)
 
     def then(self, other: Changed) -> Changed:
         """These changes followed by those of the changed stack. A line that changes twice is reported once."""
         first = {change.after: change for change in self.changes if change.kind is ChangeKind.VERSION}
         further = [
-            replace(one, before=own.before, steps=own.steps + one.steps)
+            replace(one, before=own.before, steps=own.steps + one.steps, years=own.years + one.years)
             if (own := first.pop(one.before, None)) is not None
             else one
             for one in other.changes
         ]
         kept = [change for change in self.changes if change.kind is not ChangeKind.VERSION or change.after in first]
-        return Changed((*kept, *further), other.text, self.price + other.price, self.risky or other.risky)
+        surcharge = self.surcharge + other.surcharge
+        return Changed((*kept, *further), other.text, self.price + other.price, self.risky or other.risky, surcharge)
 
 
 class Changes:
@@ -97,7 +102,8 @@ class Changes:
         price += self._offers.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        return Changed(tuple(changes), stack.text, price, risky)
+        surcharge = sum(map(aged, changes)) + UNLISTED * self._offers.unlisted_prereleases(choice)
+        return Changed(tuple(changes), stack.text, price, risky, surcharge)
 
     def renamed(self, names: Mapping[str, str]) -> Changed:
         """The stack with projects in its lines renamed."""
@@ -148,17 +154,24 @@ class Changes:
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
         without |= {extra for ground in grounds for extra in self._lost(ground, choice)}
         extras = [extra for extra in need.extras if canonicalize_name(extra) not in without]
-        specifier, steps, kind = str(need.specifier), 0, ChangeKind.EXTRA
+        specifier, steps, years, kind = str(need.specifier), 0, 0, ChangeKind.EXTRA
         for ground in grounds:
             if ground.aspect == "version":
                 kind = ChangeKind.VERSION
                 specifier = f"=={choice[ground].version}"
                 steps = self._offers.steps(ground.origin, choice[ground])
+                years = self._offers.years(ground.origin, choice[ground])
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
         return Change(
-            kind=kind, subject=need.name, before=ask.origin.text, after=after, where=ask.origin.where, steps=steps
+            kind=kind,
+            subject=need.name,
+            before=ask.origin.text,
+            after=after,
+            where=ask.origin.where,
+            steps=steps,
+            years=years,
         )
 
     def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:

@@ -25,21 +25,38 @@ def complete(
         yield dict(choice)
         return
     ground, rest = free[0], free[1:]
-    opened = 0
-    for at, candidate in enumerate(options[ground]):
-        if next(looks, None) is None:
-            return
-        assumed = [clauses.variable(one) for one in (*choice.values(), candidate)]
-        if not clauses.satisfiable(assumed):
-            continue
+    chosen = [clauses.variable(one) for one in choice.values()]
+    for opened, at in enumerate(_possible(clauses, options[ground], range(len(options[ground])), chosen, looks)):
+        candidate = options[ground][at]
+        assumed = [*chosen, clauses.variable(candidate)]
         if opened in _AHEAD:  # most candidates ruled out without being opened are never read
             clauses.expect(options[ground][at : at + _AHEAD[opened]])
-        opened += 1
         _open(clauses, candidate)
         if clauses.satisfiable(assumed):
             yield from complete(clauses, options, rest, {**choice, ground: candidate}, looks)
-        if not clauses.satisfiable([clauses.variable(one) for one in choice.values()]):
+        if not clauses.satisfiable(chosen):
             return  # no option for this one can work any more
+
+
+def _possible(
+    clauses: Clauses, options: Sequence[Candidate], places: range, chosen: Sequence[int], looks: Iterator[int]
+) -> Iterator[int]:
+    """Where the options are that do not clash with what was chosen, in order.
+
+    A project may have a thousand releases of which a few in a row will do, so those in a row are looked at together.
+    """
+    several = options[places.start : places.stop]
+    if not several or next(looks, None) is None:
+        return
+    name = clauses.variable(several[0]) if len(several) == 1 else clauses.any_of(several)
+    if not clauses.satisfiable([*chosen, name]):
+        return
+    if len(several) == 1:
+        yield places.start
+        return
+    middle = places.start + len(several) // 2
+    yield from _possible(clauses, options, range(places.start, middle), chosen, looks)
+    yield from _possible(clauses, options, range(middle, places.stop), chosen, looks)
 
 
 def _open(clauses: Clauses, candidate: Candidate) -> None:

@@ -68,6 +68,14 @@ class _Refused(NamedTuple):
     further: Sequence[tuple[Fix, frozenset[int]]]
 
 
+class _NoLock(NamedTuple):
+    """Why a changed stack gives no lock for a target, and stacks with further changes that may give one."""
+
+    outcome: Outcome
+    why: str = ""
+    further: Sequence[Fix] = ()
+
+
 class Everywhere:
     """The ways out of an explanation, as returned by `draft`, for all targets of its stack."""
 
@@ -138,9 +146,10 @@ class Everywhere:
             for _, text in fix.files:
                 answer = self._answer(at, fix, text, goes_on=way.goes_on)
                 if not isinstance(answer, Resolution):
-                    outcome, further = answer
-                    attempt = Attempt(changes=fix.changes, outcome=outcome, why=self._names[at])
-                    return _Refused(attempt, locks, [(one, frozenset((at,))) for one in further])
+                    attempt = Attempt(
+                        changes=fix.changes, outcome=answer.outcome, why=answer.why, target=self._names[at]
+                    )
+                    return _Refused(attempt, locks, [(one, frozenset((at,))) for one in answer.further])
                 if at == self._home:
                     changed = [change.subject for change in fix.changes if change.kind is ChangeKind.VERSION]
                     matter = list(dict.fromkeys([*what_matters(self._explanation.contradictions), *changed]))
@@ -148,16 +157,16 @@ class Everywhere:
             locks |= {at}
         return fix
 
-    def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | tuple[Outcome, Sequence[Fix]]:
+    def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | _NoLock:
         """The result of a changed stack for a target."""
 
-        def use(answer: Resolution | Refutation) -> Resolution | tuple[Outcome, Sequence[Fix]]:
+        def use(answer: Resolution | Refutation) -> Resolution | _NoLock:
             if isinstance(answer, Resolution):
                 return answer
             if not goes_on or len(fix.files) > 1 or self._continued >= _CONTINUED:
-                return Outcome.ELSEWHERE, ()
+                return _NoLock(Outcome.ELSEWHERE)
             self._continued += 1
-            return Outcome.ELSEWHERE, list(self._further(at, fix, changed, answer))
+            return _NoLock(Outcome.ELSEWHERE, further=list(self._further(at, fix, changed, answer)))
 
         try:
             changed = with_stack(self._inputs, read_text(text, schema.StackFile, self._inputs.stack.name))
@@ -165,9 +174,9 @@ class Everywhere:
             problems = compile_problems(changed, exclude_newer=self._cutoff, sources=sources)
             return self._ask(at, problems[at], use)
         except Expired:
-            return Outcome.UNDECIDED, ()
-        except ResolverError:
-            return Outcome.ELSEWHERE, ()
+            return _NoLock(Outcome.UNDECIDED)
+        except ResolverError as error:
+            return _NoLock(Outcome.FAILED, error.message)
 
     def _shorter(self, fix: Fix) -> Fix | None:
         """The same without a change made needless by those added for another target."""
@@ -209,7 +218,9 @@ class Everywhere:
                 continue
             spared = sum(map(saved, (*fix.changes, *added))) - sum(map(saved, changes))
             files = ((fix.files[0][0], both.text),)
-            yield replace(fix, changes=changes, environments=(), files=files, price=both.price - spared)
+            yield replace(
+                fix, changes=changes, environments=(), files=files, price=both.price + both.surcharge - spared
+            )
 
     def _named(self, change: Change, at: int) -> Change:
         """A change with its target, if that is not the explained one."""

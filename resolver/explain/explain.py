@@ -139,7 +139,7 @@ def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: S
         environments=(replace(environment(resolution, problem, name, matter), gone=tuple(gone)),),
         files=((name, changed.text),),
         risky=changed.risky,
-        price=changed.price,
+        price=changed.price + changed.surcharge,
     )
 
 

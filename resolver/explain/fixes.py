@@ -3,8 +3,8 @@
 Two kinds of change are searched side by side, always the cheapest next: sets of changes to what
 the clauses know (`Repairs`), and changes to what can be used at all (`Proposals`), such as another
 Python. A refuted proposal gets repairs of its own, as it may help together with
-something else, and is pursued as long as they are cheaper than what was found. A stack that takes long to decide comes
-back after everything that is not much dearer. The same goes for facts about archives
+something else, and is pursued as long as they are not much dearer than what was found. What takes long to decide
+comes back after everything that is not much dearer. The same goes for facts about archives
 that merely note what they need, once a core of the stack is about one; if only a changed stack leads to one, they are
 the last resort.
 """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from resolver.catalog.parse.uploaded import moment
 from resolver.explain.prices import UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -22,6 +24,8 @@ from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line
 from resolver.solve.project import Project
+
+_YEAR = 365  # days
 
 
 class Offers:
@@ -91,6 +95,23 @@ class Offers:
         need = self._need(origin)
         return _wished(need.specifier, self._clauses.universe.project(need.name)) - _position(candidate)
 
+    def years(self, origin: StackLine | BuildLine, candidate: Candidate) -> int:
+        """How many full years after a line's wish a newer candidate was uploaded; before, and negative, an older one.
+
+        0 if an index does not tell, and for an older release that was uploaded later, as of a series still maintained.
+        """
+        need = self._need(origin)
+        project = self._clauses.universe.project(need.name)
+        if not project.mask(need.specifier):
+            return 0
+        wished = _uploaded(project, _wished(need.specifier, project))
+        uploaded = _uploaded(project, _position(candidate))
+        if wished is None or uploaded is None:
+            return 0
+        newer = self.steps(origin, candidate) > 0
+        years = (uploaded - wished if newer else wished - uploaded).days // _YEAR
+        return max(years, 0) if newer else min(-years, 0)
+
     def is_unsure(self, candidate: Candidate) -> bool:
         """Whether there are objections to a release, or it is not in its project's tables."""
         return self._known_doubt(candidate, self._problem.target.system) > 0
@@ -98,6 +119,11 @@ class Offers:
     def is_unlisted(self, choice: Mapping[Ground, Candidate]) -> bool:
         """Whether one of these is a release that is not in its project's tables."""
         return any(isinstance(one.chosen, Release) and self._is_unlisted(one) for one in choice.values())
+
+    def unlisted_prereleases(self, choice: Mapping[Ground, Candidate]) -> int:
+        """How many of these are pre-releases that are not in their project's tables."""
+        releases = (one for one in choice.values() if isinstance(one.chosen, Release))
+        return sum(1 for one in releases if one.version.is_prerelease and self._is_unlisted(one))
 
     def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""
@@ -188,6 +214,12 @@ def _wished(wish: SpecifierSet, project: Project) -> int:
     if highest is None:
         return 0
     return sum(1 for version in project.versions if version > highest)
+
+
+def _uploaded(project: Project, position: int) -> datetime | None:
+    """When the first file of a release was uploaded."""
+    files = [file for offer in project.ordered.offers(position) for file in offer.page.releases[offer.version]]
+    return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
 
 
 def _position(candidate: Candidate) -> int:

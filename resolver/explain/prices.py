@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from itertools import islice
 from typing import TypeGuard
 
@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.model import text
 from resolver.model.explanation import Change, ChangeKind, Fix
-from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires, Strength
+from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires, Strength, Warns
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Source
@@ -19,6 +19,7 @@ from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
+_YEAR = 50  # each year by which a release is older than the wish: it was made before what goes with the wish
 RENAME = 50  # from a project that no index has to one with a similar name
 NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
 ADD = 120  # an existing fact that the stack leaves out
@@ -32,6 +33,7 @@ _PRERELEASES = 180
 _DROP = 600  # during the search: less than going against vendors, which would otherwise end the search
 _LOST = 400  # added when ways out are ranked: without a line it is a different stack
 _MACHINE = 2000  # added for other hardware: whatever works on the present machine comes first
+_USELESS = 3000  # added if what is left does not work without a line that was dropped: more than another machine
 _WARNED = 100  # added for an environment with a warning about the machine, or about something missing
 _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
 _COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # another SoC is another machine
@@ -113,9 +115,22 @@ def cost(fix: Fix) -> int:
     lost += sum(EXTRA for name in gone if "[" in name)
     lost += sum(_MACHINE for change in fix.changes if (change.kind, change.subject) == (ChangeKind.COMPONENT, "soc"))
     warnings = [fact for where in fix.environments for fact in where.warnings]
+    dropped = {change.subject for change in fix.changes if change.kind is ChangeKind.DROP}
+    if any(fact.grave and _asks_for(fact, dropped) for fact in warnings):
+        lost += _USELESS
     if any("soc" in fact.components for fact in warnings):
         return price + lost + _OTHER_KERNELS
     return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
+
+
+def _asks_for(fact: Warns, projects: Collection[str]) -> bool:
+    """Whether a warning would not apply with one of these projects."""
+    return any(isinstance(need, Requirement) and need.name in projects for need in fact.unless)
+
+
+def aged(change: Change) -> int:
+    """The surcharge for a release that is years older than the wish."""
+    return _YEAR * max(-change.years, 0)
 
 
 def saved(change: Change) -> int:
@@ -124,7 +139,7 @@ def saved(change: Change) -> int:
         case ChangeKind.COMPONENT:
             return _COMPONENT.get(change.subject, 0)
         case ChangeKind.VERSION:
-            return _VERSION
+            return _VERSION + aged(change)
         case ChangeKind.EXTRA:
             return EXTRA
         case _:

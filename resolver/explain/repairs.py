@@ -46,10 +46,12 @@ _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _DAYS = 12  # days tried for one cut-off
 _PROPOSED = 4  # Pythons, or glibcs, proposed for one core
-_LOOKS = 400  # candidates looked at for one set and one direction
+_LOOKS = 800  # candidates, or several in a row, looked at for one set and one direction
 _NEEDED = 8  # facts about archives that are left out one by one, to see whether they are needed
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
+_MARGIN = 100  # how much dearer than the cheapest fix another Python or glibc may be, with what goes with it
+_PYTHON_AND_VERSION = 300  # up to which price that is so
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
@@ -157,7 +159,8 @@ class Repairs:
 
     def price(self) -> int | None:
         """The price of the next step, including earlier changes; None if there is no step left."""
-        most = self._found.cheapest
+        cheapest = self._found.cheapest
+        most = max(cheapest, min(cheapest + _MARGIN, _PYTHON_AND_VERSION))
         self._proposed = [changed for changed in self._proposed if changed.price < most]
         wanted = self._wanted()
         prices = [changed.price for changed in self._proposed[:1]]

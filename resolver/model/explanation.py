@@ -58,7 +58,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One change: `before` becomes `after`. `where` is file:line of what changes.
 
     `subject` is the project, the component or the fact's id. `steps` counts the releases
-    between the wish and what it becomes, negative where that is older; 0 where that has no meaning.
+    between the wish and what it becomes, negative where that is older; 0 where that has no meaning. `years` are the
+    full years between their uploads, with the same sign; 0 where an index does not tell.
     Of a fact set aside or added `before` is the requirement that goes (`vllm==0.13.0`), empty where it is none.
     A split has a change for each environment: `subject` is its name, `after` its lines.
     `target` is the one whose component changes, where that is another target of the stack than the one that is
@@ -71,6 +72,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     after: str
     where: str
     steps: int = 0
+    years: int = 0
     target: str = ""
 
 
@@ -125,14 +127,15 @@ class Outcome(Enum):
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were tried and gave no lock.
 
-    `because` is a contradiction that they still meet, `why` the message of what else was in the way, or
-    the other target.
+    `because` is a contradiction that they still meet, `why` the message of what else was in the way. `target` is the
+    other one for which they gave none; empty for the one that is explained.
     """
 
     changes: tuple[Change, ...]
     outcome: Outcome
     because: tuple[Statement, ...] = ()
     why: str = ""
+    target: str = ""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ from resolver.model.problem import Problem
 from resolver.render.explanation import words
 from resolver.render.explanation.sentences import component_name, explanation_sentence
 
+_SHARED = 6  # lines of both environments that are named
+
 
 def change_sentence(change: Change, language: Language) -> str:
     """What changes, and how far it is from the wish."""
@@ -22,6 +24,11 @@ def change_sentence(change: Change, language: Language) -> str:
     if change.steps:
         distance = words.NEWER if change.steps > 0 else words.OLDER
         more.append(distance(language, abs(change.steps)))
+    if change.years:
+        apart = words.YEARS_LATER if change.years > 0 else words.YEARS_EARLIER
+        more.append(apart(language, abs(change.years)))
+    if change.kind is ChangeKind.VERSION and _is_prerelease(change.after):
+        more.append(words.A_PRERELEASE(language))
     if change.kind is ChangeKind.VERSION and (gone := _extras(change.before) - _extras(change.after)):
         more.append(words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(sorted(gone))))
     if not more:
@@ -68,9 +75,15 @@ def environment_sentence(environment: Environment, language: Language) -> str:
     return words.SEMICOLON(language).join([told, gone])
 
 
-def requires_sentence(environment: Environment, language: Language) -> str:
-    """The lines of the stack that an environment has."""
-    return words.ENVIRONMENT(language, name=environment.name, requires=words.COMMA(language).join(environment.requires))
+def requires_sentence(fix: Fix, environment: Environment, language: Language) -> str:
+    """The lines of the stack that one of a fix's environments has; those that all have by their number, if many."""
+    shared = set(environment.requires).intersection(*(one.requires for one in fix.environments))
+    own = [line for line in environment.requires if line not in shared]
+    if len(shared) <= _SHARED or not own:
+        requires = words.COMMA(language).join(environment.requires)
+    else:
+        requires = words.AND_SHARED(language, own=words.COMMA(language).join(own), count=len(shared))
+    return words.ENVIRONMENT(language, name=environment.name, requires=requires)
 
 
 def outcome_sentence(attempt: Attempt, language: Language) -> str:
@@ -79,9 +92,10 @@ def outcome_sentence(attempt: Attempt, language: Language) -> str:
         case Outcome.UNDECIDED:
             return words.UNDECIDED(language)
         case Outcome.FAILED:
-            return words.FAILED(language, why=attempt.why)
+            template = words.FAILED_ON_TARGET if attempt.target else words.FAILED
+            return template(language, why=attempt.why, target=attempt.target)
         case Outcome.ELSEWHERE:
-            return words.OTHER_TARGET(language, target=attempt.why)
+            return words.OTHER_TARGET(language, target=attempt.target)
         case Outcome.CONFLICT if not attempt.because:
             return words.NO_SOLUTION(language)
         case Outcome.CONFLICT:
@@ -149,6 +163,15 @@ def _line(change: Change, language: Language) -> str:
     gone = sorted(_extras(change.before) - _extras(change.after))
     without = words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(gone))
     return words.INSTEAD_WITHOUT(language, without=without, before=change.before, after=change.after)
+
+
+def _is_prerelease(line: str) -> bool:
+    """Whether a line asks for one release, which is a pre-release."""
+    try:
+        specifiers = list(Requirement(line).specifier)
+    except InvalidRequirement:
+        return False
+    return len(specifiers) == 1 and specifiers[0].operator == "==" and specifiers[0].prereleases is True
 
 
 def _extras(line: str) -> set[str]:

@@ -63,7 +63,7 @@ def _details(fix: Fix, language: Language) -> Mapping[str, Any]:
         "changes": [one_line(told) for told in change_sentences(fix.changes, language)],
         "risk": risk_sentence(fix, language),
         "diffs": [diff for change in fix.changes if (diff := change_diff(change))],
-        "environments": [one_line(requires_sentence(environment, language)) for environment in fix.environments],
+        "environments": [one_line(requires_sentence(fix, environment, language)) for environment in fix.environments],
         "files": [(one_line(name), "\n".join(safe_lines(text))) for name, text in fix.files],
     }
 

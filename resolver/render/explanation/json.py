@@ -187,6 +187,7 @@ def _change(change: Change, language: Language) -> dict[str, Any]:
         "after": change.after,
         "where": change.where,
         "steps": change.steps,
+        "years": change.years,
         **({"target": change.target} if change.target else {}),
         "text": change_sentence(change, language),
     }

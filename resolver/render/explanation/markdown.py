@@ -160,7 +160,7 @@ def _ways_out(explanation: Explanation, language: Language) -> Iterator[str]:
 def _result(fix: Fix, environment: Environment, language: Language) -> str:
     told = environment_sentence(environment, language)
     if len(fix.environments) > 1:
-        told = words.LABELLED(language, label=requires_sentence(environment, language), text=told)
+        told = words.LABELLED(language, label=requires_sentence(fix, environment, language), text=told)
     return markdown(told)
 
 
@@ -183,7 +183,7 @@ def _fix(fix: Fix, language: Language) -> Iterator[str]:
             yield from _fenced(diff, "diff")
     for environment in fix.environments:
         if len(fix.environments) > 1:
-            yield markdown(requires_sentence(environment, language))
+            yield markdown(requires_sentence(fix, environment, language))
             yield ""
         yield from _pins(environment, language)
     for name, text in fix.files:

@@ -32,6 +32,7 @@ from resolver.render.explanation import words
 from resolver.render.explanation.words import listed
 
 _FILES = 4  # files of one release that are named
+_SPANS = 8  # runs of releases that are named
 _COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 
 
@@ -117,9 +118,12 @@ def branch_sentence(branch: Branch, language: Language) -> str:
 
 
 def releases(subject: str, versions: Sequence[Span], language: Language) -> str:
-    """`trl 0.27.0 to 0.29.1 (5 releases)`; every release if no versions are given."""
+    """`trl 0.27.0 to 0.29.1 (5 releases)`; every release if no versions are given; how many, if they are all over."""
     if not versions:
         return words.EVERY(language, subject=subject)
+    if len(versions) > _SPANS:
+        ends = {"oldest": versions[-1].oldest, "newest": versions[0].newest}
+        return words.SCATTERED(language, subject=subject, count=release_count(versions), **ends)
     told: list[str] = []
     for span in versions:
         if span.count > 2:

@@ -209,7 +209,7 @@ def _fix(fix: Fix, labels: Mapping[str, str], language: Language, width: int) ->
         yield from paragraph(risk_sentence(fix, language), width, indent, indent + "  ")
     for environment in fix.environments:
         if len(fix.environments) > 1:
-            yield from paragraph(requires_sentence(environment, language), width, indent, indent + "  ")
+            yield from paragraph(requires_sentence(fix, environment, language), width, indent, indent + "  ")
         yield from _environment(environment, labels, language, width)
 
 

@@ -89,6 +89,10 @@ SHARES = Words(
 RELEASE = Words("{subject} {versions}", "{subject} {versions}")
 EVERY = Words("every release of {subject}", "{subject} 的任一版本")
 RANGE = Words("{oldest} to {newest} ({count} releases)", "{oldest} 至 {newest}（共 {count} 个版本）")
+SCATTERED = Words(
+    "{count} of the releases of {subject} from {oldest} to {newest}",
+    "{subject} 自 {oldest} 至 {newest} 之间的 {count} 个版本",
+)
 WITHIN = Words("{subject} matching `{wanted}`", "{subject}（`{wanted}`）")
 
 # --- what does not exist
@@ -467,6 +471,15 @@ OLDER = Counted(
     Words("{count} release older", "比原来旧 {count} 个版本"),
     Words("{count} releases older", "比原来旧 {count} 个版本"),
 )
+YEARS_LATER = Counted(
+    Words("uploaded a year later", "上传时间晚 1 年"),
+    Words("uploaded {count} years later", "上传时间晚 {count} 年"),
+)
+YEARS_EARLIER = Counted(
+    Words("uploaded a year earlier", "上传时间早 1 年"),
+    Words("uploaded {count} years earlier", "上传时间早 {count} 年"),
+)
+A_PRERELEASE = Words("a pre-release", "预发布版本")
 
 # --- ways out
 
@@ -484,6 +497,10 @@ OTHER_TARGET = Words(
     "it has a solution here, but not for the stack's target {target}", "此处可以锁定，但该栈的目标 {target} 不行"
 )
 FAILED = Words("it could not be locked: {why}", "无法锁定：{why}")
+FAILED_ON_TARGET = Words(
+    "it has a solution here, but could not be locked for the stack's target {target}: {why}",
+    "此处可以锁定，但无法为该栈的目标 {target} 锁定：{why}",
+)
 PROJECTS = Counted(
     Words("{count} project: {pins}", "共 {count} 个项目：{pins}"),
     Words("{count} projects: {pins}", "共 {count} 个项目：{pins}"),
@@ -491,6 +508,7 @@ PROJECTS = Counted(
 PROJECT_COUNT = Counted(Words("{count} project", "共 {count} 个项目"), Words("{count} projects", "共 {count} 个项目"))
 NOT_IN_IT = Words("without {names}", "不含 {names}")
 ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
+AND_SHARED = Words("{own} and {count} lines that both have", "{own}，以及两个环境共有的 {count} 行")
 RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
 RISK_METADATA = Words("risk: this goes against upstream's own metadata", "风险：违背上游对软件包的声明")
 WARNED = Counted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from resolver.errors import IndexFailure
 from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
@@ -15,7 +16,7 @@ from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.explanation.changes import change_sentence
+from resolver.render.explanation.changes import change_sentence, outcome_sentence
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -71,9 +72,17 @@ def needs(versions: str, cann: str, strength: str = "enforced") -> str:
 
 
 def explained(
-    catalog: DataCatalog, *lines: str, more: str, name: str, asked: list[tuple[str, str]] | None = None
+    catalog: DataCatalog,
+    *lines: str,
+    more: str,
+    name: str,
+    asked: list[tuple[str, str]] | None = None,
+    failing: str = "",
 ) -> Explanation:
-    """What is explained of one target; `asked` gets what was asked of which target on the way."""
+    """What is explained of one target; `asked` gets what was asked of which target on the way.
+
+    For the target `failing` an index is out of reach.
+    """
     text = STACK.format(lines=str(list(lines))) + more
     inputs = Inputs(
         stack=read_text(text, schema.StackFile, "demo.toml"),
@@ -90,6 +99,8 @@ def explained(
         if asked is not None:
             lines = [ask.origin.text for ask in problem.stack.asks]
             asked.append((problem.target.name, f"{', '.join(lines)}, cann {problem.target.system['cann']}"))
+        if problem.target.name == failing:
+            raise IndexFailure("Index `far` cannot be reached.")
         return use(decide(Universe(problem, catalog), tick=clock.tick))
 
     found = lettered(Everywhere(inputs, draft(answer, inputs, clock), ask, clock).explained())
@@ -141,7 +152,7 @@ def test_another_python_for_one_target_and_another_cann_for_the_other() -> None:
     more = target("one", python="3.10") + target("two", cann="8.3.RC1") + needs("==2", "8.5.0")
     found = explained(catalog, "plugin==2", "base", more=more, name="one")
     assert told(found.fixes)[0] == ["3.10 -> 3.11", "8.3.RC1 -> 8.5.0 of two"]
-    assert found.attempts[0].why == "two"  # another Python alone
+    assert found.attempts[0].target == "two"  # another Python alone
 
 
 def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
@@ -183,7 +194,20 @@ def test_what_holds_for_all_targets_as_it_is_gets_nothing_more() -> None:
     more += needs("==2", "8.5.0") + needs("==1", "8.2.RC1 | 8.3.RC1")
     found = explained(catalog, "plugin==2", more=more, name="one")
     assert told(found.fixes) == [["plugin==2 -> plugin==1"]]
-    assert [one.why for one in found.attempts] == ["two"]
+    assert [one.target for one in found.attempts] == ["two"]
+
+
+def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> None:
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}})
+    more = target("one", cann="8.2.RC1") + target("two") + needs("==2", "8.5.0")
+    found = explained(catalog, "plugin==2", more=more, name="one", failing="two")
+    assert not found.fixes
+    assert {outcome_sentence(attempt, "en") for attempt in found.attempts} == {
+        "it has a solution here, but could not be locked for the stack's target two: Index `far` cannot be reached."
+    }
+    assert {outcome_sentence(attempt, "zh") for attempt in found.attempts} == {
+        "此处可以锁定，但无法为该栈的目标 two 锁定：Index `far` cannot be reached."
+    }
 
 
 def test_what_is_known_is_tried_for_all_targets_before_more_is_looked_for() -> None:
@@ -217,3 +241,14 @@ def test_two_targets_may_become_the_same_machine() -> None:
     assert told(found.fixes) == [["8.3.RC1 -> 8.5.0"]]
     ((_, text),) = found.fixes[0].files
     assert 'name = "linux-aarch64-py311-cann8.5.0-2"\n' in text
+
+
+def test_years_count_in_what_is_changed_for_another_target() -> None:
+    catalog = DataCatalog()
+    for version, day in (("1", "2019-01-01"), ("1.5", "2025-01-01"), ("2", "2025-06-01")):
+        catalog.add_wheel("plugin", version, uploaded=f"{day}T00:00:00Z")
+    more = target("one", cann="8.3.RC1") + target("two") + needs("==2", "8.2.RC1")
+    more += needs("==1.5", "8.3.RC1") + needs("==1", "8.3.RC1 | 8.5.0")
+    found = explained(catalog, "plugin==2", more=more, name="one")
+    (old,) = [fix for fix in found.fixes if told((fix,)) == [["plugin==2 -> plugin==1"]]]
+    assert old.price > 300, "six years"

@@ -236,6 +236,22 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
     ]
 
 
+def test_what_does_not_work_without_the_line_that_is_dropped_comes_after_another_machine() -> None:
+    """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
+    needs = 'needs = ["soc in A2"]'
+    for_a2 = FACT.format(kind="requires", package="runner", versions="==1", what=needs, strength="enforced")
+    useless = warning("engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
+    catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
+    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [
+        ["310P -> A2"],
+        ["runner -> ", "It runs on nothing by itself."],
+    ]
+    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2)] == [
+        ["runner -> "],
+        ["310P -> A2"],
+    ]
+
+
 def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_of() -> None:
     catalog = DataCatalog(
         {"plugin": {"2": ["base==2", "tool==2"]}, "base": {"1": [], "2": []}, "tool": {"1": [], "2": []}}
@@ -448,3 +464,61 @@ def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is
     assert told(fix) == ["8.5.0 -> 8.3.RC1", "No table names this release."]
     (fix, *_) = ways_out(catalog, "plugin==2", "kernels==1", facts=facts)
     assert told(fix) == ["8.5.0 -> 8.3.RC1"]
+
+
+def test_the_release_that_fits_is_found_among_a_thousand_that_clash() -> None:
+    """As with botocore, of which there is one a day: what is known to clash is not looked at one by one."""
+    catalog = DataCatalog({"daily": {f"1.{day}": [] for day in range(1000)}, "core": {"1": ["daily==1.7"]}})
+    first, *_ = ways_out(catalog, "core==1", "daily==1.990")
+    assert told(first) == ["daily==1.990 -> daily==1.7"]
+
+
+def test_a_newer_release_comes_before_one_of_years_ago() -> None:
+    """The old one limits nothing, as what it does not go with did not exist yet."""
+    catalog = DataCatalog({"base": {"2": []}})
+    catalog.add_wheel("plugin", "1", uploaded="2021-05-01T12:00:00Z")
+    catalog.add_wheel("plugin", "2", ["base<2"], uploaded="2024-04-29T12:00:00Z")
+    catalog.add_wheel("plugin", "2.1", ["base<2"], uploaded="2024-06-30T12:00:00Z")
+    catalog.add_wheel("plugin", "3", uploaded="2025-01-01T12:00:00Z")
+    fixes = ways_out(catalog, "plugin==2", "base==2")
+    assert [told(fix) for fix in fixes if not fix.risky][:2] == [["plugin==2 -> plugin==3"], ["plugin==2 -> plugin==1"]]
+    assert [fix.changes[0].years for fix in fixes[:2]] == [0, -2]
+
+
+def test_an_older_series_that_is_still_maintained_is_not_of_years_ago() -> None:
+    catalog = DataCatalog({"base": {"1": []}})
+    catalog.add_wheel("plugin", "1.1", uploaded="2026-01-01T00:00:00Z")
+    catalog.add_wheel("plugin", "2.0", ["base==2"], uploaded="2023-01-01T00:00:00Z")
+    first, *_ = ways_out(catalog, "plugin==2.0", "base==1")
+    assert told(first) == ["plugin==2.0 -> plugin==1.1"]
+    assert first.changes[0].years == 0
+
+
+def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_releases() -> None:
+    """As with vllm-ascend 0.7.3rc2, which says nothing of what it needs and so clashes with nothing."""
+    catalog = DataCatalog(
+        {
+            "plugin": {"0.7rc2": [], "1": ["base==1", "tool==1"], "2rc1": ["base==2"]},
+            "base": {"1": [], "3": []},
+            "tool": {"1": [], "2": []},
+        }
+    )
+    facts = matrix(">=1,!=2rc1", "8.3.RC1", "enforced") + matrix("==2rc1", "8.5.0", "enforced")
+    fixes = ways_out(catalog, "plugin==2rc1", "base==3", "tool==2", facts=facts)
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["plugin==2rc1 -> plugin==1", "base==3 -> base==1", "tool==2 -> tool==1", "8.5.0 -> 8.3.RC1"],
+        ["plugin==2rc1 -> plugin==0.7rc2"],
+    ]
+
+
+def test_another_python_with_one_change_is_found_beside_two_other_versions() -> None:
+    """`kernel` is for another Python, and `plugin` of before does not need it; `base` has to change in any case."""
+    catalog = DataCatalog(
+        {"plugin": {"1": [], "2": ["kernel"]}, "tool": {"1": ["base==2"]}, "base": {"1": [], "2": []}}
+    )
+    catalog.add_wheel("kernel", "1", tags=PYTHON_3_12)
+    fixes = ways_out(catalog, "plugin==2", "tool", "base==1")
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["plugin==2 -> plugin==1", "base==1 -> base==2"],
+        ["3.11 -> 3.12", "base==1 -> base==2"],
+    ]

@@ -274,3 +274,12 @@ def test_places(statement: Statement, english: str, chinese: str) -> None:
 def test_a_fact_without_chinese_is_told_in_english() -> None:
     assert reason_of(fact(facts.Excludes, "x", reason_zh=""), "zh") == "Somebody read it."
     assert reason_of(fact(facts.Excludes, "x"), "zh") == "有人读到过。"
+
+
+def test_of_releases_all_over_the_ends_and_the_number_are_told() -> None:
+    """As of candidates between releases, each a run of its own."""
+    candidates = tuple(Span(f"2.{at}rc1", f"2.{at}rc1", 1) for at in range(9, 0, -1))
+    told = needs(candidates)
+    assert explanation_sentence(told, "en") == "9 of the releases of trl from 2.1rc1 to 2.9rc1 need vllm<0.13.0"
+    assert explanation_sentence(told, "zh") == "trl 自 2.1rc1 至 2.9rc1 之间的 9 个版本要求 vllm<0.13.0"
+    assert "2.5rc1" in explanation_sentence(needs(candidates[1:]), "en")
