@@ -259,8 +259,7 @@ def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
 def _is_met(need: facts.Need, resolution: Resolution) -> bool:
     match need:
         case ComponentRequirement():
-            value = resolution.problem.target.system.get(need.component)
-            return value is not None and need.allows(value)
+            return need.is_promised_by(resolution.problem.target.system)
         case Requirement():
             pin = resolution.pin(need.name)
             return pin is not None and need.specifier.contains(pin.version, prereleases=True)

@@ -130,11 +130,11 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 
 
 class LockedDriver(_Row, kw_only=True, frozen=True):
-    """What something in the lock asks of the driver (HDK), of which the target says nothing: any of `needs`.
+    """What something in the lock asks of the driver (HDK) and the target does not promise: any of `needs`.
 
-    `by` says what asks, `text` what it is about (the Chinese may be empty), `fact` names the fact that says so. If it
-    is `binding`, the fact requires it and rests on more than an observation; otherwise a machine that does not meet
-    it is warned.
+    `by` says what asks, `text` what it is about (the Chinese may be empty), `fact` names the fact that says so, or is
+    file:line of the stack's own line. If it is `binding`, that line asks for it, or the fact requires it and rests on
+    more than an observation; otherwise a machine that does not meet it is warned.
     """
 
     by: str

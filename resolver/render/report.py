@@ -56,7 +56,8 @@ def _lines(lock: Lock, language: Language) -> Iterator[str]:
 def _head(lock: Lock, language: Language) -> Iterator[str]:
     target = lock.target
     system = "".join(
-        words.COMPONENT(language, name=_SYSTEM.get(key, key), version=value) for key, value in target.system.items()
+        (words.OLDEST if key == "hdk" else words.COMPONENT)(language, name=_SYSTEM.get(key, key), version=value)
+        for key, value in target.system.items()
     )
     summary = (lock.summary_zh if language == "zh" else "") or lock.summary
     yield words.TITLE(language, stack=markdown(lock.stack), summary=markdown(summary))

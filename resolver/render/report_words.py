@@ -9,6 +9,7 @@ from resolver.render.bilingual import Counted, Words
 TITLE: Final = Words("# {stack}: {summary}", "# {stack}：{summary}")
 OTHER: Final = Words("[中文](report.zh.md)", "[English](report.md)")
 COMPONENT: Final = Words(", {name} {version}", "，{name} {version}")
+OLDEST: Final = Words(", {name} {version} or newer", "，{name} {version} 或更新版本")
 TARGET: Final = Words(
     "Locked for {platform}, Python {python}, glibc {glibc} or newer{system}.",
     "锁定的目标：{platform}，Python {python}，glibc {glibc} 或更新版本{system}。",

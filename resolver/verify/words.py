@@ -160,10 +160,10 @@ CASES: dict[str, Case] = {
     # --- HDK
     "hdk-missing": Case(
         ("no driver (HDK) was found: {path} does not exist", "未找到驱动（HDK）：{path} 不存在"),
-        ("the lock is for {wanted}", "锁文件面向 {wanted}"),
+        ("the lock is for {wanted} or newer", "锁文件面向 {wanted} 或更新版本"),
         (
-            "install HDK {wanted}; in a container, mount /usr/local/Ascend/driver",
-            "安装 HDK {wanted}；在容器中请挂载 /usr/local/Ascend/driver",
+            "install HDK {wanted} or newer; in a container, mount /usr/local/Ascend/driver",
+            "安装 HDK {wanted} 或更新版本；在容器中请挂载 /usr/local/Ascend/driver",
         ),
     ),
     "hdk-unreadable": Case(
@@ -171,8 +171,8 @@ CASES: dict[str, Case] = {
             "the version of the driver (HDK) could not be read from {path}: {why}",
             "无法从 {path} 读出驱动（HDK）版本：{why}",
         ),
-        ("it is unknown whether this is {wanted}", "无法判断它是否为 {wanted}"),
-        ("reinstall HDK {wanted}", "重新安装 HDK {wanted}"),
+        ("it is unknown whether this is {wanted} or newer", "无法判断它是否为 {wanted} 或更新版本"),
+        ("reinstall the driver, HDK {wanted} or newer", "重新安装驱动，HDK {wanted} 或更新版本"),
     ),
     "hdk-file-unreadable": Case(
         (
@@ -185,21 +185,19 @@ CASES: dict[str, Case] = {
     ),
     "hdk-old": Case(
         (
-            "the driver (HDK) is {found}, older than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 旧（{path}）",
+            "the driver (HDK) is {found}, but the lock is for {wanted} or newer ({path})",
+            "驱动（HDK）是 {found}，而锁文件面向 {wanted} 或更新版本（{path}）",
         ),
         ("an older driver may lack what the stack uses", "旧驱动可能缺少软件栈用到的功能"),
-        ("install HDK {wanted} and restart the machine", "安装 HDK {wanted} 并重启机器"),
-    ),
-    "hdk-new": Case(
         (
-            "the driver (HDK) is {found}, newer than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 新（{path}）",
-        ),
-        ("the lock's facts were checked against {wanted}", "锁文件中的事实是针对 {wanted} 检查的"),
-        (
-            'set hdk = "{found}" in the stack\'s target and lock again',
-            '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
+            (
+                "install HDK {wanted} or newer on the machine (a container uses its host's) and restart it, or set "
+                'hdk = "{found}" in the stack\'s target and lock again'
+            ),
+            (
+                "在机器上安装 HDK {wanted} 或更新版本（容器使用宿主机的驱动）并重启；"
+                '或在软件栈的目标中设置 hdk = "{found}" 并重新锁定'
+            ),
         ),
     ),
     "hdk-refused": Case(
@@ -496,7 +494,6 @@ NOTES: dict[str, tuple[str, str]] = {
     "machine": _both("{system}, {machine}, glibc {glibc}"),
     "python": _both("{found} ({python})"),
     "cann": _both("{found} ({home})"),
-    "hdk": _both("{found}"),
     "hdk-any": ("{found}; the lock requires no particular version", "{found}；锁文件未指定版本"),
     "hdk-met": ("{found}; required: {asked}", "{found}；要求：{asked}"),
     "hdk-unseen": ("none found; required: {asked}", "未找到；要求：{asked}"),

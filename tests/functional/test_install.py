@@ -863,18 +863,67 @@ def test_what_a_warning_about_another_component_says_of_the_driver_is_not_asked(
     assert workspace.content()["warnings"]
 
 
-def test_the_driver_of_the_target_is_the_one_that_runs(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_the_driver_of_the_target_is_the_oldest_that_does(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("base", "1.0")
     workspace.stack("base", target=HERE + '[target.system]\nhdk = "25.3.rc1"\n')
     workspace.locked()
     run = install(workspace, sys.executable, PATH=with_driver(workspace, "25.2.1"))
     assert_refused(
         run,
-        "error: the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (npu-smi): an older driver may lack "
-        "what the stack uses\nhint: install HDK 25.3.rc1 and restart the machine\n",
+        "error: the driver (HDK) is 25.2.1, but the lock is for 25.3.rc1 or newer (npu-smi): an older driver may lack "
+        "what the stack uses\nhint: install HDK 25.3.rc1 or newer on the machine (a container uses its host's) and "
+        'restart it, or set hdk = "25.2.1" in the stack\'s target and lock again\n',
     )
-    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.3.RC1.b083"))
-    assert (run.status, run.stderr) == (0, "")
+    for newer in ("25.3.RC1.b083", "25.5.0", "26.1.0"):
+        run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, newer))
+        assert (run.status, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("system", ["", '[target.system]\nhdk = "25.0.rc1"\n'])
+def test_what_a_line_of_the_stack_says_of_the_driver_counts(
+    workspace: Workspace, index: LoopbackIndex, system: str
+) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", "hdk < 26.0.rc1", target=HERE + system)
+    workspace.locked()
+    (row,) = workspace.content()["driver"]
+    assert row["needs"] == ["hdk < 26.0.rc1"]
+    (warning,) = workspace.content()["warnings"]
+    assert warning == (
+        "the stack asks for hdk < 26.0.rc1; the target does not promise that, so install.sh and verify.py check the "
+        "machine's driver. Facts about drivers go by `hdk` in the target alone"
+    )
+    run = install(workspace, sys.executable, PATH=with_driver(workspace, "26.1.0"))
+    assert_refused(
+        run,
+        f"error: the driver (HDK) is 26.1.0, and demo needs hdk < 26.0.rc1 (npu-smi): the stack asks for "
+        f"hdk < 26.0.rc1 ({row['fact']})\n"
+        "hint: install driver and firmware that meet hdk < 26.0.rc1 on the machine (a container uses its host's) "
+        "and restart it\n",
+    )
+    assert install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.5.0")).status == 0
+
+
+def test_a_line_about_the_driver_that_the_target_promises_leaves_nothing_to_ask(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.facts("base", ASKS.format(kind="requires", key="needs", strength="vendor"))
+    workspace.stack("base", "hdk >= 25.3.rc1", target=HERE + '[target.system]\nhdk = "25.5.0"\n')
+    workspace.locked()
+    assert "driver" not in workspace.content()
+    assert "warnings" not in workspace.content()
+
+
+def test_a_newer_driver_than_the_targets_may_be_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The target's is the oldest driver of its machines: that all are older than another one is not promised."""
+    index.add_wheel("base", "1.0")
+    workspace.facts("base", ASKS.format(kind="warns", key=WARNS[1], strength="vendor").replace(">= 25.2.0", "< 26.0.0"))
+    workspace.stack("base", target=HERE + '[target.system]\nhdk = "25.3.rc1"\n')
+    workspace.locked()
+    assert install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.5.0")).stderr == ""
+    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "26.1.0"))
+    assert run.stderr.startswith("warning: the driver (HDK) is 26.1.0, and base 1.0 asks for hdk < 26.0.0 (npu-smi): ")
 
 
 def on_soc(workspace: Workspace, index: LoopbackIndex) -> None:

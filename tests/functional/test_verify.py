@@ -196,7 +196,7 @@ demo for here
   machine        ok       Linux, {MACHINE}, glibc {platform.libc_ver()[1]}
   Python         ok       {platform.python_version()} (<root>/env/bin/python)
   CANN           ok       8.5.0 (<root>/Ascend/cann-8.5.0)
-  driver (HDK)   ok       25.3.rc1
+  driver (HDK)   ok       25.3.rc1; required: hdk >= 25.3.rc1
   SoC            ok       A2 (Ascend910B4)
   distributions  ok       5, as locked
   files          ok       32 present with the right size, 22 compared by hash

@@ -352,10 +352,10 @@ CASES: dict[str, Case] = {
     # --- HDK
     "hdk-missing": Case(
         ("no driver (HDK) was found: {path} does not exist", "未找到驱动（HDK）：{path} 不存在"),
-        ("the lock is for {wanted}", "锁文件面向 {wanted}"),
+        ("the lock is for {wanted} or newer", "锁文件面向 {wanted} 或更新版本"),
         (
-            "install HDK {wanted}; in a container, mount /usr/local/Ascend/driver",
-            "安装 HDK {wanted}；在容器中请挂载 /usr/local/Ascend/driver",
+            "install HDK {wanted} or newer; in a container, mount /usr/local/Ascend/driver",
+            "安装 HDK {wanted} 或更新版本；在容器中请挂载 /usr/local/Ascend/driver",
         ),
     ),
     "hdk-unreadable": Case(
@@ -363,8 +363,8 @@ CASES: dict[str, Case] = {
             "the version of the driver (HDK) could not be read from {path}: {why}",
             "无法从 {path} 读出驱动（HDK）版本：{why}",
         ),
-        ("it is unknown whether this is {wanted}", "无法判断它是否为 {wanted}"),
-        ("reinstall HDK {wanted}", "重新安装 HDK {wanted}"),
+        ("it is unknown whether this is {wanted} or newer", "无法判断它是否为 {wanted} 或更新版本"),
+        ("reinstall the driver, HDK {wanted} or newer", "重新安装驱动，HDK {wanted} 或更新版本"),
     ),
     "hdk-file-unreadable": Case(
         (
@@ -377,21 +377,19 @@ CASES: dict[str, Case] = {
     ),
     "hdk-old": Case(
         (
-            "the driver (HDK) is {found}, older than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 旧（{path}）",
+            "the driver (HDK) is {found}, but the lock is for {wanted} or newer ({path})",
+            "驱动（HDK）是 {found}，而锁文件面向 {wanted} 或更新版本（{path}）",
         ),
         ("an older driver may lack what the stack uses", "旧驱动可能缺少软件栈用到的功能"),
-        ("install HDK {wanted} and restart the machine", "安装 HDK {wanted} 并重启机器"),
-    ),
-    "hdk-new": Case(
         (
-            "the driver (HDK) is {found}, newer than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 新（{path}）",
-        ),
-        ("the lock's facts were checked against {wanted}", "锁文件中的事实是针对 {wanted} 检查的"),
-        (
-            'set hdk = "{found}" in the stack\'s target and lock again',
-            '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
+            (
+                "install HDK {wanted} or newer on the machine (a container uses its host's) and restart it, or set "
+                'hdk = "{found}" in the stack\'s target and lock again'
+            ),
+            (
+                "在机器上安装 HDK {wanted} 或更新版本（容器使用宿主机的驱动）并重启；"
+                '或在软件栈的目标中设置 hdk = "{found}" 并重新锁定'
+            ),
         ),
     ),
     "hdk-refused": Case(
@@ -688,7 +686,6 @@ NOTES: dict[str, tuple[str, str]] = {
     "machine": _both("{system}, {machine}, glibc {glibc}"),
     "python": _both("{found} ({python})"),
     "cann": _both("{found} ({home})"),
-    "hdk": _both("{found}"),
     "hdk-any": ("{found}; the lock requires no particular version", "{found}；锁文件未指定版本"),
     "hdk-met": ("{found}; required: {asked}", "{found}；要求：{asked}"),
     "hdk-unseen": ("none found; required: {asked}", "未找到；要求：{asked}"),
@@ -1617,18 +1614,18 @@ def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
 
 # --- driver
 #
-# Driver (HDK): the one that the lock's target states, or what the lock asks of any.
+# Driver (HDK): at least the one that the lock's target states, and what else the lock asks of it.
 #
 # It is read from the driver's version.info, or where that is not to be seen, as in a
 # container that has the devices alone, from npu-smi.
 
 def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
-    """Whether the driver is the lock's, or one that the lock asks for."""
+    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
     wanted = asked.lock.system.get("hdk", "")
     needs = asked.lock.driver
     path = f"{asked.ascend}/driver/version.info"
     running = tool.driver if tool else ""
-    told = ", ".join(f"{need.by}: {need.wanted}" for need in needs)
+    told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
     values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
     findings: list[Finding] = []
     version = None
@@ -1657,12 +1654,10 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
         if wanted and not findings:
             findings.append(Finding("hdk-missing", values))
         return Group("hdk", tuple(findings), "hdk-unseen" if needs else "hdk-none", values)
-    if wanted:
-        target = SystemVersion.parse(wanted)
-        if not version.same_release(target):
-            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
     findings = [*_unmet(needs, version, values["found"], values["path"]), *findings]
-    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-met" if needs else "hdk-any", values)
+    if wanted and version.before(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("hdk-old", values))
+    return Group("hdk", tuple(findings), "hdk-met" if told else "hdk-any", values)
 
 
 def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:

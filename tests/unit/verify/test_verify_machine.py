@@ -287,29 +287,31 @@ def test_nnal_of_another_release(there: Installation) -> None:
 HDK = "driver (HDK)"
 
 
-@pytest.mark.parametrize("found", ["25.3.rc1", "25.3.RC1", "25.3.rc1.b083"])
-def test_the_locks_driver(there: Installation, found: str) -> None:
+@pytest.mark.parametrize("found", ["25.3.rc1", "25.3.RC1", "25.3.rc1.b083", "25.3.rc1.2", "25.5.0", "26.1.0.b083"])
+def test_the_locks_driver_or_a_newer_one(there: Installation, found: str) -> None:
     there.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
-    assert there.hdk() == fine(HDK, found)
+    assert there.hdk() == fine(HDK, f"{found}; required: hdk >= 25.3.rc1")
 
 
 def test_an_older_driver(there: Installation) -> None:
     there.write("driver/version.info", DRIVER.replace("25.3.rc1", "25.2.1"))
     assert there.hdk(running="25.2.1") == wrong(
         HDK,
-        "the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-old]",
+        "the driver (HDK) is 25.2.1, but the lock is for 25.3.rc1 or newer (<root>/driver/version.info)  [hdk-old]",
         "an older driver may lack what the stack uses",
-        "install HDK 25.3.rc1 and restart the machine",
+        "install HDK 25.3.rc1 or newer on the machine (a container uses its host's) and restart it, or set "
+        'hdk = "25.2.1" in the stack\'s target and lock again',
     )
 
 
-def test_a_newer_driver(there: Installation) -> None:
-    there.write("driver/version.info", DRIVER.replace("25.3.rc1", "26.1.0.b083"))
+def test_a_newer_driver_that_something_cannot_take(there: Installation) -> None:
+    there.driver = (NEED._replace(by="old 1.0", wanted="hdk < 26.0.rc1", ranges=((("<", "26.0.rc1"),),), binding=True),)
+    there.write("driver/version.info", DRIVER.replace("25.3.rc1", "26.1.0"))
     assert there.hdk() == wrong(
         HDK,
-        "the driver (HDK) is 26.1.0.b083, newer than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-new]",
-        "the lock's facts were checked against 25.3.rc1",
-        'set hdk = "26.1.0.b083" in the stack\'s target and lock again',
+        "the driver (HDK) is 26.1.0, and old 1.0 needs hdk < 26.0.rc1 (<root>/driver/version.info)  [hdk-refused]",
+        UNMET[1],
+        UNMET[2].replace("hdk >= 25.2.0", "hdk < 26.0.rc1"),
     )
 
 
@@ -328,10 +330,12 @@ def test_no_driver(there: Installation) -> None:
     assert there.hdk() == wrong(
         HDK,
         "no driver (HDK) was found: <root>/driver/version.info does not exist  [hdk-missing]",
-        "the lock is for 25.3.rc1",
-        "install HDK 25.3.rc1; in a container, mount /usr/local/Ascend/driver",
+        "the lock is for 25.3.rc1 or newer",
+        "install HDK 25.3.rc1 or newer; in a container, mount /usr/local/Ascend/driver",
     )
-    assert there.hdk(running="25.3.rc1") == fine(HDK, "25.3.rc1"), "a container sees what npu-smi tells"
+    assert there.hdk(running="25.3.rc1") == fine(HDK, "25.3.rc1; required: hdk >= 25.3.rc1"), (
+        "a container sees what npu-smi tells"
+    )
     del there.system["hdk"]
     assert there.hdk() == fine(HDK, "none found; the lock requires none")
 
@@ -348,7 +352,10 @@ def test_a_driver_file_that_cannot_be_read(there: Installation, text: bytes, why
     there.write("driver/version.info", text)
     said = f"the version of the driver (HDK) could not be read from <root>/driver/version.info: {why}  "
     assert there.hdk() == wrong(
-        HDK, said + "[hdk-unreadable]", "it is unknown whether this is 25.3.rc1", "reinstall HDK 25.3.rc1"
+        HDK,
+        said + "[hdk-unreadable]",
+        "it is unknown whether this is 25.3.rc1 or newer",
+        "reinstall the driver, HDK 25.3.rc1 or newer",
     )
     del there.system["hdk"]
     assert there.hdk() == wrong(
