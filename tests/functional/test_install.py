@@ -750,9 +750,8 @@ def cann(workspace: Workspace, version: str) -> str:
 
 
 @pytest.mark.parametrize("version", ["8.5.0", "8.5.0.B160", "8.5.0.b232"])
-@pytest.mark.parametrize("variable", ["ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"])
-def test_a_build_of_the_locks_cann_passes(for_cann: Workspace, version: str, variable: str) -> None:
-    run = install(for_cann, sys.executable, "--dry-run", **{variable: cann(for_cann, version)})
+def test_a_build_of_the_locks_cann_passes(for_cann: Workspace, version: str) -> None:
+    run = install(for_cann, sys.executable, "--dry-run", ASCEND_HOME_PATH=cann(for_cann, version))
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.splitlines()[0].endswith(f", CANN {version}")
 
@@ -960,13 +959,14 @@ def test_the_locks_soc_and_one_that_cannot_be_told_pass(
     assert install(workspace, sys.executable, "--dry-run").status == 0
 
 
-@pytest.mark.parametrize("version", ["8.3.RC1", "8.5.0.alpha001", "8.5.1", "18.5.0", "8.5"])
+@pytest.mark.parametrize("version", ["8.3.RC1", "8.5.0.alpha001", "8.5.1", "18.5.0"])
 def test_another_cann_is_refused(for_cann: Workspace, version: str) -> None:
     run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, version))
     assert_refused(
         run,
-        f"error: CANN is {version}, but the lock is for 8.5.0\n"
-        f'hint: activate CANN 8.5.0, or set cann = "{version}" in the stack\'s target and lock again\n',
+        f"error: CANN is {version}, but the lock is for 8.5.0 (active: <root>/Ascend/cann-{version}): torch_npu and "
+        "the packages that use it are built for specific CANN releases\n"
+        f'hint: install and activate CANN 8.5.0, or set cann = "{version}" in the stack\'s target and lock again\n',
     )
 
 
@@ -974,9 +974,35 @@ def test_a_cann_that_is_not_active_is_refused(for_cann: Workspace) -> None:
     run = install(for_cann, sys.executable)
     assert_refused(
         run,
-        "error: CANN is not active: ASCEND_HOME_PATH is not set\n"
-        "hint: . /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again\n",
+        "error: CANN is not active: ASCEND_HOME_PATH is not set: torch_npu finds CANN's libraries through it\n"
+        "hint: install CANN 8.5.0, then source its set_env.sh\n",
     )
+
+
+def test_a_cann_that_is_installed_and_not_active_is_named(for_cann: Workspace) -> None:
+    """One of a user of its own is in ~/Ascend; ASCEND_LOCK_ROOT says where else to look, as for activate.sh."""
+    script = for_cann.root / "Ascend" / "cann-8.5.0" / "set_env.sh"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    for where in ({"HOME": str(for_cann.root)}, {"ASCEND_LOCK_ROOT": str(for_cann.root / "Ascend")}):
+        assert install(for_cann, sys.executable, **where).stderr.endswith(
+            "\nhint: . <root>/Ascend/cann-8.5.0/set_env.sh\n"
+        )
+
+
+def test_a_cann_that_only_older_files_tell_of_passes(for_cann: Workspace) -> None:
+    home = for_cann.root / "Ascend" / "cann-8.5.0"
+    (home / "compiler").mkdir(parents=True)
+    (home / "compiler" / "version.info").write_text("Version=8.5.0.2.220\nversion_dir=8.5.0\n")
+    run = install(for_cann, sys.executable, "--dry-run", ASCEND_HOME_PATH=str(home))
+    assert (run.status, run.stderr) == (0, "")
+
+
+def test_a_verify_that_does_not_run_is_no_sign_that_all_is_well(for_cann: Workspace) -> None:
+    (for_cann.folder() / "verify.py").unlink()
+    run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, "8.5.0"))
+    assert run.status == 1
+    assert run.stderr.endswith("error: verify.py next to install.sh does not run\nhint: copy the lock's whole folder\n")
 
 
 def test_without_cann_an_image_can_be_built(for_cann: Workspace) -> None:
@@ -985,8 +1011,8 @@ def test_without_cann_an_image_can_be_built(for_cann: Workspace) -> None:
     assert (run.status, run.stderr) == (
         0,
         (
-            "warning: CANN is not active: ASCEND_HOME_PATH is not set\n"
-            "hint: . /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again\n"
+            "warning: CANN is not active: ASCEND_HOME_PATH is not set: torch_npu finds CANN's libraries through it\n"
+            "hint: install CANN 8.5.0, then source its set_env.sh\n"
         ),
     )
     assert installed(python) == {"base": "1.0"}

@@ -523,9 +523,10 @@ def test_without_an_npu_there_are_warnings_alone(machine: Machine) -> None:
     machine.changes = {"PATH": os.environ["PATH"]}
     assert machine.found() == (
         told(
-            "the SoC is unknown: npu-smi is missing or shows no NPU  [soc-unknown]",
+            "the SoC is unknown: npu-smi is missing, does not run or shows no NPU  [soc-unknown]",
             "the lock's binaries and CANN's operators are for A2",
-            "run this on a machine with NPUs",
+            "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and "
+            "<root>/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH",
             state="warning",
         )
         + "\n"

@@ -213,6 +213,26 @@ def test_a_cann_that_is_not_active(there: Installation, script: str, mend: str) 
     )
 
 
+def test_a_cann_that_was_removed_after_it_was_activated(there: Installation) -> None:
+    there.environ["ASCEND_HOME_PATH"] = "/gone/cann-8.5.0"
+    said = "the active CANN is not there: ASCEND_HOME_PATH is /gone/cann-8.5.0, which is no folder  [cann-gone]"
+    why = "it was moved or removed after set_env.sh was sourced"
+    assert there.cann() == wrong("CANN", said, why, "source the set_env.sh of CANN 8.5.0 in a new shell")
+    there.write("cann-8.5.0/set_env.sh", "")
+    assert there.cann() == wrong("CANN", said, why, ". <root>/cann-8.5.0/set_env.sh")
+
+
+def test_a_cann_that_only_one_variable_tells_of(there: Installation) -> None:
+    """torch_npu looks at the other one."""
+    there.environ["ASCEND_TOOLKIT_HOME"] = there.environ.pop("ASCEND_HOME_PATH")
+    said = "ASCEND_TOOLKIT_HOME is <root>/cann-8.5.0, but ASCEND_HOME_PATH is not set  [cann-half-active]"
+    why = "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without"
+    mend = "source CANN's set_env.sh, which sets both"
+    assert there.cann() == wrong("CANN", said, why, mend, state="warning")
+    there.write("cann-8.5.0/set_env.sh", "")
+    assert there.cann() == wrong("CANN", said, why, ". <root>/cann-8.5.0/set_env.sh", state="warning")
+
+
 def test_a_part_of_another_release(there: Installation) -> None:
     there.write("cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n")
     assert there.cann() == wrong(
@@ -247,7 +267,7 @@ def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None,
         f"the CANN release in <root>/cann-8.5.0 could not be read from <root>/cann-8.5.0/{RECORD}: "
         f"{why}  [cann-unreadable]",
         "it is unknown whether this is 8.5.0, and the installation may be incomplete",
-        "reinstall CANN 8.5.0",
+        "source the set_env.sh of CANN 8.5.0, or reinstall it if this is its folder",
     )
 
 
