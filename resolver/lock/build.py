@@ -30,6 +30,7 @@ from resolver.model.lock import (
     LockedPassedOver,
     LockedPin,
     LockedStep,
+    LockedSubmodule,
     LockedTarget,
     Mode,
     Override,
@@ -175,6 +176,9 @@ def _git(source: Source) -> LockedGit:
         editable=source.recipe.editable,
         steps=tuple(map(_step, source.recipe.steps)),
         rewrites=source.recipe.rewrites,
+        submodules=tuple(
+            LockedSubmodule(path=one.path, url=one.git, commit=one.commit) for one in source.recipe.submodules
+        ),
         trust=source.trust,
     )
 

@@ -133,6 +133,10 @@ def _require_git(git: LockedGit) -> None:
     paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
     for path in filter(None, paths):
         direct.inside(path)
+    for one in git.submodules:
+        direct.inside(one.path)
+        direct.repository(one.url)
+        direct.commit(one.commit)
 
 
 def _require_stages(lock: Lock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -16,7 +17,7 @@ from resolver.matrix.document import Document
 from resolver.matrix.needs import parse_env, parse_project, parse_requirement
 from resolver.model import direct
 from resolver.model.fact import Sources
-from resolver.model.recipe import Comment, Move, Recipe, Run, Step
+from resolver.model.recipe import Comment, Move, Recipe, Run, Step, Submodule
 
 _FORMS = "write { move, to }, { comment, in }, { run } or { run, wheels }"
 
@@ -57,7 +58,23 @@ def compile_source(
         env=parse_env(document, row.env, *path, "env"),
         steps=tuple(_steps(document, row, *path)),
         rewrites=projects(row.rewrites, "rewrites"),
+        submodules=tuple(
+            sorted(
+                (
+                    Submodule(
+                        path=checked(direct.inside, one.path, "submodules", at, "path"),
+                        git=checked(direct.repository, one.git, "submodules", at, "git"),
+                        commit=checked(direct.commit, one.commit, "submodules", at, "commit"),
+                    )
+                    for at, one in enumerate(row.submodules)
+                ),
+                key=lambda one: one.path,
+            )
+        ),
     )
+    for one, other in pairwise(recipe.submodules):
+        if one.path == other.path:
+            raise InputError(f"two submodules are at `{one.path}`", where=document.place(*path, "submodules"))
     if recipe.script is not None and row.editable:
         raise InputError(
             "what a script builds cannot be an editable install",

@@ -47,6 +47,7 @@ GIT_HEAD: Final = (
 )
 ON_TRUST: Final = Words("taken on trust", "未经核实")
 AT_COMMIT: Final = Words("read at the commit", "读自该 commit")
+SUBMODULE: Final = Words("submodule {path} ({place})", "子模块 {path}（{place}）")
 MOVES: Final = Words("{move} is renamed to {to}", "{move} 改名为 {to}")
 COMMENTS: Final = Words("lines of {path} that match {comment} are commented out", "注释掉 {path} 中含 {comment} 的行")
 RUNS: Final = Words("{command} is run", "运行 {command}")
