@@ -388,7 +388,10 @@ def test_a_submodule_must_be_the_one_that_the_repository_names(workspace: Worksp
     workspace.locked()
     (workspace.root / "gone").rename(git)
     told = re.sub(r"(?<=error: )\S+(?=/plain/lib/outer )", "<scratch>", failed(install(workspace, python)))
-    assert told == f"error: <scratch>/plain/lib/outer has no submodule deep/inner at commit {other}\n"
+    assert told == (
+        f"error: <scratch>/plain/lib/outer has no submodule deep/inner at commit {other}\n"
+        "hint: correct `submodules` in the fact about this commit and lock again\n"
+    )
     assert installed(python) == {}
 
 
