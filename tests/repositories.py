@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 # Independent of the machine's settings, and the same commits at any time.
 _ENVIRONMENT = {
@@ -42,14 +43,18 @@ class Repository:
         done = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    def commit(self, files: Mapping[str, str], *, tag: str = "") -> str:
-        """Commit these files and no others. Returns the full commit id."""
+    def commit(
+        self, files: Mapping[str, str], *, tag: str = "", submodules: Mapping[str, str] = MappingProxyType({})
+    ) -> str:
+        """Commit these files and submodules (path and commit) and no others. Returns the full commit id."""
         for path in [path for path in self.folder.iterdir() if path.name != ".git"]:
             self.git("rm", "-rqf", "--", path.name)
         for name, text in files.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text(text)
         self.git("add", "--all")
+        for path, commit in submodules.items():
+            self.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
         self.git("commit", "--quiet", "--allow-empty", "--message", f"tree of {len(files)}")
         if tag:
             self.git("tag", "--annotate", "--message", tag, tag)

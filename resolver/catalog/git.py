@@ -86,6 +86,12 @@ class Repositories:
             raise InputError(f"`{path}` is larger than {_LARGEST >> 20} MiB", where=f"{url}@{commit}")
         return self._of(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
+    def submodule(self, url: str, commit: str, path: str) -> str | None:
+        """The commit of the submodule at a path; None if there is none. Raises as `read` does."""
+        listed = self._of(url, commit, "ls-tree", "-z", commit, "--", path).decode("utf-8", "replace")
+        match = re.match(r"160000 commit ([0-9a-f]{40})\t", listed)
+        return match[1] if match is not None else None
+
     def save(self, url: str, commit: str, path: Path) -> None:
         """Write the commit with its tree as a bundle that install.sh takes. Raises UnreadRepository."""
         partial = path.with_name(f".{path.name}.partial")

@@ -16,7 +16,7 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.errors import InputError
 from resolver.model import text
 from resolver.model.fact import Sources
-from resolver.model.recipe import Comment, Move
+from resolver.model.recipe import Comment, Move, container
 
 _NOT_READ = "the repository was not read, so its requirements rest on the fact `{id}` only"
 _NOT_SAID = "no file of the repository was compared, so its requirements rest on the fact `{id}` only"
@@ -33,6 +33,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
     stated: dict[str, set[str]] = {}
     silent = not fact.requires_from
     try:
+        _require_submodules(fact, repositories)
         for path in fact.requires_from:
             lines = _lines(fact, path, repositories)
             if lines is None:
@@ -60,6 +61,23 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
             hint="correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose",
         )
     return ""
+
+
+def _require_submodules(fact: Sources, repositories: Repositories) -> None:
+    """Raise InputError unless each submodule is one, at its commit, of the repository that it is in."""
+    places = {one.path: (one.git, one.commit) for one in fact.recipe.submodules}
+    for one in fact.recipe.submodules:
+        around = container(one.path, places)
+        url, commit = places.get(around, (fact.git, fact.commit))
+        path = one.path[len(around) :].lstrip("/")
+        found = repositories.submodule(url, commit, path)
+        if found != one.commit:
+            raise InputError(
+                f"the fact `{fact.id}` does not match the repository",
+                where=f"{fact.where} and {url}@{commit}",
+                why=f"its submodule `{path}` is at {found}, not {one.commit}" if found else f"`{path}` is no submodule",
+                hint="correct `submodules`",
+            )
 
 
 def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | None:

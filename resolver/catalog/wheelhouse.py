@@ -6,26 +6,25 @@ from pathlib import Path
 
 from resolver.catalog.git import Repositories, UnreadRepository
 from resolver.errors import IndexFailure
-from resolver.model.lock import Lock, bundle_name
+from resolver.model.lock import Lock, LockedPin, bundle_name
 
 
-def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> tuple[Path, ...]:
-    """Write the git sources of a lock below `folder`; those that are there and whole stay.
+def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> dict[Path, LockedPin]:
+    """Write the git sources of a lock, submodules included, below `folder`; those that are there and whole stay.
 
     Returns all of them. Raises IndexFailure where a repository cannot be read.
     """
-    paths = []
+    paths: dict[Path, LockedPin] = {}
     for pin in lock.pin:
-        if pin.git is None:
-            continue
-        path = folder / bundle_name(pin.name, pin.git.commit)
-        paths.append(path)
-        if repositories.holds(path, pin.git.commit):
-            continue
-        try:
-            repositories.save(pin.git.url, pin.git.commit, path)
-        except UnreadRepository as error:
-            raise IndexFailure(
-                f"{pin.name} could not be downloaded", where=f"{pin.git.url}@{pin.git.commit}", why=str(error)
-            ) from None
-    return tuple(paths)
+        for url, commit in pin.git.commits if pin.git is not None else ():
+            path = folder / bundle_name(pin.name, commit)
+            paths[path] = pin
+            if repositories.holds(path, commit):
+                continue
+            try:
+                repositories.save(url, commit, path)
+            except UnreadRepository as error:
+                raise IndexFailure(
+                    f"{pin.name} could not be downloaded", where=f"{url}@{commit}", why=str(error)
+                ) from None
+    return paths

@@ -92,8 +92,7 @@ def fetch_sources(parts: Sequence[Part], folder: Path, progress: Progress) -> li
     repositories = Repositories(default_folder(), warn=progress.warn)
     rows = []
     for part in parts:
-        pins = [pin for pin in part.lock.pin if pin.git is not None]
-        for pin, path in zip(pins, save_sources(part.lock, folder, repositories), strict=True):
+        for path, pin in save_sources(part.lock, folder, repositories).items():
             name = path.relative_to(folder).as_posix()
             digest = bundle.sha256_of(path)
             needs = (f"{pin.name}=={pin.version}",)

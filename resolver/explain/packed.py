@@ -29,7 +29,7 @@ from resolver.model.explanation import (
 )
 from resolver.model.fact import Fact, Strength
 from resolver.model.problem import Problem
-from resolver.model.recipe import Recipe, Step
+from resolver.model.recipe import Recipe, Step, Submodule
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Refusal, Source, Span, Statement, Unread
@@ -40,7 +40,7 @@ _RECORDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     one.__name__: one
     for one in (
         *(Contradiction, Closing, Branch, Fix, Change, Environment, PinOf, Attempt, Span, Refusal, SetAside, Unread),
-        *(Requirement, ComponentRequirement, Clause, Recipe),
+        *(Requirement, ComponentRequirement, Clause, Recipe, Submodule),
         *get_args(Statement),
         *get_args(Fact),
         *get_args(Step),

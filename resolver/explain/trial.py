@@ -220,12 +220,8 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         need = wished.get(fact.package)
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
-        elsewhere = any(isinstance(one, ComponentRequirement) and _holds(one, wish) for one in fact.unless)
+        elsewhere = any(
+            isinstance(one, ComponentRequirement) and one.is_promised_by(wish.target.system) for one in fact.unless
+        )
         if averted or elsewhere or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
             yield fact
-
-
-def _holds(need: ComponentRequirement, problem: Problem) -> bool:
-    """Whether the target is known to meet a requirement."""
-    value = problem.target.system.get(need.component)
-    return value is not None and need.allows(value)

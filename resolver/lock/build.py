@@ -31,6 +31,7 @@ from resolver.model.lock import (
     LockedPassedOver,
     LockedPin,
     LockedStep,
+    LockedSubmodule,
     LockedTarget,
     Mode,
     Override,
@@ -188,6 +189,9 @@ def _git(source: Source) -> LockedGit:
         editable=source.recipe.editable,
         steps=tuple(map(_step, source.recipe.steps)),
         rewrites=source.recipe.rewrites,
+        submodules=tuple(
+            LockedSubmodule(path=one.path, url=one.git, commit=one.commit) for one in source.recipe.submodules
+        ),
         trust=source.trust,
     )
 
@@ -272,8 +276,7 @@ def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
 def _is_met(need: facts.Need, resolution: Resolution) -> bool:
     match need:
         case ComponentRequirement():
-            value = resolution.problem.target.system.get(need.component)
-            return value is not None and need.allows(value)
+            return need.is_promised_by(resolution.problem.target.system)
         case Requirement():
             pin = resolution.pin(need.name)
             return pin is not None and need.specifier.contains(pin.version, prereleases=True)

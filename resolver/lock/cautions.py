@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from resolver.catalog.protocol import Catalog
 from resolver.lock import phrases
+from resolver.lock.driver import is_left_open
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
@@ -39,7 +40,9 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     for fact in sorted(about, key=lambda fact: fact.package not in named):
         yield from _of_fact(fact, resolution)
     for ask in resolution.problem.stack.asks:
-        if isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
+        if is_left_open(ask.need, resolution):
+            yield phrases.LEFT_TO_THE_MACHINE_LINE(line=ask.origin.text)
+        elif isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_LINE(line=ask.origin.text)
     yield from _misspelt(resolution)
     passed: dict[str, list[str]] = {}
@@ -83,7 +86,9 @@ def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
         yield _warning(fact)
     needs = fact.needs if isinstance(fact, facts.Requires) else fact.add if isinstance(fact, facts.Replaces) else ()
     for need in needs:
-        if isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
+        if is_left_open(need, resolution):
+            yield phrases.LEFT_TO_THE_MACHINE_FACT(package=fact.package, need=need, where=fact.where)
+        elif isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_FACT(package=fact.package, need=need, where=fact.where)
 
 

@@ -1,4 +1,4 @@
-"""The driver (HDK) that a lock requires if its target states none; install.sh and verify.py check the machine's."""
+"""What a lock requires of the driver (HDK) beyond its target; install.sh and verify.py check the machine's."""
 
 from __future__ import annotations
 
@@ -13,19 +13,27 @@ _HDK = "hdk"
 
 
 def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedDriver]:
-    """The drivers that the facts `about` a resolution require, in their order; none if the target states its driver.
+    """What the lines of the stack, then the facts that the lock rests on, require of the driver, in their order.
 
     A warning requires one if its `unless` names the driver, and the target states all other components that it names.
     If the target does not state one of those, such as the CANN, it is unknown whether the warning applies.
     """
-    system = resolution.problem.target.system
-    if _HDK in system:
-        return
+    problem = resolution.problem
+    for ask in problem.stack.asks:
+        if is_left_open(ask.need, resolution):
+            yield LockedDriver(
+                by=problem.stack.name,
+                needs=(str(ask.need),),
+                text=f"the stack asks for {ask.need}",
+                text_zh=f"软件栈要求 {ask.need}",
+                fact=ask.origin.where,
+                binding=True,
+            )
     for fact in about:
         match fact:
             case facts.Requires() | facts.Replaces():
                 for need in fact.needs if isinstance(fact, facts.Requires) else fact.add:
-                    if isinstance(need, ComponentRequirement) and need.component == _HDK:
+                    if is_left_open(need, resolution):
                         binding = fact.strength is not facts.Strength.OBSERVED
                         yield LockedDriver(
                             by=_by(fact, resolution),
@@ -35,7 +43,7 @@ def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
                             fact=fact.id,
                             binding=binding,
                         )
-            case facts.Warns() if _HDK in fact.components and fact.components - {_HDK} <= system.keys():
+            case facts.Warns() if _HDK in fact.components and fact.components - {_HDK} <= problem.target.system.keys():
                 needs = (need for need in fact.unless if isinstance(need, ComponentRequirement))
                 texts = tuple(str(need) for need in needs if need.component == _HDK)
                 yield LockedDriver(
@@ -43,6 +51,12 @@ def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
                 )
             case _:
                 pass
+
+
+def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
+    """Whether this is about the driver, and only the machine can tell: the target's is the oldest, or not stated."""
+    system = resolution.problem.target.system
+    return isinstance(need, ComponentRequirement) and need.component == _HDK and not need.is_promised_by(system)
 
 
 def _by(fact: facts.Fact, resolution: Resolution) -> str:

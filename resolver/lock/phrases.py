@@ -52,6 +52,17 @@ UNCHECKED_LINE: Final = Phrase(
     "the stack asks for {line}; the target does not specify this, so it was not checked",
     "软件栈要求 {line}；目标中没有说明，因此未检查",
 )
+LEFT_TO_THE_MACHINE_FACT: Final = Phrase(
+    "{package} needs {need}; the target does not promise that, so install.sh and verify.py check the machine's driver "
+    "({where})",
+    "{package} 需要 {need}；目标没有保证这一点，因此由 install.sh 和 verify.py 检查机器的驱动（{where}）",
+)
+LEFT_TO_THE_MACHINE_LINE: Final = Phrase(
+    "the stack asks for {line}; the target does not promise that, so install.sh and verify.py check the machine's "
+    "driver. Facts about drivers go by `hdk` in the target alone",
+    "软件栈要求 {line}；目标没有保证这一点，因此由 install.sh 和 verify.py 检查机器的驱动。"
+    "关于驱动的事实只看目标中的 `hdk`",
+)
 NO_EXTRA: Final = Phrase(
     "{package} has no extra `{extra}`, although it is requested; nothing was added for it",
     "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容",
@@ -151,6 +162,8 @@ PHRASES: Final = (
     RELAXED,
     UNCHECKED_FACT,
     UNCHECKED_LINE,
+    LEFT_TO_THE_MACHINE_FACT,
+    LEFT_TO_THE_MACHINE_LINE,
     LOST_EXTRA,
     NO_EXTRA_BUT,  # before the phrase that is its beginning
     NO_EXTRA,

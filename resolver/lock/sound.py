@@ -23,6 +23,7 @@ _LABEL = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*")
 _PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,3})?", re.ASCII)
 _GLIBC = re.compile(r"2\.\d{1,3}", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_PLACE = re.compile(r".+:\d{1,9}")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
@@ -86,7 +87,7 @@ def _require_target(target: LockedTarget) -> None:
 
 
 def _require_driver(driver: LockedDriver, facts: Set[str]) -> None:
-    if driver.fact not in facts:
+    if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
         raise ValueError(f"what {driver.by} asks of the driver rests on `{driver.fact}`, which is no fact of the lock")
     for line in driver.needs:
         need = ComponentRequirement.parse(line)
@@ -132,6 +133,10 @@ def _require_git(git: LockedGit) -> None:
     paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
     for path in filter(None, paths):
         direct.inside(path)
+    for one in git.submodules:
+        direct.inside(one.path)
+        direct.repository(one.url)
+        direct.commit(one.commit)
 
 
 def _require_stages(lock: Lock) -> None:

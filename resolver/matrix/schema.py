@@ -149,6 +149,14 @@ class StepRow(_Table, kw_only=True):
     wheels: Text | None = None
 
 
+class SubmoduleRow(_Table, kw_only=True):
+    """A repository inside the checkout."""
+
+    path: Text
+    git: Text
+    commit: Text
+
+
 class SourcesRow(Evidence, kw_only=True):
     """A commit of a git repository. Instead of `versions` it has `version`, the version that its build has."""
 
@@ -167,6 +175,7 @@ class SourcesRow(Evidence, kw_only=True):
     env: dict[str, str] = {}
     steps: list[StepRow] = []
     rewrites: list[Text] = []
+    submodules: list[SubmoduleRow] = []
 
 
 class FactFile(_Table, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -14,20 +15,13 @@ from resolver.matrix import schema
 from resolver.matrix.row import Row
 from resolver.model import direct
 from resolver.model.fact import Sources
-from resolver.model.recipe import Comment, Move, Recipe, Run, Step
+from resolver.model.recipe import Comment, Move, Recipe, Run, Step, Submodule
 
 _FORMS = "write { move, to }, { comment, in }, { run } or { run, wheels }"
 
 
 def compile_source(given: schema.SourcesRow, row: Row, common: dict[str, Any]) -> Sources:
     """The fact of a row; `common` are the fields that all facts have. Raises InputError with file:line:key."""
-
-    def checked(read: Callable[[str], str], value: str, key: str, *more: str | int) -> str:
-        try:
-            return read(value)
-        except ValueError as error:  # its message has no secret in it; the value might
-            raise InputError(f"`{key}` cannot be used", where=row.place(key, *more), why=str(error)) from None
-
     if not given.ref.isprintable():
         raise InputError("`ref` has characters that do not print", where=row.place("ref"))
     recipe = _recipe(given, row)
@@ -39,13 +33,13 @@ def compile_source(given: schema.SourcesRow, row: Row, common: dict[str, Any]) -
         )
     return Sources(
         **common,
-        git=checked(direct.repository, given.git, "git"),
-        commit=checked(direct.commit, given.commit, "commit"),
+        git=_checked(direct.repository, given.git, row, "git"),
+        commit=_checked(direct.commit, given.commit, row, "commit"),
         ref=given.ref,
-        subdirectory=checked(direct.inside, given.subdirectory, "subdirectory") if given.subdirectory else "",
+        subdirectory=_checked(direct.inside, given.subdirectory, row, "subdirectory") if given.subdirectory else "",
         recipe=recipe,
         requires_from=tuple(
-            checked(direct.inside, one, "requires-from", at) for at, one in enumerate(given.requires_from)
+            _checked(direct.inside, one, row, "requires-from", at) for at, one in enumerate(given.requires_from)
         ),
     )
 
@@ -65,7 +59,32 @@ def _recipe(given: schema.SourcesRow, row: Row) -> Recipe:
         env=row.env(given.env, "env"),
         steps=tuple(_step(step, given, row, at) for at, step in enumerate(given.steps)),
         rewrites=row.projects(given.rewrites, "rewrites"),
+        submodules=_submodules(given, row),
     )
+
+
+def _submodules(given: schema.SourcesRow, row: Row) -> tuple[Submodule, ...]:
+    """Sorted by path, so that one in another comes after it."""
+    found = [
+        Submodule(
+            path=_checked(direct.inside, one.path, row, "submodules", at, "path"),
+            git=_checked(direct.repository, one.git, row, "submodules", at, "git"),
+            commit=_checked(direct.commit, one.commit, row, "submodules", at, "commit"),
+        )
+        for at, one in enumerate(given.submodules)
+    ]
+    found.sort(key=lambda one: one.path)
+    for one, other in pairwise(found):
+        if one.path == other.path:
+            raise InputError(f"two submodules are at `{one.path}`", where=row.place("submodules"))
+    return tuple(found)
+
+
+def _checked(read: Callable[[str], str], value: str, row: Row, key: str, *more: str | int) -> str:
+    try:
+        return read(value)
+    except ValueError as error:  # its message has no secret in it; the value might
+        raise InputError(f"`{key}` cannot be used", where=row.place(key, *more), why=str(error)) from None
 
 
 def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> Step:

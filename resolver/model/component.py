@@ -8,7 +8,7 @@ a requirement in a file's metadata always means a project on an index.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -122,6 +122,20 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
     def allows(self, value: Value) -> bool:
         """Whether a target with this value meets the requirement."""
         return any(all(clause.allows(value) for clause in clauses) for clauses in self.alternatives)
+
+    def is_promised_by(self, system: Mapping[str, Value]) -> bool:
+        """Whether every machine of a target that states these components meets the requirement.
+
+        `hdk` is the oldest driver that they have, so a requirement on it must admit every newer one as well. Only
+        `>=` and `>` count as such.
+        """
+        value = system.get(self.component)
+        if value is None or self.component != "hdk":
+            return value is not None and self.allows(value)
+        return any(
+            all(clause.operator in (">=", ">") and clause.allows(value) for clause in clauses)
+            for clauses in self.alternatives
+        )
 
     def __str__(self) -> str:
         return self.text

@@ -137,8 +137,7 @@ class Warns(_Common, frozen=True, kw_only=True):
 
     def is_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether the components of a target meet one of `unless`."""
-        needs = (need for need in self.unless if isinstance(need, ComponentRequirement))
-        return any(need.component in system and need.allows(system[need.component]) for need in needs)
+        return any(isinstance(need, ComponentRequirement) and need.is_promised_by(system) for need in self.unless)
 
 
 class Names(_Common, frozen=True, kw_only=True):

@@ -41,10 +41,19 @@ class LockedStep(_Row, kw_only=True, frozen=True):
     wheels: str = ""
 
 
+class LockedSubmodule(_Row, kw_only=True, frozen=True):
+    """A repository inside the checkout, at the commit that the one around it names."""
+
+    path: str
+    url: str
+    commit: str
+
+
 class LockedGit(_Row, kw_only=True, frozen=True):
     """A commit of a git repository that a pin is built from. `ref` is what people call the commit.
 
-    `rewrites` names pins whose installed files it changes. `trust` says why its requirements were
+    `rewrites` names pins whose installed files it changes. `submodules` are in the checkout, each after the one that
+    it is in. `trust` says why its requirements were
     taken on trust; it is empty where it was read at the commit.
     """
 
@@ -55,6 +64,7 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     editable: bool = False
     steps: tuple[LockedStep, ...] = ()
     rewrites: tuple[str, ...] = ()
+    submodules: tuple[LockedSubmodule, ...] = ()
     trust: str = ""
 
     @property
@@ -62,6 +72,11 @@ class LockedGit(_Row, kw_only=True, frozen=True):
         """The direct reference (PEP 508) without the project's name."""
         fragment = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
         return f"git+{self.url}@{self.commit}{fragment}"
+
+    @property
+    def commits(self) -> tuple[tuple[str, str], ...]:
+        """Address and commit of the repository and its submodules."""
+        return ((self.url, self.commit), *((one.url, one.commit) for one in self.submodules))
 
 
 class LockedPin(_Row, kw_only=True, frozen=True):
@@ -130,11 +145,11 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 
 
 class LockedDriver(_Row, kw_only=True, frozen=True):
-    """What something in the lock asks of the driver (HDK), of which the target says nothing: any of `needs`.
+    """What something in the lock asks of the driver (HDK) and the target does not promise: any of `needs`.
 
-    `by` says what asks, `text` what it is about (the Chinese may be empty), `fact` names the fact that says so. If it
-    is `binding`, the fact requires it and rests on more than an observation; otherwise a machine that does not meet
-    it is warned.
+    `by` says what asks, `text` what it is about (the Chinese may be empty), `fact` names the fact that says so, or is
+    file:line of the stack's own line. If it is `binding`, that line asks for it, or the fact requires it and rests on
+    more than an observation; otherwise a machine that does not meet it is warned.
     """
 
     by: str

@@ -56,7 +56,8 @@ def _lines(lock: Lock, language: Language) -> Iterator[str]:
 def _head(lock: Lock, language: Language) -> Iterator[str]:
     target = lock.target
     system = "".join(
-        words.COMPONENT(language, name=_SYSTEM.get(key, key), version=value) for key, value in target.system.items()
+        (words.OLDEST if key == "hdk" else words.COMPONENT)(language, name=_SYSTEM.get(key, key), version=value)
+        for key, value in target.system.items()
     )
     summary = (lock.summary_zh if language == "zh" else "") or lock.summary
     yield words.TITLE(language, stack=markdown(lock.stack), summary=markdown(summary))
@@ -118,7 +119,8 @@ def _sources(lock: Lock, language: Language) -> Iterator[str]:
 
 def treatment(git: LockedGit, language: Language = "en") -> list[str]:
     """What is done to and with a checkout, a phrase each."""
-    done = [_step(step, language) for step in git.steps]
+    done = [words.SUBMODULE(language, path=one.path, place=f"{one.url}, {one.commit}") for one in git.submodules]
+    done += [_step(step, language) for step in git.steps]
     done += [words.EDITABLE(language)] if git.editable else []
     names = words.COMMA(language).join(git.rewrites)
     return [*done, words.REWRITES(language, names=names)] if names else done

@@ -9,6 +9,7 @@ from resolver.render.bilingual import Counted, Words
 TITLE: Final = Words("# {stack}: {summary}", "# {stack}：{summary}")
 OTHER: Final = Words("[中文](report.zh.md)", "[English](report.md)")
 COMPONENT: Final = Words(", {name} {version}", "，{name} {version}")
+OLDEST: Final = Words(", {name} {version} or newer", "，{name} {version} 或更新版本")
 TARGET: Final = Words(
     "Locked for {platform}, Python {python}, glibc {glibc} or newer{system}.",
     "锁定的目标：{platform}，Python {python}，glibc {glibc} 或更新版本{system}。",
@@ -46,6 +47,7 @@ GIT_HEAD: Final = (
 )
 ON_TRUST: Final = Words("taken on trust", "未经核实")
 AT_COMMIT: Final = Words("read at the commit", "读自该 commit")
+SUBMODULE: Final = Words("submodule {path} ({place})", "子模块 {path}（{place}）")
 MOVES: Final = Words("{move} is renamed to {to}", "{move} 改名为 {to}")
 COMMENTS: Final = Words("lines of {path} that match {comment} are commented out", "注释掉 {path} 中含 {comment} 的行")
 RUNS: Final = Words("{command} is run", "运行 {command}")

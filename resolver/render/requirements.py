@@ -89,6 +89,8 @@ def _from_git(pin: LockedPin) -> Iterator[str]:
         yield f"#   {variables}pip install {options} {shlex.quote(address)}"
         return
     yield f"#   {git.url} at {git.commit}, then in its folder"
+    for one in git.submodules:
+        yield f"#   {one.url} at {one.commit} in {one_line(one.path)}"
     for step in git.steps:
         if step.move:
             yield f"#   mv {shlex.quote(step.move)} {shlex.quote(step.to)}"

@@ -11,6 +11,7 @@ import msgspec
 
 from resolver.lock import phrases
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
+from resolver.model.recipe import container
 from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.render.template import environment
 from resolver.render.text import one_line
@@ -67,6 +68,7 @@ def script(lock: Lock) -> str:
             hdk=lock.target.system.get("hdk", ""),
             by_path=[pin.name for pin in lock.pin if pin.label],
             git=[pin.name for pin in lock.pin if pin.git is not None],
+            submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
             apart=any(pin.mode == "built-apart" for pin in lock.pin),
             archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
             rewriting=list(_rewriting(lock)),
@@ -117,10 +119,24 @@ def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
         "script": next((step.wheels for step in git.steps if step.wheels), ""),
         "rewrites": rewriting,
         "bundle": bundle_name(pin.name, git.commit),
+        "submodules": list(_submodules(pin.name, git)),
         "env": _variables(pin),
         "key": source_key(pin),
         "direct": json.dumps(direct, sort_keys=True),
     }
+
+
+def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
+    """Each submodule: what it is in, `/a` or nothing for the checkout itself, its path in there, and its source."""
+    for one in git.submodules:
+        around = container(one.path, [other.path for other in git.submodules])
+        yield {
+            "around": f"/{around}" if around else "",
+            "path": one.path[len(around) :].lstrip("/"),
+            "url": one.url,
+            "commit": one.commit,
+            "bundle": bundle_name(project, one.commit),
+        }
 
 
 def _variables(pin: LockedPin) -> str:

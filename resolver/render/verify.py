@@ -53,7 +53,7 @@ _HEAD = '''\
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--soc] [--hdk] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--cann] [--hdk] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -173,7 +173,7 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
 
 def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
     needs = [need for need in map(ComponentRequirement.parse, row.needs) if need is not None]
-    fact = next(fact for fact in lock.fact if fact.id == row.fact)
+    fact = next((fact for fact in lock.fact if fact.id == row.fact), None)
     return {
         "by": row.by,
         "wanted": " | ".join(map(str, needs)),
@@ -181,18 +181,21 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
             [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
         ],
         "binding": row.binding,
-        "strength": fact.strength,
-        "source": fact.source,
+        "strength": fact.strength if fact is not None else "stack",
+        "source": fact.source if fact is not None else row.fact,
         "reason": [_evidence(row, fact, "en"), _evidence(row, fact, "zh")],
     }
 
 
-def _evidence(row: LockedDriver, fact: LockedFact, language: Language) -> str:
-    """What a fact says of the driver, and who says so."""
-    strength = STRENGTHS[fact.strength](language) if fact.strength in STRENGTHS else fact.strength
-    if language == "zh":
-        return f"{row.text_zh or row.text}（{strength}：{fact.source}）"
-    return f"{row.text} ({strength}: {fact.source})"
+def _evidence(row: LockedDriver, fact: LockedFact | None, language: Language) -> str:
+    """What a fact, or without one the stack's line, says of the driver, and who says so."""
+    chinese = language == "zh"
+    if fact is None:
+        evidence = row.fact
+    else:
+        strength = STRENGTHS[fact.strength](language) if fact.strength in STRENGTHS else fact.strength
+        evidence = f"{strength}{'：' if chinese else ': '}{fact.source}"
+    return f"{row.text_zh or row.text}（{evidence}）" if chinese else f"{row.text} ({evidence})"
 
 
 def _value(clause: Clause) -> str:

@@ -20,6 +20,7 @@ from resolver.verify.finding import Finding, Group, some
 from resolver.verify.locked import Asked
 from resolver.verify.reading import UnreadableError, assignments, read_text
 
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
@@ -35,15 +36,23 @@ class _Part(NamedTuple):
 def check_cann(asked: Asked) -> Group:
     """Whether the active CANN is the lock's, all of it of one release."""
     wanted = asked.lock.system["cann"]
-    home = asked.environ.get("ASCEND_HOME_PATH") or asked.environ.get("ASCEND_TOOLKIT_HOME") or ""
-    values = {"wanted": wanted, "home": home, "found": ""}
-    if not home:
+    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
+    home = asked.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
         command = _activation(asked, "")
-        return Group("cann", (Finding("cann-inactive", values, command and f". {shlex.quote(command)}"),), "", values)
+        code = "cann-gone" if home else "cann-inactive"
+        return Group("cann", (Finding(code, values, command and f". {shlex.quote(command)}"),), "", values)
     parts, findings = _parts(home)
+    if variable != _HOMES[0]:
+        script = f"{home}/set_env.sh"
+        findings.append(
+            Finding("cann-half-active", values, f". {shlex.quote(script)}" if os.path.isfile(script) else "")
+        )
     if not parts:
         path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-        told = findings[0].values if findings else {"path": path, "why": "no such file"}
+        told = next((finding.values for finding in findings if finding.code == "cann-file-unreadable"), None)
+        told = told or {"path": path, "why": "no such file"}
         return Group("cann", (Finding("cann-unreadable", {**values, **told}),), "", values)
     first, release = parts[0]
     values["found"] = first.text

@@ -1,4 +1,4 @@
-"""Driver (HDK): the one that the lock's target states, or what the lock asks of any.
+"""Driver (HDK): at least the one that the lock's target states, and what else the lock asks of it.
 
 It is read from the driver's version.info, or where that is not to be seen, as in a
 container that has the devices alone, from npu-smi.
@@ -16,12 +16,12 @@ from resolver.verify.reading import UnreadableError, assignments, read_text
 
 
 def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
-    """Whether the driver is the lock's, or one that the lock asks for."""
+    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
     wanted = asked.lock.system.get("hdk", "")
     needs = asked.lock.driver
     path = f"{asked.ascend}/driver/version.info"
     running = tool.driver if tool else ""
-    told = ", ".join(f"{need.by}: {need.wanted}" for need in needs)
+    told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
     values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
     findings: list[Finding] = []
     version = None
@@ -50,12 +50,10 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
         if wanted and not findings:
             findings.append(Finding("hdk-missing", values))
         return Group("hdk", tuple(findings), "hdk-unseen" if needs else "hdk-none", values)
-    if wanted:
-        target = SystemVersion.parse(wanted)
-        if not version.same_release(target):
-            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
     findings = [*_unmet(needs, version, values["found"], values["path"]), *findings]
-    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-met" if needs else "hdk-any", values)
+    if wanted and version.before(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("hdk-old", values))
+    return Group("hdk", tuple(findings), "hdk-met" if told else "hdk-any", values)
 
 
 def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:

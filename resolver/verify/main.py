@@ -20,7 +20,7 @@ from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_machine, check_python
 from resolver.verify.npu import ask_npu_smi, check_npu, check_soc, has_npu, told_soc
 from resolver.verify.record import check_files, read_records
-from resolver.verify.report import Report, UnwritableError
+from resolver.verify.report import Report, UnwritableError, printable
 from resolver.verify.requirements import check_requirements
 
 _USAGE = 2
@@ -58,6 +58,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout.write(told_soc(ask_npu_smi(asked)))
         return 0
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    if given.cann:
+        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
+        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
+        return 0
     if given.hdk:
         sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
         return 0
@@ -169,6 +173,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument(
+        "--cann", action="store_true", help="print the active CANN and what is wrong with it, a line each, nothing else"
+    )
+    parser.add_argument(
         "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -180,7 +187,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--ascend",
         metavar="DIR",
-        default="/usr/local/Ascend",
-        help="where driver and CANN are installed (default: /usr/local/Ascend)",
+        default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
+        help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)

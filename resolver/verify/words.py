@@ -107,6 +107,26 @@ CASES: dict[str, Case] = {
         ("torch_npu finds CANN's libraries through it", "torch_npu 靠它找到 CANN 的库"),
         ("install CANN {wanted}, then source its set_env.sh", "安装 CANN {wanted}，然后 source 它的 set_env.sh"),
     ),
+    "cann-gone": Case(
+        (
+            "the active CANN is not there: {variable} is {home}, which is no folder",
+            "已激活的 CANN 不存在：{variable} 是 {home}，没有这个目录",
+        ),
+        ("it was moved or removed after set_env.sh was sourced", "source set_env.sh 之后，它被移动或删除了"),
+        ("source the set_env.sh of CANN {wanted} in a new shell", "在新的 shell 中 source CANN {wanted} 的 set_env.sh"),
+    ),
+    "cann-half-active": Case(
+        (
+            "ASCEND_TOOLKIT_HOME is {home}, but ASCEND_HOME_PATH is not set",
+            "ASCEND_TOOLKIT_HOME 是 {home}，但 ASCEND_HOME_PATH 未设置",
+        ),
+        (
+            "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without",
+            "torch_npu 靠 ASCEND_HOME_PATH 找到 CANN 的库，缺少它就无法导入",
+        ),
+        ("source CANN's set_env.sh, which sets both", "source CANN 的 set_env.sh，它会设置这两个变量"),
+        warning=True,
+    ),
     "cann-unreadable": Case(
         (
             "the CANN release in {home} could not be read from {path}: {why}",
@@ -116,7 +136,10 @@ CASES: dict[str, Case] = {
             "it is unknown whether this is {wanted}, and the installation may be incomplete",
             "无法判断它是否为 {wanted}，安装也可能不完整",
         ),
-        ("reinstall CANN {wanted}", "重新安装 CANN {wanted}"),
+        (
+            "source the set_env.sh of CANN {wanted}, or reinstall it if this is its folder",
+            "source CANN {wanted} 的 set_env.sh；若这正是它的目录，则重新安装",
+        ),
     ),
     "cann-file-unreadable": Case(
         ("the CANN version file {path} could not be read: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
@@ -160,10 +183,10 @@ CASES: dict[str, Case] = {
     # --- HDK
     "hdk-missing": Case(
         ("no driver (HDK) was found: {path} does not exist", "未找到驱动（HDK）：{path} 不存在"),
-        ("the lock is for {wanted}", "锁文件面向 {wanted}"),
+        ("the lock is for {wanted} or newer", "锁文件面向 {wanted} 或更新版本"),
         (
-            "install HDK {wanted}; in a container, mount /usr/local/Ascend/driver",
-            "安装 HDK {wanted}；在容器中请挂载 /usr/local/Ascend/driver",
+            "install HDK {wanted} or newer; in a container, mount /usr/local/Ascend/driver",
+            "安装 HDK {wanted} 或更新版本；在容器中请挂载 /usr/local/Ascend/driver",
         ),
     ),
     "hdk-unreadable": Case(
@@ -171,8 +194,8 @@ CASES: dict[str, Case] = {
             "the version of the driver (HDK) could not be read from {path}: {why}",
             "无法从 {path} 读出驱动（HDK）版本：{why}",
         ),
-        ("it is unknown whether this is {wanted}", "无法判断它是否为 {wanted}"),
-        ("reinstall HDK {wanted}", "重新安装 HDK {wanted}"),
+        ("it is unknown whether this is {wanted} or newer", "无法判断它是否为 {wanted} 或更新版本"),
+        ("reinstall the driver, HDK {wanted} or newer", "重新安装驱动，HDK {wanted} 或更新版本"),
     ),
     "hdk-file-unreadable": Case(
         (
@@ -185,21 +208,19 @@ CASES: dict[str, Case] = {
     ),
     "hdk-old": Case(
         (
-            "the driver (HDK) is {found}, older than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 旧（{path}）",
+            "the driver (HDK) is {found}, but the lock is for {wanted} or newer ({path})",
+            "驱动（HDK）是 {found}，而锁文件面向 {wanted} 或更新版本（{path}）",
         ),
         ("an older driver may lack what the stack uses", "旧驱动可能缺少软件栈用到的功能"),
-        ("install HDK {wanted} and restart the machine", "安装 HDK {wanted} 并重启机器"),
-    ),
-    "hdk-new": Case(
         (
-            "the driver (HDK) is {found}, newer than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 新（{path}）",
-        ),
-        ("the lock's facts were checked against {wanted}", "锁文件中的事实是针对 {wanted} 检查的"),
-        (
-            'set hdk = "{found}" in the stack\'s target and lock again',
-            '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
+            (
+                "install HDK {wanted} or newer on the machine (a container uses its host's) and restart it, or set "
+                'hdk = "{found}" in the stack\'s target and lock again'
+            ),
+            (
+                "在机器上安装 HDK {wanted} 或更新版本（容器使用宿主机的驱动）并重启；"
+                '或在软件栈的目标中设置 hdk = "{found}" 并重新锁定'
+            ),
         ),
     ),
     "hdk-refused": Case(
@@ -230,12 +251,24 @@ CASES: dict[str, Case] = {
     ),
     # --- SoC and NPU
     "soc-unknown": Case(
-        ("the SoC is unknown: npu-smi is missing or shows no NPU", "无法得知 SoC：没有 npu-smi，或它未显示 NPU"),
+        (
+            "the SoC is unknown: npu-smi is missing, does not run or shows no NPU",
+            "无法得知 SoC：没有 npu-smi，或它无法运行，或未显示 NPU",
+        ),
         (
             "the lock's binaries and CANN's operators are for {wanted}",
             "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
         ),
-        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
+        (
+            (
+                "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and "
+                "/usr/local/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH"
+            ),
+            (
+                "请在有 NPU 的机器上运行；在容器中请映射 NPU 设备，并挂载 npu-smi 和 /usr/local/Ascend/driver"
+                "（npu-smi 需要后者的 lib64 在 LD_LIBRARY_PATH 中）"
+            ),
+        ),
         warning=True,
     ),
     "soc-unnamed": Case(
@@ -496,7 +529,6 @@ NOTES: dict[str, tuple[str, str]] = {
     "machine": _both("{system}, {machine}, glibc {glibc}"),
     "python": _both("{found} ({python})"),
     "cann": _both("{found} ({home})"),
-    "hdk": _both("{found}"),
     "hdk-any": ("{found}; the lock requires no particular version", "{found}；锁文件未指定版本"),
     "hdk-met": ("{found}; required: {asked}", "{found}；要求：{asked}"),
     "hdk-unseen": ("none found; required: {asked}", "未找到；要求：{asked}"),

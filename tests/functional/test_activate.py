@@ -125,6 +125,16 @@ def test_an_environment_beside_a_link_to_it_or_beside_itself_is_found(locked: Wo
     assert told.stdout == {"link": "<root>/links/env\n", "file": "<root>/locks/demo/here/env\n"}[beside]
 
 
+def test_the_cann_of_a_user_is_in_the_home_folder(locked: Workspace) -> None:
+    root = ascend(locked)
+    home = root.parent / "own"
+    home.mkdir()
+    root.rename(home / "Ascend")
+    run = source(locked, "set -u", HOME=str(home), VIRTUAL_ENV="/x")
+    assert (run.stdout.splitlines()[0], run.stderr) == ("status 0", "")
+    assert run.stdout.splitlines()[7:9] == ["compiler, 0", "0 in x"]
+
+
 def test_what_is_missing_is_told_and_the_rest_is_done(locked: Workspace) -> None:
     run = source(locked, "set -u", ASCEND_LOCK_ROOT="/nowhere")
     assert run.stdout.splitlines()[:2] == ["status 1", NASTY]

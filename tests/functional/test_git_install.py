@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -315,6 +316,94 @@ def test_a_wheelhouse_needs_no_repository_and_holds_it_to_the_commit(workspace: 
     file.write_bytes(content)
     assert install(workspace, python, "--wheelhouse", str(house)).status == 0
     assert installed(python) == {"plain": "1.0"}
+
+
+# --- submodules
+
+
+def with_submodules(workspace: Workspace, *, named: str = "") -> dict[str, str]:
+    """A project whose build copies a file of a submodule and one of a submodule in that; the commits of all.
+
+    Its .gitmodules names other addresses. The fact names `named` as the commit of the inner one.
+    """
+    inner, outer = repository(workspace, "inner"), repository(workspace, "outer")
+    commits = {"inner": inner.commit({"inner_own.py": "x = 2\n"})}
+    commits["outer"] = outer.commit({"outer_own.py": "x = 3\n"}, submodules={"deep/inner": commits["inner"]})
+    made = repository(workspace, "plain")
+    gitmodules = '[submodule "lib/outer"]\n\tpath = lib/outer\n\turl = https://host.invalid/outer\n'
+    commits["plain"] = made.commit(
+        {**tree("plain", "1.0"), ".gitmodules": gitmodules}, submodules={"lib/outer": commits["outer"]}
+    )
+    more = f"""
+        steps = [{{ run = ["cp", "lib/outer/outer_own.py", "lib/outer/deep/inner/inner_own.py", "."] }}]
+        submodules = [
+            {{ path = "lib/outer/deep/inner", git = "{inner.url}", commit = "{named or commits["inner"]}" }},
+            {{ path = "lib/outer", git = "{outer.url}", commit = "{commits["outer"]}" }},
+        ]
+        """
+    workspace.facts("plain", fact(made, commits["plain"], more=more))
+    stack_of(workspace, f"plain={commits['plain']}")
+    return commits
+
+
+def test_submodules_that_the_fact_states_are_there_for_the_build(workspace: Workspace, python: Path) -> None:
+    commits = with_submodules(workspace)
+    workspace.locked()
+    (pin,) = workspace.content()["pin"]
+    assert pin["git"]["submodules"] == [
+        {"path": "lib/outer", "url": f"file://{workspace.root}/git/outer", "commit": commits["outer"]},
+        {"path": "lib/outer/deep/inner", "url": f"file://{workspace.root}/git/inner", "commit": commits["inner"]},
+    ]
+    assert f"submodule lib/outer (file://{workspace.root}/git/outer, {commits['outer']})" in workspace.read("report.md")
+    run = install(workspace, python)
+    assert run.status == 0, run
+    assert (value(python, "outer_own", "x"), value(python, "inner_own", "x")) == (3, 2)
+    assert "already installed" in install(workspace, python).stdout
+
+
+def test_a_wheelhouse_has_the_submodules(workspace: Workspace, python: Path) -> None:
+    commits = with_submodules(workspace)
+    workspace.locked()
+    house = workspace.root / "house"
+    assert workspace.run("bundle", "demo", str(house)).status == 0
+    names = sorted(f"plain-{commit[:12]}.bundle" for commit in commits.values())
+    assert sorted(path.name for path in (house / "git").iterdir()) == names
+    assert workspace.run("bundle", "--check", str(house)).status == 0
+    (workspace.root / "git").rename(workspace.root / "gone")
+    run = install(workspace, python, "--wheelhouse", str(house))
+    assert run.status == 0, run
+    assert (value(python, "outer_own", "x"), value(python, "inner_own", "x")) == (3, 2)
+
+
+def test_a_submodule_must_be_the_one_that_the_repository_names(workspace: Workspace, python: Path) -> None:
+    """Locking sees it where the repository can be read, and install.sh always."""
+    other = "1" * 40
+    commits = with_submodules(workspace, named=other)
+    run = workspace.lock()
+    assert run.status == 2
+    assert f"its submodule `deep/inner` is at {commits['inner']}, not {other}" in run.stderr
+    git = workspace.root / "git"
+    git.rename(workspace.root / "gone")
+    shutil.rmtree(workspace.cache / "git")
+    workspace.locked()
+    (workspace.root / "gone").rename(git)
+    told = re.sub(r"(?<=error: )\S+(?=/plain/lib/outer )", "<scratch>", failed(install(workspace, python)))
+    assert told == (
+        f"error: <scratch>/plain/lib/outer has no submodule deep/inner at commit {other}\n"
+        "hint: correct `submodules` in the fact about this commit and lock again\n"
+    )
+    assert installed(python) == {}
+
+
+def test_a_folder_that_is_no_submodule_is_not_replaced(workspace: Workspace) -> None:
+    made = repository(workspace, "plain")
+    commit = made.commit(tree("plain", "1.0", {"lib/file.txt": "x"}))
+    row = f'submodules = [{{ path = "lib", git = "{made.url}", commit = "{commit}" }}]'
+    workspace.facts("plain", fact(made, commit, more=row))
+    stack_of(workspace, f"plain={commit}")
+    run = workspace.lock()
+    assert run.status == 2
+    assert "`lib` is no submodule" in run.stderr
 
 
 # --- interrupted

@@ -750,9 +750,8 @@ def cann(workspace: Workspace, version: str) -> str:
 
 
 @pytest.mark.parametrize("version", ["8.5.0", "8.5.0.B160", "8.5.0.b232"])
-@pytest.mark.parametrize("variable", ["ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"])
-def test_a_build_of_the_locks_cann_passes(for_cann: Workspace, version: str, variable: str) -> None:
-    run = install(for_cann, sys.executable, "--dry-run", **{variable: cann(for_cann, version)})
+def test_a_build_of_the_locks_cann_passes(for_cann: Workspace, version: str) -> None:
+    run = install(for_cann, sys.executable, "--dry-run", ASCEND_HOME_PATH=cann(for_cann, version))
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.splitlines()[0].endswith(f", CANN {version}")
 
@@ -863,18 +862,67 @@ def test_what_a_warning_about_another_component_says_of_the_driver_is_not_asked(
     assert workspace.content()["warnings"]
 
 
-def test_the_driver_of_the_target_is_the_one_that_runs(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_the_driver_of_the_target_is_the_oldest_that_does(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("base", "1.0")
     workspace.stack("base", target=HERE + '[target.system]\nhdk = "25.3.rc1"\n')
     workspace.locked()
     run = install(workspace, sys.executable, PATH=with_driver(workspace, "25.2.1"))
     assert_refused(
         run,
-        "error: the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (npu-smi): an older driver may lack "
-        "what the stack uses\nhint: install HDK 25.3.rc1 and restart the machine\n",
+        "error: the driver (HDK) is 25.2.1, but the lock is for 25.3.rc1 or newer (npu-smi): an older driver may lack "
+        "what the stack uses\nhint: install HDK 25.3.rc1 or newer on the machine (a container uses its host's) and "
+        'restart it, or set hdk = "25.2.1" in the stack\'s target and lock again\n',
     )
-    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.3.RC1.b083"))
-    assert (run.status, run.stderr) == (0, "")
+    for newer in ("25.3.RC1.b083", "25.5.0", "26.1.0"):
+        run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, newer))
+        assert (run.status, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("system", ["", '[target.system]\nhdk = "25.0.rc1"\n'])
+def test_what_a_line_of_the_stack_says_of_the_driver_counts(
+    workspace: Workspace, index: LoopbackIndex, system: str
+) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", "hdk < 26.0.rc1", target=HERE + system)
+    workspace.locked()
+    (row,) = workspace.content()["driver"]
+    assert row["needs"] == ["hdk < 26.0.rc1"]
+    (warning,) = workspace.content()["warnings"]
+    assert warning == (
+        "the stack asks for hdk < 26.0.rc1; the target does not promise that, so install.sh and verify.py check the "
+        "machine's driver. Facts about drivers go by `hdk` in the target alone"
+    )
+    run = install(workspace, sys.executable, PATH=with_driver(workspace, "26.1.0"))
+    assert_refused(
+        run,
+        f"error: the driver (HDK) is 26.1.0, and demo needs hdk < 26.0.rc1 (npu-smi): the stack asks for "
+        f"hdk < 26.0.rc1 ({row['fact']})\n"
+        "hint: install driver and firmware that meet hdk < 26.0.rc1 on the machine (a container uses its host's) "
+        "and restart it\n",
+    )
+    assert install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.5.0")).status == 0
+
+
+def test_a_line_about_the_driver_that_the_target_promises_leaves_nothing_to_ask(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.facts("base", ASKS.format(kind="requires", key="needs", strength="vendor"))
+    workspace.stack("base", "hdk >= 25.3.rc1", target=HERE + '[target.system]\nhdk = "25.5.0"\n')
+    workspace.locked()
+    assert "driver" not in workspace.content()
+    assert "warnings" not in workspace.content()
+
+
+def test_a_newer_driver_than_the_targets_may_be_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The target's is the oldest driver of its machines: that all are older than another one is not promised."""
+    index.add_wheel("base", "1.0")
+    workspace.facts("base", ASKS.format(kind="warns", key=WARNS[1], strength="vendor").replace(">= 25.2.0", "< 26.0.0"))
+    workspace.stack("base", target=HERE + '[target.system]\nhdk = "25.3.rc1"\n')
+    workspace.locked()
+    assert install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.5.0")).stderr == ""
+    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "26.1.0"))
+    assert run.stderr.startswith("warning: the driver (HDK) is 26.1.0, and base 1.0 asks for hdk < 26.0.0 (npu-smi): ")
 
 
 def on_soc(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -911,13 +959,14 @@ def test_the_locks_soc_and_one_that_cannot_be_told_pass(
     assert install(workspace, sys.executable, "--dry-run").status == 0
 
 
-@pytest.mark.parametrize("version", ["8.3.RC1", "8.5.0.alpha001", "8.5.1", "18.5.0", "8.5"])
+@pytest.mark.parametrize("version", ["8.3.RC1", "8.5.0.alpha001", "8.5.1", "18.5.0"])
 def test_another_cann_is_refused(for_cann: Workspace, version: str) -> None:
     run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, version))
     assert_refused(
         run,
-        f"error: CANN is {version}, but the lock is for 8.5.0\n"
-        f'hint: activate CANN 8.5.0, or set cann = "{version}" in the stack\'s target and lock again\n',
+        f"error: CANN is {version}, but the lock is for 8.5.0 (active: <root>/Ascend/cann-{version}): torch_npu and "
+        "the packages that use it are built for specific CANN releases\n"
+        f'hint: install and activate CANN 8.5.0, or set cann = "{version}" in the stack\'s target and lock again\n',
     )
 
 
@@ -925,9 +974,35 @@ def test_a_cann_that_is_not_active_is_refused(for_cann: Workspace) -> None:
     run = install(for_cann, sys.executable)
     assert_refused(
         run,
-        "error: CANN is not active: ASCEND_HOME_PATH is not set\n"
-        "hint: . /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again\n",
+        "error: CANN is not active: ASCEND_HOME_PATH is not set: torch_npu finds CANN's libraries through it\n"
+        "hint: install CANN 8.5.0, then source its set_env.sh\n",
     )
+
+
+def test_a_cann_that_is_installed_and_not_active_is_named(for_cann: Workspace) -> None:
+    """One of a user of its own is in ~/Ascend; ASCEND_LOCK_ROOT says where else to look, as for activate.sh."""
+    script = for_cann.root / "Ascend" / "cann-8.5.0" / "set_env.sh"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    for where in ({"HOME": str(for_cann.root)}, {"ASCEND_LOCK_ROOT": str(for_cann.root / "Ascend")}):
+        assert install(for_cann, sys.executable, **where).stderr.endswith(
+            "\nhint: . <root>/Ascend/cann-8.5.0/set_env.sh\n"
+        )
+
+
+def test_a_cann_that_only_older_files_tell_of_passes(for_cann: Workspace) -> None:
+    home = for_cann.root / "Ascend" / "cann-8.5.0"
+    (home / "compiler").mkdir(parents=True)
+    (home / "compiler" / "version.info").write_text("Version=8.5.0.2.220\nversion_dir=8.5.0\n")
+    run = install(for_cann, sys.executable, "--dry-run", ASCEND_HOME_PATH=str(home))
+    assert (run.status, run.stderr) == (0, "")
+
+
+def test_a_verify_that_does_not_run_is_no_sign_that_all_is_well(for_cann: Workspace) -> None:
+    (for_cann.folder() / "verify.py").unlink()
+    run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, "8.5.0"))
+    assert run.status == 1
+    assert run.stderr.endswith("error: verify.py next to install.sh does not run\nhint: copy the lock's whole folder\n")
 
 
 def test_without_cann_an_image_can_be_built(for_cann: Workspace) -> None:
@@ -936,8 +1011,8 @@ def test_without_cann_an_image_can_be_built(for_cann: Workspace) -> None:
     assert (run.status, run.stderr) == (
         0,
         (
-            "warning: CANN is not active: ASCEND_HOME_PATH is not set\n"
-            "hint: . /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again\n"
+            "warning: CANN is not active: ASCEND_HOME_PATH is not set: torch_npu finds CANN's libraries through it\n"
+            "hint: install CANN 8.5.0, then source its set_env.sh\n"
         ),
     )
     assert installed(python) == {"base": "1.0"}

@@ -116,6 +116,10 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> None:
                 {{ comment = "{words}", in = "{words}" }},
                 {{ run = ["{words}", "{words}"] }},
             ]
+            submodules = [
+                {{ path = "x {words}", git = "file:///nowhere/x.git", commit = "{"b" * 40}" }},
+                {{ path = "x {words}/y {words}", git = "file:///nowhere/y.git", commit = "{"c" * 40}" }},
+            ]
             """,
         "scripted": f"""isolation = false\nsteps = [{{ run = ["echo", "{words}"], wheels = "{words}*.whl" }}]""",
         "plain": f"""env = {{ A = "{words}" }}""",

@@ -199,7 +199,7 @@ demo for here
   machine        ok       Linux, {MACHINE}, glibc {platform.libc_ver()[1]}
   Python         ok       {platform.python_version()} (<root>/env/bin/python)
   CANN           ok       8.5.0 (<root>/Ascend/cann-8.5.0)
-  driver (HDK)   ok       25.3.rc1
+  driver (HDK)   ok       25.3.rc1; required: hdk >= 25.3.rc1
   SoC            ok       A2 (Ascend910B4)
   distributions  ok       5, as locked
   files          ok       32 present with the right size, 22 compared by hash
@@ -526,9 +526,10 @@ def test_without_an_npu_there_are_warnings_alone(machine: Machine) -> None:
     machine.changes = {"PATH": os.environ["PATH"]}
     assert machine.found() == (
         told(
-            "the SoC is unknown: npu-smi is missing or shows no NPU  [soc-unknown]",
+            "the SoC is unknown: npu-smi is missing, does not run or shows no NPU  [soc-unknown]",
             "the lock's binaries and CANN's operators are for A2",
-            "run this on a machine with NPUs",
+            "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and "
+            "<root>/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH",
             state="warning",
         )
         + "\n"

@@ -67,6 +67,8 @@ sha256 = "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"
 
 TRUSTED = 'rests on the fact `verl-ccd7d934` alone"\n'
 
+SUBMODULE = 'submodules = [{{ path = "{}", url = "{}", commit = "0123456789abcdef0123456789abcdef01234567" }}]\n'
+
 STEP = (
     TRUSTED
     + """
@@ -94,6 +96,8 @@ to = "b"
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
         ('url = "https://', 'url = "https://u:p@', "the address contains credentials"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
+        (TRUSTED, TRUSTED + SUBMODULE.format("../x", "https://h/x"), "it is not a path inside the repository"),
+        (TRUSTED, TRUSTED + SUBMODULE.format("x", "ext::sh -c id"), "only https, ssh, file are supported"),
         ('name = "pypi"', 'name = "huawei"', "`numpy` is from `pypi`, which is no index of the lock"),
         ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),
         (

@@ -10,7 +10,7 @@
 #   4. the variables that facts about this stack call for, each with its reason; an optional one is a
 #      comment: put the line where you start the program that needs it
 # If your software is installed elsewhere, set these first; an empty value skips that part:
-#   ASCEND_LOCK_ROOT=DIR    where Ascend's software is (default: /usr/local/Ascend)
+#   ASCEND_LOCK_ROOT=DIR    where Ascend's software is (default: /usr/local/Ascend, then ~/Ascend)
 #   ASCEND_LOCK_CANN=FILE   CANN's set_env.sh
 #   ASCEND_LOCK_NNAL=FILE   NNAL's set_env.sh
 #   ASCEND_LOCK_ENV=DIR     the virtual environment (default: env, then .venv, beside this file)
@@ -44,14 +44,16 @@ _ascend_lock_first() { # the first of the files that is there
 }
 
 _ascend_lock_cann() {
-    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_found
+    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_own=${ASCEND_LOCK_ROOT:-${HOME-}/Ascend} al_found
     if [ -n "${ASCEND_LOCK_CANN+set}" ]; then
         if [ -z "$ASCEND_LOCK_CANN" ]; then return 0; fi
         al_found=$(_ascend_lock_first "$ASCEND_LOCK_CANN")
     elif [ -z "${ASCEND_LOCK_ROOT-}" ] && [ -d "${ASCEND_HOME_PATH-}" ]; then
         return 0 # it is active
     else
-        al_found=$(_ascend_lock_first "$al_root"/ascend-toolkit/set_env.sh "$al_root"/cann*/set_env.sh)
+        al_found=$(_ascend_lock_first \
+            "$al_root"/ascend-toolkit/set_env.sh "$al_root"/cann*/set_env.sh \
+            "$al_own"/ascend-toolkit/set_env.sh "$al_own"/cann*/set_env.sh)
     fi
     if [ -z "$al_found" ]; then
         return 0 # the lock's target states no CANN
@@ -93,8 +95,9 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
 }
 
 _ascend_lock_nnal() {
-    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_wanted
-    al_wanted=${ASCEND_LOCK_NNAL-$al_root/nnal/atb/set_env.sh}
+    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_own=${ASCEND_LOCK_ROOT:-${HOME-}/Ascend} al_wanted
+    al_wanted=${ASCEND_LOCK_NNAL-$(_ascend_lock_first "$al_root/nnal/atb/set_env.sh" "$al_own/nnal/atb/set_env.sh")}
+    if [ -z "${ASCEND_LOCK_NNAL+set}$al_wanted" ]; then al_wanted=$al_root/nnal/atb/set_env.sh; fi
     if [ -z "$al_wanted" ]; then return 0; fi
     if [ -f "$al_wanted" ]; then
         _ascend_lock_source "$al_wanted"

@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--soc] [--hdk] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--cann] [--hdk] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -299,6 +299,26 @@ CASES: dict[str, Case] = {
         ("torch_npu finds CANN's libraries through it", "torch_npu 靠它找到 CANN 的库"),
         ("install CANN {wanted}, then source its set_env.sh", "安装 CANN {wanted}，然后 source 它的 set_env.sh"),
     ),
+    "cann-gone": Case(
+        (
+            "the active CANN is not there: {variable} is {home}, which is no folder",
+            "已激活的 CANN 不存在：{variable} 是 {home}，没有这个目录",
+        ),
+        ("it was moved or removed after set_env.sh was sourced", "source set_env.sh 之后，它被移动或删除了"),
+        ("source the set_env.sh of CANN {wanted} in a new shell", "在新的 shell 中 source CANN {wanted} 的 set_env.sh"),
+    ),
+    "cann-half-active": Case(
+        (
+            "ASCEND_TOOLKIT_HOME is {home}, but ASCEND_HOME_PATH is not set",
+            "ASCEND_TOOLKIT_HOME 是 {home}，但 ASCEND_HOME_PATH 未设置",
+        ),
+        (
+            "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without",
+            "torch_npu 靠 ASCEND_HOME_PATH 找到 CANN 的库，缺少它就无法导入",
+        ),
+        ("source CANN's set_env.sh, which sets both", "source CANN 的 set_env.sh，它会设置这两个变量"),
+        warning=True,
+    ),
     "cann-unreadable": Case(
         (
             "the CANN release in {home} could not be read from {path}: {why}",
@@ -308,7 +328,10 @@ CASES: dict[str, Case] = {
             "it is unknown whether this is {wanted}, and the installation may be incomplete",
             "无法判断它是否为 {wanted}，安装也可能不完整",
         ),
-        ("reinstall CANN {wanted}", "重新安装 CANN {wanted}"),
+        (
+            "source the set_env.sh of CANN {wanted}, or reinstall it if this is its folder",
+            "source CANN {wanted} 的 set_env.sh；若这正是它的目录，则重新安装",
+        ),
     ),
     "cann-file-unreadable": Case(
         ("the CANN version file {path} could not be read: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
@@ -352,10 +375,10 @@ CASES: dict[str, Case] = {
     # --- HDK
     "hdk-missing": Case(
         ("no driver (HDK) was found: {path} does not exist", "未找到驱动（HDK）：{path} 不存在"),
-        ("the lock is for {wanted}", "锁文件面向 {wanted}"),
+        ("the lock is for {wanted} or newer", "锁文件面向 {wanted} 或更新版本"),
         (
-            "install HDK {wanted}; in a container, mount /usr/local/Ascend/driver",
-            "安装 HDK {wanted}；在容器中请挂载 /usr/local/Ascend/driver",
+            "install HDK {wanted} or newer; in a container, mount /usr/local/Ascend/driver",
+            "安装 HDK {wanted} 或更新版本；在容器中请挂载 /usr/local/Ascend/driver",
         ),
     ),
     "hdk-unreadable": Case(
@@ -363,8 +386,8 @@ CASES: dict[str, Case] = {
             "the version of the driver (HDK) could not be read from {path}: {why}",
             "无法从 {path} 读出驱动（HDK）版本：{why}",
         ),
-        ("it is unknown whether this is {wanted}", "无法判断它是否为 {wanted}"),
-        ("reinstall HDK {wanted}", "重新安装 HDK {wanted}"),
+        ("it is unknown whether this is {wanted} or newer", "无法判断它是否为 {wanted} 或更新版本"),
+        ("reinstall the driver, HDK {wanted} or newer", "重新安装驱动，HDK {wanted} 或更新版本"),
     ),
     "hdk-file-unreadable": Case(
         (
@@ -377,21 +400,19 @@ CASES: dict[str, Case] = {
     ),
     "hdk-old": Case(
         (
-            "the driver (HDK) is {found}, older than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 旧（{path}）",
+            "the driver (HDK) is {found}, but the lock is for {wanted} or newer ({path})",
+            "驱动（HDK）是 {found}，而锁文件面向 {wanted} 或更新版本（{path}）",
         ),
         ("an older driver may lack what the stack uses", "旧驱动可能缺少软件栈用到的功能"),
-        ("install HDK {wanted} and restart the machine", "安装 HDK {wanted} 并重启机器"),
-    ),
-    "hdk-new": Case(
         (
-            "the driver (HDK) is {found}, newer than the lock's {wanted} ({path})",
-            "驱动（HDK）是 {found}，比锁文件的 {wanted} 新（{path}）",
-        ),
-        ("the lock's facts were checked against {wanted}", "锁文件中的事实是针对 {wanted} 检查的"),
-        (
-            'set hdk = "{found}" in the stack\'s target and lock again',
-            '在软件栈的目标中设置 hdk = "{found}" 并重新锁定',
+            (
+                "install HDK {wanted} or newer on the machine (a container uses its host's) and restart it, or set "
+                'hdk = "{found}" in the stack\'s target and lock again'
+            ),
+            (
+                "在机器上安装 HDK {wanted} 或更新版本（容器使用宿主机的驱动）并重启；"
+                '或在软件栈的目标中设置 hdk = "{found}" 并重新锁定'
+            ),
         ),
     ),
     "hdk-refused": Case(
@@ -422,12 +443,24 @@ CASES: dict[str, Case] = {
     ),
     # --- SoC and NPU
     "soc-unknown": Case(
-        ("the SoC is unknown: npu-smi is missing or shows no NPU", "无法得知 SoC：没有 npu-smi，或它未显示 NPU"),
+        (
+            "the SoC is unknown: npu-smi is missing, does not run or shows no NPU",
+            "无法得知 SoC：没有 npu-smi，或它无法运行，或未显示 NPU",
+        ),
         (
             "the lock's binaries and CANN's operators are for {wanted}",
             "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
         ),
-        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
+        (
+            (
+                "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and "
+                "/usr/local/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH"
+            ),
+            (
+                "请在有 NPU 的机器上运行；在容器中请映射 NPU 设备，并挂载 npu-smi 和 /usr/local/Ascend/driver"
+                "（npu-smi 需要后者的 lib64 在 LD_LIBRARY_PATH 中）"
+            ),
+        ),
         warning=True,
     ),
     "soc-unnamed": Case(
@@ -688,7 +721,6 @@ NOTES: dict[str, tuple[str, str]] = {
     "machine": _both("{system}, {machine}, glibc {glibc}"),
     "python": _both("{found} ({python})"),
     "cann": _both("{found} ({home})"),
-    "hdk": _both("{found}"),
     "hdk-any": ("{found}; the lock requires no particular version", "{found}；锁文件未指定版本"),
     "hdk-met": ("{found}; required: {asked}", "{found}；要求：{asked}"),
     "hdk-unseen": ("none found; required: {asked}", "未找到；要求：{asked}"),
@@ -1247,6 +1279,7 @@ def _numbers(version: str) -> list[int]:
 # what runs now a history of what was installed. So only ascend_toolkit_install.info,
 # `*_running_version` and `version_dir` are looked at.
 
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
@@ -1262,15 +1295,23 @@ class _Part(NamedTuple):
 def check_cann(asked: Asked) -> Group:
     """Whether the active CANN is the lock's, all of it of one release."""
     wanted = asked.lock.system["cann"]
-    home = asked.environ.get("ASCEND_HOME_PATH") or asked.environ.get("ASCEND_TOOLKIT_HOME") or ""
-    values = {"wanted": wanted, "home": home, "found": ""}
-    if not home:
+    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
+    home = asked.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
         command = _activation(asked, "")
-        return Group("cann", (Finding("cann-inactive", values, command and f". {shlex.quote(command)}"),), "", values)
+        code = "cann-gone" if home else "cann-inactive"
+        return Group("cann", (Finding(code, values, command and f". {shlex.quote(command)}"),), "", values)
     parts, findings = _parts(home)
+    if variable != _HOMES[0]:
+        script = f"{home}/set_env.sh"
+        findings.append(
+            Finding("cann-half-active", values, f". {shlex.quote(script)}" if os.path.isfile(script) else "")
+        )
     if not parts:
         path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-        told = findings[0].values if findings else {"path": path, "why": "no such file"}
+        told = next((finding.values for finding in findings if finding.code == "cann-file-unreadable"), None)
+        told = told or {"path": path, "why": "no such file"}
         return Group("cann", (Finding("cann-unreadable", {**values, **told}),), "", values)
     first, release = parts[0]
     values["found"] = first.text
@@ -1617,18 +1658,18 @@ def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
 
 # --- driver
 #
-# Driver (HDK): the one that the lock's target states, or what the lock asks of any.
+# Driver (HDK): at least the one that the lock's target states, and what else the lock asks of it.
 #
 # It is read from the driver's version.info, or where that is not to be seen, as in a
 # container that has the devices alone, from npu-smi.
 
 def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
-    """Whether the driver is the lock's, or one that the lock asks for."""
+    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
     wanted = asked.lock.system.get("hdk", "")
     needs = asked.lock.driver
     path = f"{asked.ascend}/driver/version.info"
     running = tool.driver if tool else ""
-    told = ", ".join(f"{need.by}: {need.wanted}" for need in needs)
+    told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
     values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
     findings: list[Finding] = []
     version = None
@@ -1657,12 +1698,10 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
         if wanted and not findings:
             findings.append(Finding("hdk-missing", values))
         return Group("hdk", tuple(findings), "hdk-unseen" if needs else "hdk-none", values)
-    if wanted:
-        target = SystemVersion.parse(wanted)
-        if not version.same_release(target):
-            findings.insert(0, Finding("hdk-old" if version.before(target) else "hdk-new", values))
     findings = [*_unmet(needs, version, values["found"], values["path"]), *findings]
-    return Group("hdk", tuple(findings), "hdk" if wanted else "hdk-met" if needs else "hdk-any", values)
+    if wanted and version.before(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("hdk-old", values))
+    return Group("hdk", tuple(findings), "hdk-met" if told else "hdk-any", values)
 
 
 def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
@@ -2202,6 +2241,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout.write(told_soc(ask_npu_smi(asked)))
         return 0
     report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    if given.cann:
+        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
+        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
+        return 0
     if given.hdk:
         sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
         return 0
@@ -2313,6 +2356,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument(
+        "--cann", action="store_true", help="print the active CANN and what is wrong with it, a line each, nothing else"
+    )
+    parser.add_argument(
         "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -2324,8 +2370,8 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--ascend",
         metavar="DIR",
-        default="/usr/local/Ascend",
-        help="where driver and CANN are installed (default: /usr/local/Ascend)",
+        default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
+        help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
 

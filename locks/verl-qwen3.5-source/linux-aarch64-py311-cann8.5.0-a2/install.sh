@@ -162,24 +162,17 @@ elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
         "glibc 是 ${glibc}，而锁文件需要 2.28 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
 fi
 
-# CANN's own record of the release; `8.5.0.B160` is a build of 8.5.0
-cann_home=${ASCEND_HOME_PATH:-${ASCEND_TOOLKIT_HOME:-}}
-if [ -z "$cann_home" ]; then
-    mismatch "CANN is not active: ASCEND_HOME_PATH is not set" \
-        ". /usr/local/Ascend/ascend-toolkit/set_env.sh (or cann/set_env.sh), then run this again" \
-        "CANN 未激活：ASCEND_HOME_PATH 未设置" \
-        ". /usr/local/Ascend/ascend-toolkit/set_env.sh（或 cann/set_env.sh），然后重新运行"
-else
-    record=$cann_home/$(uname -m)-linux/ascend_toolkit_install.info
-    cann=$(sed -n 's/^version=//p' "$record" 2>/dev/null | head -n 1 | tr -d '[:space:]' || true)
-    if [ -z "$cann" ]; then
-        mismatch "the CANN release could not be read from $record" "" "无法从 $record 读出 CANN 的版本"
-    elif [ "$(printf %s "$cann" | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" != \
-        "$(printf %s 8.5.0 | sed 's/\.[Bb][0-9][0-9]*$//' | tr '[:lower:]' '[:upper:]')" ]; then
-        mismatch "CANN is $cann, but the lock is for 8.5.0" "activate CANN 8.5.0, or set cann = \"$cann\" in the stack's target and lock again" \
-            "CANN 是 ${cann}，而锁文件面向 8.5.0" "请激活 CANN 8.5.0，或在软件栈的目标中设置 cann = \"$cann\" 并重新锁定"
-    fi
-fi
+# As verify.py tells it at the end: the release that is active, and a line for each thing that is wrong with it
+cann='?'
+while IFS=$'\t' read -r state what mend; do
+    case $state in
+        found) cann=$what ;;
+        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
+        warning) tell warning 警告 "$what" "$mend" "$what" "$mend" ;;
+    esac
+done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
+[ "$cann" != '?' ] || fail "verify.py next to install.sh does not run" "copy the lock's whole folder" \
+    "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
 
 # As verify.py tells it at the end: a line for each thing that is wrong with the driver (HDK)
 while IFS=$'\t' read -r state what mend; do

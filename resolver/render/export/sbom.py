@@ -142,7 +142,7 @@ def _system(lock: Lock) -> Iterator[Component]:
         kind, name, supplier = _SYSTEM.get(key, (ComponentType.PLATFORM, key, ""))
         yield Component(
             name=name,
-            version=value,
+            version=f"{value} or newer" if key == "hdk" else value,
             type=kind,
             bom_ref=f"system:{key}",
             supplier=OrganizationalEntity(name=supplier) if supplier else None,

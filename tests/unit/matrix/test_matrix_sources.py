@@ -13,7 +13,7 @@ from resolver.matrix.load import load
 from resolver.model import fact as facts
 from resolver.model.direct import Direct, same_repository
 from resolver.model.problem import Problem
-from resolver.model.recipe import Comment, Move, Recipe, Run
+from resolver.model.recipe import Comment, Move, Recipe, Run, container
 
 COMMIT = "ccd7d934" + "0" * 32
 HEAD = '[defaults]\nstrength = "documented"\nsource = "a guide"\nchecked = 2026-11-20\n\n'
@@ -87,6 +87,48 @@ def test_a_command_without_wheels_is_a_step_like_others(tmp_path: Path) -> None:
     assert isinstance(fact, facts.Sources)
     assert fact.recipe.steps == (Run(("python", "patch.py")), Move("a", "b"))
     assert fact.recipe.script is None
+
+
+def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
+    rows = ", ".join(
+        f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}" for path in ("a/b/c", "a-b", "a/")
+    )
+    (fact,) = problem(tmp_path, "verl", facts=f"{SOURCE}submodules = [{rows}]\n").facts
+    assert isinstance(fact, facts.Sources)
+    paths = [one.path for one in fact.recipe.submodules]
+    assert paths == ["a", "a-b", "a/b/c"]
+    assert [container(path, paths) for path in paths] == ["", "", "a"]
+
+
+@pytest.mark.parametrize(
+    ("path", "git", "commit", "why"),
+    [
+        ("../x", "", "", "it is not a path inside the repository"),
+        ("a/../../x", "", "", "it is not a path inside the repository"),
+        ("/etc/x", "", "", "it is not a path inside the repository"),
+        ("-x", "", "", "it is not a path inside the repository"),
+        (".git/modules/x", "", "", "it is not a path inside the repository"),
+        ("a", "ext::sh -c id", "", "only https, ssh, file are supported, not `ext`"),
+        ("a", "../x.git", "", "only https, ssh, file are supported, not ``"),
+        ("a", "-upload-pack=id", "", "only https, ssh, file are supported, not ``"),
+        (
+            "a",
+            "ssh://-oProxyCommand=x/a",
+            "",
+            "the address has characters that a repository address must not contain",
+        ),
+        ("a", "", "v1.0", "a commit is 40 hexadecimal digits, in lower case"),
+        ("b/", "", "", "two submodules are at `b`"),
+    ],
+)
+def test_a_submodule_that_is_refused(path: str, git: str, commit: str, why: str, tmp_path: Path) -> None:
+    rows = ", ".join(
+        f"{{ path = '{one}', git = '{two or 'https://example.org/x'}', commit = '{three or COMMIT}' }}"
+        for one, two, three in (("b", "", ""), (path, git, commit))
+    )
+    told = message(tmp_path, "verl", facts=f"{SOURCE}submodules = [{rows}]\n")
+    assert why in told
+    assert "matrices/facts/verl.toml:13: sources[0].submodules" in told
 
 
 def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> None:
@@ -221,7 +263,7 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "  at matrices/facts/verl.toml:6: sources[0]\n"
             "hint: it must have reason, git, commit, version, requires, build-requires; it may have id, "
             "package, reason-zh, strength, source, checked, ref, subdirectory, requires-from, drop, "
-            "requires-python, isolation, editable, env, steps, rewrites",
+            "requires-python, isolation, editable, env, steps, rewrites, submodules",
             id="build-requires",
         ),
         pytest.param(

@@ -154,3 +154,25 @@ def test_every_version_meets_itself_and_its_line(value: object) -> None:
 def test_in_is_any_of_its_values(values: list[object], value: object) -> None:
     listed = " | ".join(map(str, values))
     assert allows(f"cann in {listed}", str(value)) is any(allows(f"cann == {one}", str(value)) for one in values)
+
+
+@pytest.mark.parametrize(
+    ("text", "stated", "promised"),
+    [
+        ("hdk >= 25.2.0", "25.3.rc1", True),
+        ("hdk > 25.2.0", "25.3.rc1", True),
+        ("hdk >= 25.5.0", "25.3.rc1", False),
+        ("hdk < 26.0.0", "25.3.rc1", False),
+        ("hdk >= 25.2.0, < 26.0.0", "25.3.rc1", False),
+        ("hdk in 25.3.rc1 | 25.5.0", "25.3.rc1", False),
+        ("hdk != 25.2.0", "25.3.rc1", False),
+        ("cann < 9.0.0", "8.5.0", True),
+        ("cann in 8.5.0 | 8.5.1", "8.5.0", True),
+        ("cann >= 9.0.0", "8.5.0", False),
+    ],
+)
+def test_the_driver_of_a_target_is_the_oldest_of_its_machines(text: str, stated: str, promised: bool) -> None:
+    need = ComponentRequirement.parse(text)
+    assert need is not None
+    assert need.is_promised_by({need.component: parse_value(need.component, stated)}) is promised
+    assert not need.is_promised_by({"soc": "A2"})

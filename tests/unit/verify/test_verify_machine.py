@@ -213,6 +213,26 @@ def test_a_cann_that_is_not_active(there: Installation, script: str, mend: str) 
     )
 
 
+def test_a_cann_that_was_removed_after_it_was_activated(there: Installation) -> None:
+    there.environ["ASCEND_HOME_PATH"] = "/gone/cann-8.5.0"
+    said = "the active CANN is not there: ASCEND_HOME_PATH is /gone/cann-8.5.0, which is no folder  [cann-gone]"
+    why = "it was moved or removed after set_env.sh was sourced"
+    assert there.cann() == wrong("CANN", said, why, "source the set_env.sh of CANN 8.5.0 in a new shell")
+    there.write("cann-8.5.0/set_env.sh", "")
+    assert there.cann() == wrong("CANN", said, why, ". <root>/cann-8.5.0/set_env.sh")
+
+
+def test_a_cann_that_only_one_variable_tells_of(there: Installation) -> None:
+    """torch_npu looks at the other one."""
+    there.environ["ASCEND_TOOLKIT_HOME"] = there.environ.pop("ASCEND_HOME_PATH")
+    said = "ASCEND_TOOLKIT_HOME is <root>/cann-8.5.0, but ASCEND_HOME_PATH is not set  [cann-half-active]"
+    why = "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without"
+    mend = "source CANN's set_env.sh, which sets both"
+    assert there.cann() == wrong("CANN", said, why, mend, state="warning")
+    there.write("cann-8.5.0/set_env.sh", "")
+    assert there.cann() == wrong("CANN", said, why, ". <root>/cann-8.5.0/set_env.sh", state="warning")
+
+
 def test_a_part_of_another_release(there: Installation) -> None:
     there.write("cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n")
     assert there.cann() == wrong(
@@ -247,7 +267,7 @@ def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None,
         f"the CANN release in <root>/cann-8.5.0 could not be read from <root>/cann-8.5.0/{RECORD}: "
         f"{why}  [cann-unreadable]",
         "it is unknown whether this is 8.5.0, and the installation may be incomplete",
-        "reinstall CANN 8.5.0",
+        "source the set_env.sh of CANN 8.5.0, or reinstall it if this is its folder",
     )
 
 
@@ -287,29 +307,31 @@ def test_nnal_of_another_release(there: Installation) -> None:
 HDK = "driver (HDK)"
 
 
-@pytest.mark.parametrize("found", ["25.3.rc1", "25.3.RC1", "25.3.rc1.b083"])
-def test_the_locks_driver(there: Installation, found: str) -> None:
+@pytest.mark.parametrize("found", ["25.3.rc1", "25.3.RC1", "25.3.rc1.b083", "25.3.rc1.2", "25.5.0", "26.1.0.b083"])
+def test_the_locks_driver_or_a_newer_one(there: Installation, found: str) -> None:
     there.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
-    assert there.hdk() == fine(HDK, found)
+    assert there.hdk() == fine(HDK, f"{found}; required: hdk >= 25.3.rc1")
 
 
 def test_an_older_driver(there: Installation) -> None:
     there.write("driver/version.info", DRIVER.replace("25.3.rc1", "25.2.1"))
     assert there.hdk(running="25.2.1") == wrong(
         HDK,
-        "the driver (HDK) is 25.2.1, older than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-old]",
+        "the driver (HDK) is 25.2.1, but the lock is for 25.3.rc1 or newer (<root>/driver/version.info)  [hdk-old]",
         "an older driver may lack what the stack uses",
-        "install HDK 25.3.rc1 and restart the machine",
+        "install HDK 25.3.rc1 or newer on the machine (a container uses its host's) and restart it, or set "
+        'hdk = "25.2.1" in the stack\'s target and lock again',
     )
 
 
-def test_a_newer_driver(there: Installation) -> None:
-    there.write("driver/version.info", DRIVER.replace("25.3.rc1", "26.1.0.b083"))
+def test_a_newer_driver_that_something_cannot_take(there: Installation) -> None:
+    there.driver = (NEED._replace(by="old 1.0", wanted="hdk < 26.0.rc1", ranges=((("<", "26.0.rc1"),),), binding=True),)
+    there.write("driver/version.info", DRIVER.replace("25.3.rc1", "26.1.0"))
     assert there.hdk() == wrong(
         HDK,
-        "the driver (HDK) is 26.1.0.b083, newer than the lock's 25.3.rc1 (<root>/driver/version.info)  [hdk-new]",
-        "the lock's facts were checked against 25.3.rc1",
-        'set hdk = "26.1.0.b083" in the stack\'s target and lock again',
+        "the driver (HDK) is 26.1.0, and old 1.0 needs hdk < 26.0.rc1 (<root>/driver/version.info)  [hdk-refused]",
+        UNMET[1],
+        UNMET[2].replace("hdk >= 25.2.0", "hdk < 26.0.rc1"),
     )
 
 
@@ -328,10 +350,12 @@ def test_no_driver(there: Installation) -> None:
     assert there.hdk() == wrong(
         HDK,
         "no driver (HDK) was found: <root>/driver/version.info does not exist  [hdk-missing]",
-        "the lock is for 25.3.rc1",
-        "install HDK 25.3.rc1; in a container, mount /usr/local/Ascend/driver",
+        "the lock is for 25.3.rc1 or newer",
+        "install HDK 25.3.rc1 or newer; in a container, mount /usr/local/Ascend/driver",
     )
-    assert there.hdk(running="25.3.rc1") == fine(HDK, "25.3.rc1"), "a container sees what npu-smi tells"
+    assert there.hdk(running="25.3.rc1") == fine(HDK, "25.3.rc1; required: hdk >= 25.3.rc1"), (
+        "a container sees what npu-smi tells"
+    )
     del there.system["hdk"]
     assert there.hdk() == fine(HDK, "none found; the lock requires none")
 
@@ -348,7 +372,10 @@ def test_a_driver_file_that_cannot_be_read(there: Installation, text: bytes, why
     there.write("driver/version.info", text)
     said = f"the version of the driver (HDK) could not be read from <root>/driver/version.info: {why}  "
     assert there.hdk() == wrong(
-        HDK, said + "[hdk-unreadable]", "it is unknown whether this is 25.3.rc1", "reinstall HDK 25.3.rc1"
+        HDK,
+        said + "[hdk-unreadable]",
+        "it is unknown whether this is 25.3.rc1 or newer",
+        "reinstall the driver, HDK 25.3.rc1 or newer",
     )
     del there.system["hdk"]
     assert there.hdk() == wrong(
