@@ -14,13 +14,26 @@ from typing import Final
 
 MIB: Final = 1 << 20
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_ADVICE: Final = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EACCES: "check the permissions there",
+    errno.EPERM: "check the permissions there",
+}
 _AT_ONCE: Final = 8
 _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
 
-def advice(number: int | None) -> str:
-    """What to do about an errno, where a limit of this machine is behind it and no file is to blame; "" else."""
-    return "allow more open files: `ulimit -n 1024`" if number in _TOO_MANY else ""
+def is_limit(number: int | None) -> bool:
+    """Whether an errno is about a limit of this machine, so that no file is to blame."""
+    return number in _TOO_MANY
+
+
+def advice(number: int | None, otherwise: str = "") -> str:
+    """What to do about an errno, or what can be done instead; "" if neither is known."""
+    if is_limit(number):
+        return "allow more open files: `ulimit -n 1024`"
+    return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
 
 
 def require_spare(count: int) -> None:

@@ -114,7 +114,8 @@ def _make(folder: Path) -> None:
         disk.make_folder(folder)
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError("the bundle folder cannot be created", where=str(folder), why=why) from None
+        hint = disk.advice(error.errno, "choose another folder")
+        raise InputError("the bundle folder cannot be created", where=str(folder), why=why, hint=hint) from None
 
 
 def _remove(names: Sequence[str], folder: Path) -> None:

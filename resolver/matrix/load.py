@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, read
-from resolver.matrix.names import stack_names
+from resolver.matrix.names import stack_names, toml_files
 from resolver.profile import counts
 
 
@@ -58,7 +58,7 @@ def load(stack: str, matrices: Path) -> Inputs:
         paths = _fact_paths(document, matrices)
         facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in paths)
         if wanted:
-            others = sorted(set((matrices / "facts").glob("*.toml")) - set(paths))
+            others = sorted(set(toml_files(matrices / "facts")) - set(paths))
             spare = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in others)
     indexes = systems = None
     if (path := matrices / "indexes.toml").exists():
@@ -127,7 +127,8 @@ def find_stack(stack: str, matrices: Path) -> Path:
     _require_folder(matrices)
     known = stack_names(matrices)
     close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
-    hint = f"did you mean `{close[0]}`?" if close else f"known stacks are {', '.join(known) or 'none'}"
+    hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"
+    hint = f"did you mean `{close[0]}`?" if close else hint
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
 
 
@@ -144,12 +145,12 @@ def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[P
     folder = matrices / "facts"
     names = stack.content.stack.facts
     if names is None:
-        return sorted(folder.glob("*.toml"))
+        return toml_files(folder)
     paths = []
     for number, name in enumerate(names):
         path = folder / f"{name}.toml"
         if not path.is_file() or Path(name).name != name:
-            close = difflib.get_close_matches(name, [path.stem for path in folder.glob("*.toml")], n=1)
+            close = difflib.get_close_matches(name, [path.stem for path in toml_files(folder)], n=1)
             raise InputError(
                 f"there is no facts file `{name}`",
                 where=stack.place("stack", "facts", number),
