@@ -26,6 +26,9 @@ def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> tuple[
             repositories.save(pin.git.url, pin.git.commit, path)
         except UnreadRepository as error:
             raise IndexFailure(
-                f"{pin.name} could not be downloaded", where=f"{pin.git.url}@{pin.git.commit}", why=str(error)
+                f"{pin.name} could not be downloaded",
+                where=f"{pin.git.url}@{pin.git.commit}",
+                why=str(error),
+                hint="check that this machine reaches the repository, and run the command again",
             ) from None
     return tuple(paths)

@@ -49,6 +49,7 @@ from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
 _CONFLICT = 1
+_FORM = "write for example --package numpy or --package numpy==2.3.5"
 
 
 @click.command("explain")
@@ -142,9 +143,9 @@ def _wanted(package: str) -> Requirement:
     try:
         need = text.requirement(package)
     except InvalidRequirement:
-        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package") from None
+        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package", hint=_FORM) from None
     if need.extras or need.marker or need.url:
-        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package")
+        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package", hint=_FORM)
     return need
 
 

@@ -175,7 +175,9 @@ def _fact(
             other = parse_project(document, row.without, kind, number, "without")
             if other == package:
                 raise InputError(
-                    f"`{package}` cannot be absent where it is installed", where=document.place(kind, number, "without")
+                    f"`{package}` cannot be absent where it is installed",
+                    where=document.place(kind, number, "without"),
+                    hint="`without` names another project, which must not be installed beside this one",
                 )
             return model.Absent(**common, other=other)
         case _:
@@ -215,9 +217,11 @@ def _sentence(document: _Facts, words: str, *path: str | int) -> str:
 
 def _settable(document: _Facts, variables: dict[str, str], *path: str | int) -> None:
     for key in variables:
-        why = "bash keeps it read-only" if key in _READ_ONLY else "CANN and the environment extend it, a fact cannot"
+        why = "bash keeps it read-only" if key in _READ_ONLY else "CANN and the environment set and extend it"
         if key in _READ_ONLY or key in _EXTENDED:
-            raise InputError(f"`{key}` is not for a fact to set", where=document.place(*path, key), why=why)
+            raise InputError(
+                f"a fact cannot set `{key}`", where=document.place(*path, key), why=why, hint="remove it from `env`"
+            )
 
 
 def _relative(document: _Facts, path_text: str, *path: str | int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -19,6 +19,12 @@ from resolver.model.fact import Sources
 from resolver.model.recipe import Comment, Move, Recipe, Run, Step
 
 _FORMS = "write { move, to }, { comment, in }, { run } or { run, wheels }"
+_EXAMPLES: Final = {
+    "git": 'write for example git = "https://github.com/volcengine/verl.git", without user and password',
+    "commit": "`git rev-parse HEAD` in a checkout prints it",
+    "subdirectory": "write for example `python`",
+    "requires-from": "write for example `requirements/common.txt`",
+}
 
 
 def compile_source(
@@ -37,18 +43,26 @@ def compile_source(
             return read(value)
         except ValueError as error:  # its message has no secret in it; the value might
             raise InputError(
-                f"`{key}` cannot be used", where=document.place(*path, key, *more), why=str(error)
+                f"`{key}` cannot be used", where=document.place(*path, key, *more), why=str(error), hint=_EXAMPLES[key]
             ) from None
 
     if not row.ref.isprintable():
-        raise InputError("`ref` has characters that do not print", where=document.place(*path, "ref"))
+        raise InputError(
+            "`ref` has characters that do not print",
+            where=document.place(*path, "ref"),
+            hint="write the name of the tag or branch, on one line",
+        )
     recipe = Recipe(
         version=document.parse(
             Version, row.version, *path, "version", hint="write the version that its build has, such as 0.8.0.dev0"
         ),
         requires=lines(row.requires, "requires"),
         drop=projects(row.drop, "drop"),
-        requires_python=str(document.parse(SpecifierSet, row.requires_python, *path, "requires-python"))
+        requires_python=str(
+            document.parse(
+                SpecifierSet, row.requires_python, *path, "requires-python", hint="write for example `>=3.10`"
+            )
+        )
         if row.requires_python
         else "",
         build_requires=lines(row.build_requires, "build-requires"),
@@ -91,6 +105,7 @@ def _steps(document: Document[schema.FactFile], row: schema.SourcesRow, *path: s
                     f"`{step.comment}` is not a regular expression",
                     where=document.place(*place, "comment"),
                     why=str(error),
+                    hint="use Python's syntax; in single quotes, TOML leaves a backslash as it is",
                 ) from None
             _plain(document, step.comment or "", *place, "comment")
             yield Comment(step.comment or "", _inside(document, step.in_, *place, "in"))
@@ -110,9 +125,13 @@ def _steps(document: Document[schema.FactFile], row: schema.SourcesRow, *path: s
 
 
 def _inside(document: Document[schema.FactFile], value: str | None, *path: str | int) -> str:
-    return document.parse(direct.inside, value or "", *path)
+    return document.parse(direct.inside, value or "", *path, hint=_EXAMPLES["requires-from"])
 
 
 def _plain(document: Document[schema.FactFile], value: str, *path: str | int) -> None:
     if not value.isprintable():
-        raise InputError("it has characters that do not print", where=document.place(*path))
+        raise InputError(
+            "a step has characters that do not print",
+            where=document.place(*path),
+            hint="write it without line breaks, tabs and control characters",
+        )

@@ -109,7 +109,8 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             the_stack("demo @ https://user:secret@example.org/demo-1.0-py3-none-any.whl"),
             "error: the address of `demo` is not supported\n"
             "  at matrices/stacks/demo.toml:4: stack.requires[0]\n"
-            "  only git repositories are supported: git+https://host/path@COMMIT\n",
+            "  only git repositories are supported\n"
+            "hint: write `demo @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash\n",
             id="direct reference",
         ),
         pytest.param(
@@ -359,7 +360,8 @@ def test_an_archive_that_is_longer_than_its_page_says(
         is_status=3,
         stderr="error: demo-2.0.tar.gz is larger than it should be.\n"
         "  at <server>/files/pypi/demo-2.0.tar.gz\n"
-        f"  The download was stopped after {len(built.content)} bytes.\n",
+        f"  The download was stopped after {len(built.content)} bytes.\n"
+        "hint: a mirror or proxy may serve another file; try again or use another index\n",
     )
 
 

@@ -216,4 +216,5 @@ def test_a_marker_that_cannot_be_told(workspace: Workspace, repository: Reposito
         f"evaluated\n"
         "  at matrices/stacks/demo.toml:4\n"
         "  Undefined <Op('~=')> on 'linux' and 'linux'.\n"
+        "hint: a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`\n"
     )

@@ -74,6 +74,7 @@ def refused(target: str, why: str) -> str:
     return (
         "error: An index redirects to an address that is not allowed.\n"
         f"  at https://index.example/simple/pypi/demo/ -> {target}\n  {why}\n"
+        "hint: check the address of the index and what it redirects to\n"
     )
 
 
@@ -90,6 +91,7 @@ def too_long(mib: int, where: str = "simple/pypi/demo/") -> str:
     return (
         "error: An index sent far more data than such an answer can contain.\n"
         f"  at https://index.example/{where}\n  The download was stopped after {mib} MiB.\n"
+        "hint: check the address of the index; a proxy may have answered in its place\n"
     )
 
 
@@ -103,7 +105,10 @@ def other_release(said: str) -> str:
 
 
 def not_asked(address: str, why: str) -> str:
-    return f"error: The address is not allowed.\n  at {address}\n  {why}\n"
+    return (
+        f"error: The address is not allowed.\n  at {address}\n  {why}\n"
+        "hint: check the address of the index and what it redirects to\n"
+    )
 
 
 def nested(levels: int) -> bytes:
@@ -292,7 +297,8 @@ REDIRECTS = [
         3,
         "error: An index redirects in a loop.\n"
         "  at https://index.example/simple/pypi/demo/\n"
-        "  There were more than 10 redirects.\n",
+        "  There were more than 10 redirects.\n"
+        "hint: check the address of the index; a proxy or mirror may be set up wrongly\n",
     ),
     Attack(
         "a redirect to plain http",
@@ -406,7 +412,8 @@ LISTED = [
         3,
         "error: demo-2.0-py3-none-any.whl is larger than it should be.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
-        "  The download was stopped after 9 bytes.\n",
+        "  The download was stopped after 9 bytes.\n"
+        "hint: a mirror or proxy may serve another file; try again or use another index\n",
     ),
     Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False), 0, pins=NEW),
     Attack(

@@ -128,6 +128,7 @@ class Transfer:
                             f"{file.filename} cannot be downloaded.",
                             where=file.url,
                             why="The server sends only a part of it although the whole file was requested.",
+                            hint="use another index or mirror, or report it to whoever runs this one",
                         )
                     case _End.WHOLE | _End.NO_RANGE:
                         with_ranges = False
@@ -180,6 +181,7 @@ class Transfer:
                     f"{file.filename} is larger than it should be.",
                     where=file.url,
                     why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                    hint="a mirror or proxy may serve another file; try again or use another index",
                 )
             part.write(chunk)
             self._meter.add(received=len(chunk))

@@ -438,7 +438,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
         pytest.param(
             'name = "s"',
             'name = "my stack"',
-            "`my stack` is not a name: letters, digits, `.`, `_` and `-`, at most 80, the first a letter or "
+            "`my stack` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or "
             "digit\n"
             "  at matrices/stacks/s.toml:2: stack.name",
             id="name sp",
@@ -584,10 +584,16 @@ def test_a_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
         ),
         pytest.param(
             "a=" + "9" * 5000,
-            "the file cannot be read\n  at matrices/stacks/s.toml\n  it has a number with thousands of digits",
+            "the file cannot be read\n  at matrices/stacks/s.toml\n  it has a number with thousands of digits\n"
+            "hint: put it in quotes",
             id="digits",
         ),
-        pytest.param("a=" + "[" * 3000, "the file is nested too deeply\n  at matrices/stacks/s.toml", id="deep"),
+        pytest.param(
+            "a=" + "[" * 3000,
+            "the file is nested too deeply\n  at matrices/stacks/s.toml\n"
+            "hint: no key of a stack or fact needs lists in lists in lists",
+            id="deep",
+        ),
         pytest.param(
             '"a\\u001b[31m" = 2\n' + STACK,
             "unknown key `a\\x1b[31m`\n"
