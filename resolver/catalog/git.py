@@ -229,7 +229,7 @@ class _GitError(Exception):
         last = (fatal or lines or ["git printed no message"])[-1]
         if last == _NO_REASON and lines.index(last):  # what ssh, or git on the other side, said before it
             last = lines[lines.index(last) - 1]
-        self.why = re.sub(r"^(fatal|error): | *'[a-z+]+://[^']*'", "", last).strip()
+        self.why = re.sub(r"^(fatal|error): (unable to access '[^']*': )?| *'[a-z+]+://[^']*'", "", last).strip()
 
 
 def _git(*arguments: str, seconds: float = 60) -> bytes:
