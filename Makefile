@@ -27,8 +27,8 @@ unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLA
 .DEFAULT_GOAL := help
 .PHONY: help lock explain verify bundle check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
-help: ## say what there is to do
-	@echo "Locks software stacks for Ascend NPUs. What there is to do:"
+help: ## list these commands
+	@echo "Locks software stacks for Ascend NPUs. The commands:"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
@@ -43,7 +43,7 @@ else
 	@$(LOCK) lock $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
 endif
 
-explain: $(VENV)/.run ## why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a pin: PACKAGE=name[==version] [TARGET=…]
+explain: $(VENV)/.run ## say why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a project is pinned: PACKAGE=name[==version] [TARGET=…]
 ifeq ($(STACK),)
 	@echo "Which stack? make explain STACK=…"
 	@echo
@@ -52,27 +52,27 @@ else
 	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(ARGS)
 endif
 
-verify: $(VENV)/.run ## is this machine and environment what the lock says: STACK=name [TARGET=…] [ARGS="--python env/bin/python --full"]
+verify: $(VENV)/.run ## check whether this machine and environment match the lock: STACK=name [TARGET=…] [ARGS="--python env/bin/python --full"]
 ifeq ($(STACK),)
 	@echo "Which stack? make verify STACK=… [TARGET=…] [ARGS=…]"; exit 2
 else
 	@$(LOCK) verify $(STACK) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
-bundle: $(VENV)/.run ## every file of a lock in one folder, for machines without network: STACK=name [TARGET=…] [DIR=…]
+bundle: $(VENV)/.run ## download every file of a lock into one folder, for machines without network: STACK=name [TARGET=…] [DIR=…]
 ifeq ($(STACK),)
 	@echo "Which stack? make bundle STACK=… [TARGET=…] [DIR=…]"; exit 2
 else
 	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
-check-locks: $(VENV)/.run ## say which locks are no longer what their inputs say: [STACK=name (or several) [TARGET=…]] [UPSTREAM=1: and their indexes]
+check-locks: $(VENV)/.run ## say which locks no longer match their stack and facts: [STACK=name (or several) [TARGET=…]] [UPSTREAM=1: ask their indexes, too]
 	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
 
-facts: $(VENV)/.run ## hold facts against what the indexes say today: [STACK=name] [ARGS="names of projects or facts, --all"]
+facts: $(VENV)/.run ## compare facts with what the indexes say today: [STACK=name] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
-snapshot: $(VENV)/.run ## record what locking a stack asks of the indexes: STACK=name (or several, or all)
+snapshot: $(VENV)/.run ## record what the indexes answer when a stack is locked, for use offline: STACK=name (or several, or all)
 ifeq ($(STACK),)
 	@echo "Which stack? make snapshot STACK=…"; exit 2
 else
@@ -80,35 +80,35 @@ else
 endif
 
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
-test: $(VENV)/.dev ## run the tests (no network but loopback)
+test: $(VENV)/.dev ## run the tests (without network, except loopback)
 	@$(COMPILE)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not live" $(ARGS)
 
-test-live: $(VENV)/.dev ## run the tests that go to the index pip is configured with
+test-live: $(VENV)/.dev ## run the few tests that use the index that pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)
 
-fuzz: $(VENV)/.dev ## hold the engine against brute force: [N=100000]; or all readers of foreign bytes: MINUTES=20 [TARGET=page]
+fuzz: $(VENV)/.dev ## compare the engine with brute force: [N=100000]; or feed mutated input to all readers: MINUTES=20 [TARGET=page]
 	@$(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)),$(N)) $(ARGS)
 
-faults: $(VENV)/.dev ## kill locks, bundles and installs at 200 moments each, and fill the disk as often: [N=200]
+faults: $(VENV)/.dev ## kill locks, bundles and installs at 200 moments each, and fill the disk as many times: [N=200]
 	@$(BIN)/python -m tests.faults $(if $(filter command line,$(origin N)),$(N)) $(ARGS)
 
-check: $(VENV)/.dev ## lint, types, import rules, tests
+check: $(VENV)/.dev ## run linter, type checker, import rules and tests
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory test
 
-format: $(VENV)/.dev ## put the code into its form
+format: $(VENV)/.dev ## format the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.dev ## pair this with uv on the same requirements
+bench: $(VENV)/.dev ## compare this with uv on the same requirements
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 	@$(BIN)/python benchmarks/explain.py
 
-scaling: $(VENV)/.dev ## how time and memory grow with the number of projects, beside uv: [ARGS="--only late:800"]
+scaling: $(VENV)/.dev ## measure how time and memory grow with the number of projects, next to uv: [ARGS="--only late:800"]
 	@$(BIN)/python benchmarks/scaling.py $(ARGS)
 
 requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRADE=1]
@@ -119,14 +119,14 @@ requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRA
 		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build --extra sbom --extra dev pyproject.toml \
 		-o requirements/dev.txt
 
-clean: ## remove .venv and what tools left behind
+clean: ## remove .venv and the caches of tools
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build ./*.egg-info
 
-# A mark for the whole of it: what was broken off in the middle is begun anew.
+# Marks a complete environment: one whose setup was interrupted is set up anew.
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "error: $(PYTHON) is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
-	@echo "setting up $(VENV) (once)" >&2 # stdout is for what a command tells, with --json for one object
+	@echo "setting up $(VENV) (once)" >&2 # stdout is for the command's output, one object with --json
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 	@touch $@

@@ -1,4 +1,4 @@
-"""Files of this machine, which others may have changed: read where they are files, written whole or not at all."""
+"""Files of this machine, which others may have changed: only regular files are read, and files are written whole."""
 
 from __future__ import annotations
 
@@ -14,24 +14,37 @@ from typing import Final
 
 MIB: Final = 1 << 20
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_ADVICE: Final = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EACCES: "check the permissions there",
+    errno.EPERM: "check the permissions there",
+}
 _AT_ONCE: Final = 8
 _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
 
-def advice(number: int | None) -> str:
-    """What to do about an errno, where a limit of this machine is behind it and no file is to blame; "" else."""
-    return "allow more open files: `ulimit -n 1024`" if number in _TOO_MANY else ""
+def is_limit(number: int | None) -> bool:
+    """Whether an errno is about a limit of this machine, so that no file is to blame."""
+    return number in _TOO_MANY
+
+
+def advice(number: int | None, otherwise: str = "") -> str:
+    """What to do about an errno, or what can be done instead; "" if neither is known."""
+    if is_limit(number):
+        return "allow more open files: `ulimit -n 1024`"
+    return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
 
 
 def require_spare(count: int) -> None:
-    """Raise OSError where so many files cannot be opened beside those that are, as libraries tell of that late."""
+    """Raise OSError unless so many more files can be opened: libraries report that too late."""
     with contextlib.ExitStack() as opened:
         for _ in range(count):
             opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def is_special(path: Path) -> bool:
-    """Whether there is a pipe, socket or device, which who reads it may wait for, or read for ever: not os.devnull."""
+    """Whether there is a pipe, socket or device other than os.devnull, which a reader might wait for without end."""
     try:
         mode = path.stat().st_mode
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or path.samefile(os.devnull))
@@ -40,8 +53,8 @@ def is_special(path: Path) -> bool:
 
 
 def read(path: Path | str, limit: int) -> bytes:
-    """What is in a file of at most `limit` bytes; raises OSError, for a larger one and for a pipe or device, too."""
-    # a pipe would be waited for by who opens it otherwise
+    """The content of a file of at most `limit` bytes; raises OSError, also for a larger file, a pipe or a device."""
+    # without O_NONBLOCK, opening a pipe waits for a writer
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -54,7 +67,7 @@ def read(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path, limit: int) -> str:
-    """The same as text, each line with the end that Python writes; raises UnicodeDecodeError where it is not UTF-8."""
+    """The same as text, with line ends as Python writes them; raises UnicodeDecodeError if it is not UTF-8."""
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -71,10 +84,10 @@ def listed(folder: Path, ending: str) -> list[Path]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Put a file in place, whole or not at all, be it that the power goes; raises OSError.
+    """Put a file in place, whole or not at all, even if the power fails; raises OSError.
 
-    It grows beside its place, under one name: what a killed run left there is written over, who writes at the same
-    time waits, and a link there is not followed. An error names the file, whatever it came of.
+    It is written under a temporary name in the same folder. Whatever a killed run left there is overwritten, another
+    writer waits, and a link there is not followed. An error always names the file itself.
     """
     try:
         _write(path, content)
@@ -104,33 +117,33 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def sync(paths: Iterable[Path]) -> None:
-    """Wait until the contents of files outlast that the power goes; raises OSError.
+    """Wait until the contents of files would survive a power cut; raises OSError.
 
-    All at once, as the disk then takes what waits for it in one turn: fifteen files cost little more than one.
+    All at once, since the disk then handles them together: fifteen files cost little more than one.
     """
     paths = list(paths)
     try:
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             list(threads.map(_sync, paths))
-    except RuntimeError:  # no thread can be begun
+    except RuntimeError:  # no thread can be started
         for path in paths:
             _sync(path)
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder outlast that the power goes; raises OSError where the disk fails.
+    """Wait until the names in a folder would survive a power cut; raises OSError if the disk fails.
 
-    Until then a file that was renamed may come back as what it was, though its content is on the disk.
+    Until then a renamed file may come back under its old name, although its content is on the disk.
     """
     try:
         _sync(path)
     except OSError as error:
-        if error.errno not in _NO_SYNC:  # not every file system can, nor everybody read where he may write
+        if error.errno not in _NO_SYNC:  # not every file system can, and some folders may be written but not read
             raise
 
 
 def sync_tree(path: Path) -> None:
-    """The same for a folder and all that is in it."""
+    """The same for a folder and everything in it."""
     folders = []
     files = []
     for folder, _, names in os.walk(path):
@@ -142,7 +155,7 @@ def sync_tree(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it that are not there, so that their names last; raises OSError."""
+    """Make a folder and its missing parents, and sync their names; raises OSError."""
     fresh = [one for one in (path, *path.parents) if not one.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for one in fresh:
@@ -158,12 +171,12 @@ def _sync(path: Path) -> None:
 
 
 def _begun(fresh: Path) -> int:
-    """A file of ours, or of a run that writes at the same time; what else is there goes."""
+    """The temporary file, ours or that of a concurrent run; anything else with its name is removed."""
     while True:
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link, and a pipe that nobody reads
+            if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link, or a pipe without a reader
                 raise
         else:
             if stat.S_ISREG(os.fstat(handle).st_mode):

@@ -1,6 +1,6 @@
 """Where the time of a run goes, for `--profile`.
 
-A function is of a part of the work by `@counts("solving")`. Time counts for the innermost part that is on, so the
+`@counts("solving")` assigns a function to a part of the work. Time counts for the innermost active part, so the
 parts add up to the whole. Nothing is measured unless `begin` was called.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# What each part is, in the order in which they are told.
+# What each part is, in the order of the output.
 PARTS: Final[Mapping[str, str]] = {
     "start": "the interpreter, until the command line was read",
     "imports": "importing modules, of libraries and of ascend-lock",
@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What a run took: in all, and by part; `peak` is the most memory that the process had, in bytes."""
+    """What a run took: in total, and by part; `peak` is the most memory that the process had, in bytes."""
 
     whole: Span
     parts: Mapping[str, Span]
@@ -52,7 +52,7 @@ class Profile(NamedTuple):
 
 
 class _Watch:
-    """The parts that are on in one thread, and what each took there. Begins with `base` on."""
+    """The active parts of one thread, and what each took there. At first `base` is active."""
 
     def __init__(self, base: str) -> None:
         self.on = [base]
@@ -61,7 +61,7 @@ class _Watch:
         self._then = time.perf_counter(), time.thread_time()
 
     def turn(self) -> None:
-        """Count what went by since the last turn for the part that is on."""
+        """Count the time since the last call for the active part."""
         wall, cpu = time.perf_counter(), time.thread_time()
         self.wall[self.on[-1]] += wall - self._then[0]
         self.cpu[self.on[-1]] += cpu - self._then[1]
@@ -69,7 +69,7 @@ class _Watch:
 
 
 class _Recorder:
-    """A watch for each thread; the first is that of the thread whose wall counts."""
+    """A watch for each thread; the first belongs to the thread whose wall time counts."""
 
     def __init__(self) -> None:
         self._local = threading.local()
@@ -88,7 +88,7 @@ class _Recorder:
         return watch
 
     def count(self, part: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call, and count it for a part."""
+        """Call, and count the time for a part."""
         watch = self.watch()
         watch.turn()
         watch.on.append(part)
@@ -99,7 +99,7 @@ class _Recorder:
             watch.on.pop()
 
     def profile(self) -> Profile:
-        """What the parts took so far. What no thread accounts for was HTTP."""
+        """What the parts took so far. Time that no thread accounts for is HTTP."""
         ours = self.watch()
         ours.turn()
         cpu = {part: sum(watch.cpu[part] for watch in self._watches) for part in PARTS}
@@ -116,7 +116,7 @@ _recorder: _Recorder | None = None
 
 
 def begin() -> None:
-    """Measure from now on; imports count as such wherever they happen. Does nothing where it is on already."""
+    """Measure from now on; imports count as such wherever they happen. Does nothing if it is already measuring."""
     global _recorder
     if _recorder is None:
         recorder = _recorder = _Recorder()
@@ -137,7 +137,7 @@ def end() -> Profile:
 
 
 def counts(part: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let the time in a function count for a part of the work."""
+    """Make the time in a function count for a part of the work."""
     assert part in PARTS, part  # noqa: S101
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -153,7 +153,7 @@ def counts(part: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def _age() -> float:
-    """For how many seconds this process has run; 0 where the system does not tell."""
+    """For how many seconds this process has run; 0 if the system does not say."""
     try:
         begun = int(Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()[19])
         return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun / os.sysconf("SC_CLK_TCK"), 0.0)
@@ -162,7 +162,7 @@ def _age() -> float:
 
 
 def _children() -> float:
-    """The CPU of processes that were begun and have ended."""
+    """The CPU time of child processes that have ended."""
     times = os.times()
     return times.children_user + times.children_system
 

@@ -37,12 +37,27 @@ _SETTINGS = {
     "maintenance.auto": "false",
     "transfer.fsckObjects": "true",
 }
+_NO_REASON = "fatal: Could not read from remote repository."
 # Variables that would make git look at another repository than the one it is told of.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
 
 
 class UnreadRepository(Exception):
     """A repository cannot be read now; the text says why, without an address."""
+
+
+class NoSuchCommit(InputError):
+    """A repository that can be read does not have the commit. `where` is the line that names it, if it is known."""
+
+    def __init__(self, url: str, commit: str, where: str = "") -> None:
+        super().__init__(
+            "the repository does not have the commit",
+            where=where or url,
+            why=f"{url} does not give {commit}" if where else commit,
+            hint="check the hash: a commit that a force push removed, or that only another copy has, cannot be fetched",
+        )
+        self.url = url
+        self.commit = commit
 
 
 class Named(NamedTuple):
@@ -77,13 +92,17 @@ class Repositories:
         return Named(found[refs[2]], "branch") if refs[2] in found else None
 
     def read(self, url: str, commit: str, path: str) -> bytes | None:
-        """A file at a commit; None if there is none. Raises UnreadRepository; InputError if there is no such commit."""
+        """A file at a commit; None if there is none. Raises UnreadRepository; NoSuchCommit."""
         listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
         match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", listed)
         if match is None:  # nothing, a folder, a link or a submodule
             return None
         if int(match[1]) > _LARGEST:
-            raise InputError(f"`{path}` is larger than {_LARGEST >> 20} MiB", where=f"{url}@{commit}")
+            raise InputError(
+                f"`{path}` is larger than {_LARGEST >> 20} MiB, which is the most that is read of a file",
+                where=f"{url}@{commit}",
+                hint="state what it says in a [[sources]] fact, without the file in `requires-from`",
+            )
         return self._of(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
     def submodule(self, url: str, commit: str, path: str) -> str | None:
@@ -137,7 +156,7 @@ class Repositories:
         if _has(repository, commit):
             return repository
         try:
-            with self._asking(url):
+            with self._asking(url, commit):
                 self._folder.mkdir(parents=True, exist_ok=True)
                 sweep(self._folder)
                 if _host(url) not in self._met:  # a host that never answers is given up much sooner than a slow fetch
@@ -161,7 +180,7 @@ class Repositories:
         return repository
 
     @contextmanager
-    def _asking(self, url: str) -> Iterator[None]:
+    def _asking(self, url: str, commit: str = "") -> Iterator[None]:
         """Around what needs the network."""
         host = _host(url)
         if self._offline:
@@ -173,7 +192,7 @@ class Repositories:
             self._met.add(host)
         except _GitError as error:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
-                raise InputError("the repository has no such commit", where=url, why=error.why) from None
+                raise NoSuchCommit(url, commit) from None
             self._lost[host] = error.why
             self._warn(f"{url} could not be read: {error.why}")
             raise UnreadRepository(error.why) from None
@@ -214,7 +233,9 @@ class _GitError(Exception):
         lines = [line for line in said.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
         last = (fatal or lines or ["git printed no message"])[-1]
-        self.why = re.sub(r"^(fatal|error): | *'[a-z+]+://[^']*'", "", last).strip()
+        if last == _NO_REASON and lines.index(last):  # what ssh, or git on the other side, said before it
+            last = lines[lines.index(last) - 1]
+        self.why = re.sub(r"^(fatal|error): (unable to access '[^']*': )?| *'[a-z+]+://[^']*'", "", last).strip()
 
 
 def _git(*arguments: str, seconds: float = 60) -> bytes:

@@ -57,7 +57,7 @@ def read(path: Path) -> Snapshot:
             "The snapshot cannot be read.",
             where=str(path),
             why=error.strerror or str(error),
-            hint=f"make it on a machine with network access: make snapshot STACK={path.stem}",
+            hint=disk.advice(error.errno, f"make it on a machine with network access: make snapshot STACK={path.stem}"),
         ) from error
     except _DamagedError as error:
         raise _unusable(str(error), path) from error

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
-from resolver.catalog.git import Repositories, UnreadRepository
+from resolver.catalog.git import NoSuchCommit, Repositories, UnreadRepository
 from resolver.catalog.parse import pyproject
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
@@ -160,6 +160,8 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
     try:
         content = repositories.read(direct.url, commit, path)
         found = pyproject.read(content, Release(name, need.name, "")) if content is not None else None
+    except NoSuchCommit as error:
+        raise NoSuchCommit(error.url, error.commit, ask.origin.where) from None
     except UnreadRepository as error:
         raise _unknown(ask, need, direct, commit, f"the repository could not be read: {error}") from None
     except UnusableFile as error:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 
-from resolver.catalog.git import Repositories, UnreadRepository
+from resolver.catalog.git import NoSuchCommit, Repositories, UnreadRepository
 from resolver.catalog.parse import pyproject
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
@@ -40,6 +40,8 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
                 silent = True
             else:
                 stated[path] = lines
+    except NoSuchCommit as error:
+        raise NoSuchCommit(error.url, error.commit, fact.where) from None
     except UnreadRepository:
         return _NOT_READ.format(id=fact.id)
     if not stated:
@@ -100,6 +102,7 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
             f"`{path}` at the commit of the fact `{fact.id}` cannot be read",
             where=f"{fact.where} and {fact.git}@{fact.commit}",
             why=str(error).partition("\n")[0],
+            hint="name in `requires-from` the files that list the requirements, with those that they include",
         ) from None
 
 
@@ -118,14 +121,20 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
     content = repositories.read(fact.git, fact.commit, at)
     if content is None:
         raise InputError(
-            f"the commit has no file `{at}`", where=fact.where, why=f"{fact.git}@{fact.commit}", hint="see its tree"
+            f"the commit has no file `{at}`",
+            where=fact.where,
+            why=f"{fact.git}@{fact.commit}",
+            hint="correct the path in `requires-from` or in `steps`",
         )
     lines = content.decode("utf-8", "replace").splitlines()
     for pattern in reversed(patterns):
         found = [re.search(pattern, line) is not None for line in lines]
         if not any(found):
             raise InputError(
-                f"no line of `{at}` matches `{pattern}`", where=fact.where, why=f"{fact.git}@{fact.commit}"
+                f"no line of `{at}` matches `{pattern}`",
+                where=fact.where,
+                why=f"{fact.git}@{fact.commit}",
+                hint="correct `comment` in `steps`, a regular expression for the lines to comment out",
             )
         lines = [f"# {line}" if hit else line for line, hit in zip(lines, found, strict=True)]
     return "\n".join(lines)

@@ -25,6 +25,9 @@ def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> dict[P
                 repositories.save(url, commit, path)
             except UnreadRepository as error:
                 raise IndexFailure(
-                    f"{pin.name} could not be downloaded", where=f"{url}@{commit}", why=str(error)
+                    f"{pin.name} could not be downloaded",
+                    where=f"{url}@{commit}",
+                    why=str(error),
+                    hint="check that this machine reaches the repository, and run the command again",
                 ) from None
     return paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -61,10 +62,16 @@ def command(
     folder = Path(last)
     if only_check:
         if stacks or targets or prune:
-            raise InputError("--check takes only the folder of a bundle", where="--check")
+            raise InputError(
+                "--check takes only the folder of a bundle",
+                where="--check",
+                hint=f"ascend-lock bundle --check {shlex.quote(last)}",
+            )
         return _check(folder, language_of(language), as_json=as_json)
     if not stacks:
-        raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle STACK {last}")
+        is_stack = last in stack_names(matrices or options.default_matrices())
+        given = f"{last} DIR" if is_stack else f"STACK {shlex.quote(last)}"
+        raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {given}")
     matrices = matrices or options.default_matrices()
     problems = {stack: compile_problems(load(stack, matrices)) for stack in dict.fromkeys(stacks)}
     refuse_unknown(targets, (problem for several in problems.values() for problem in several))
@@ -114,7 +121,8 @@ def _make(folder: Path) -> None:
         disk.make_folder(folder)
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError("the bundle folder cannot be created", where=str(folder), why=why) from None
+        hint = disk.advice(error.errno, "choose another folder")
+        raise InputError("the bundle folder cannot be created", where=str(folder), why=why, hint=hint) from None
 
 
 def _remove(names: Sequence[str], folder: Path) -> None:

@@ -80,7 +80,12 @@ def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
                 continue
             file = pin.file[0]
             if "/" in file.name or not bundle.is_inside(file.name) or file.name.startswith("."):
-                raise InputError(f"the lock of {part.lock.stack} contains an invalid file name", why=file.name)
+                raise InputError(
+                    f"the lock of {part.lock.stack} contains an invalid file name",
+                    where=f"lock.toml, `{pin.name}`",
+                    why=file.name,
+                    hint="restore the lock from version control, or lock again",
+                )
             pins = (f"{pin.name}=={pin.version}",)
             folder = part.served.folder
             rows.append(Entry(path=file.name, sha256=file.sha256, size=0, index=pin.index, pins=pins, locks=(folder,)))

@@ -51,6 +51,7 @@ from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 
 _CONFLICT = 1
+_FORM = "write for example --package numpy or --package numpy==2.3.5"
 
 
 class _Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,9 +146,9 @@ def _wanted(package: str) -> Requirement:
     try:
         need = text.requirement(package)
     except InvalidRequirement:
-        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package") from None
+        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package", hint=_FORM) from None
     if need.extras or need.marker or need.url:
-        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package")
+        raise InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package", hint=_FORM)
     return need
 
 

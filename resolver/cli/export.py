@@ -170,7 +170,15 @@ def _is_device(output: Path) -> bool:
 
 def _write(output: Path, text: str) -> None:
     """Write a file atomically; a device or pipe is written to and not replaced."""
-    if _is_device(output):
-        output.write_text(text, encoding="utf-8", newline="\n")
-        return
-    disk.write(output, text.encode())
+    try:
+        if _is_device(output):
+            output.write_text(text, encoding="utf-8", newline="\n")
+        else:
+            disk.write(output, text.encode())
+    except OSError as error:
+        raise InputError(
+            "the export could not be written",
+            where=str(output),
+            why=error.strerror or str(error),
+            hint=disk.advice(error.errno, "name another file with --output"),
+        ) from None

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 from packaging.utils import NormalizedName
 
+from resolver import disk
 from resolver.catalog.git import Repositories
 from resolver.catalog.store import readings
 from resolver.catalog.store.cache import default_folder
@@ -166,7 +167,7 @@ def _write(name: NormalizedName, rows: list[readings.Reading], folder: Path) -> 
             f"the readings of {name} cannot be written",
             where=str(folder),
             why=error.strerror or str(error),
-            hint="name another folder of facts with --matrices DIR",
+            hint=disk.advice(error.errno, "name another folder of facts with --matrices DIR"),
         ) from None
 
 

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from resolver.disk import advice
+from resolver.disk import advice, is_limit
 from resolver.errors import InputError, ResolverError
 
 _BUG = 70  # EX_SOFTWARE of sysexits.h
@@ -26,7 +26,7 @@ def failure(error: Exception) -> tuple[ResolverError, int]:
             return InputError(message, hint=f"see `{command} --help`"), InputError.exit_status
         case OSError():
             why, hint = str(error.strerror or error), advice(error.errno)
-            where = "" if hint else str(error.filename or "")  # with a hint, it is not about this file
+            where = "" if is_limit(error.errno) else str(error.filename or "")
             return InputError("the operating system refused", where=where, why=why, hint=hint), InputError.exit_status
         case MemoryError():
             return _short("out of memory", "`ulimit -v`, or a container's limit of memory"), InputError.exit_status

@@ -28,6 +28,7 @@ FORMAT = 1
 
 _CHUNK = 1 << 20
 _LARGEST = 64 * disk.MIB
+_AGAIN = "remove it and bundle again; existing files are not downloaded again"
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 _LONGEST_PATH = 1000  # characters
 _TEMPORARY = ".partial"
@@ -81,13 +82,15 @@ def read(folder: Path) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        hint = "remove it and bundle again; existing files are not downloaded again"
-        raise InputError("the bundle's manifest cannot be read", where=str(path), why=str(error), hint=hint) from None
+        why = getattr(error, "strerror", None) or str(error)
+        hint = disk.advice(getattr(error, "errno", None)) or _AGAIN
+        raise InputError("the bundle's manifest cannot be read", where=str(path), why=why, hint=hint) from None
     if manifest.format != FORMAT:
-        raise InputError(f"the bundle has format {manifest.format}, but this program reads {FORMAT}", where=str(path))
+        told = f"the bundle has format {manifest.format}, but this program reads {FORMAT}"
+        raise InputError(told, where=str(path), hint=_AGAIN)
     for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
         if not is_inside(name):
-            raise InputError("the bundle's manifest names a file outside of it", where=str(path), why=name)
+            raise InputError("the bundle's manifest names a file outside of it", where=str(path), why=name, hint=_AGAIN)
     for lock in manifest.locks:  # they go into install.sh
         try:
             require_names(lock.stack, lock.target, lock.platform, lock.python)
@@ -95,7 +98,7 @@ def read(folder: Path) -> Manifest | None:
                 raise ValueError(f"`{lock.folder}` is not the folder of its lock")
         except ValueError as error:
             told = "the bundle's manifest does not belong to locks"
-            raise InputError(told, where=str(path), why=str(error)) from None
+            raise InputError(told, where=str(path), why=str(error), hint=_AGAIN) from None
     return manifest
 
 

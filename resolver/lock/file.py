@@ -72,7 +72,13 @@ def read(folder: Path) -> Lock | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError("the lock cannot be read", where=str(path), why=error.strerror or str(error)) from None
+        raise InputError(
+            "the lock cannot be read",
+            where=str(path),
+            why=error.strerror or str(error),
+            hint=disk.advice(error.errno)
+            or "move what is there out of the way, or choose another folder with --locks DIR",
+        ) from None
     except (ValueError, msgspec.ValidationError, RecursionError) as error:
         raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
 

@@ -63,7 +63,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
                 "the lock could not be written; what was there before is untouched",
                 where=str(folder),
                 why=error.strerror or str(error),
-                hint="free some space or choose another folder with --locks DIR",
+                hint=disk.advice(error.errno, "choose another folder with --locks DIR"),
             ) from None
 
 
@@ -90,7 +90,7 @@ def add(folder: Path, files: Mapping[str, str]) -> None:
             "the report could not be written",
             where=str(folder),
             why=error.strerror or str(error),
-            hint="free some space or choose another folder with --locks DIR",
+            hint=disk.advice(error.errno, "choose another folder with --locks DIR"),
         ) from None
 
 

@@ -88,11 +88,13 @@ def _require_target(target: LockedTarget) -> None:
 
 def _require_driver(driver: LockedDriver, facts: Set[str]) -> None:
     if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
-        raise ValueError(f"what {driver.by} asks of the driver rests on `{driver.fact}`, which is no fact of the lock")
+        raise ValueError(
+            f"what {driver.by} requires of the driver rests on `{driver.fact}`, which is not a fact of the lock"
+        )
     for line in driver.needs:
         need = ComponentRequirement.parse(line)
         if need is None or need.component != "hdk":
-            raise ValueError(f"`{line}` asks nothing of the driver")
+            raise ValueError(f"`{line}` states nothing about the driver")
 
 
 def _require_pin(pin: LockedPin) -> None:
@@ -146,7 +148,7 @@ def _require_stages(lock: Lock) -> None:
         raise ValueError(f"`{name}` is in no stage")
     for name, times in staged.items():
         if name not in known:
-            raise ValueError(f"a stage has `{name}`, which is no pin")
+            raise ValueError(f"a stage names `{name}`, which is not a pin")
         if times > 1:
             raise ValueError(f"`{name}` is in {times} stages")
     for stage in lock.stage:
@@ -166,7 +168,7 @@ def _require_indexes(lock: Lock) -> None:
             raise ValueError(f"`{name}` is an index {times} times")
     for pin in (*lock.pin, *lock.build_pin):
         if (pin.index or pin.git is None) and pin.index not in known:
-            raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is no index of the lock")
+            raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock")
 
 
 def _projects(lock: Lock) -> Iterator[str]:

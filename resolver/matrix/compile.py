@@ -337,7 +337,9 @@ def _compile_indexes(
     for number, index in enumerate(rows):
         place = document.place("index", number, "name")
         if index.name in seen:
-            raise InputError(f"two indexes are named `{index.name}`", where=place)
+            raise InputError(
+                f"two indexes are named `{index.name}`", where=place, hint="give one of them another `name`"
+            )
         seen.add(index.name)
         if (index.url is None) != (index.name == PYPI):
             raise InputError(
@@ -345,7 +347,9 @@ def _compile_indexes(
                 where=place,
                 why="`pypi` is the index that pip on this machine is configured with; every other index needs an "
                 "address",
-                hint="pip config set global.index-url …" if index.name == PYPI else "",
+                hint="set it with `pip config set global.index-url URL`"
+                if index.name == PYPI
+                else 'add url = "https://HOST/simple"',
             )
         indexes[index.name] = Index(
             name=index.name, url=index.url or "", mirrors=tuple(index.mirrors), complete=index.complete

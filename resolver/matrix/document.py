@@ -74,7 +74,11 @@ def _content(path: Path, name: str) -> str:
         with path.open("rb") as file:
             body = file.read(_LARGEST + 1)
         if len(body) > _LARGEST:
-            raise InputError(f"`{name}` is larger than {_LARGEST // 1024 // 1024} MiB", where=name)
+            raise InputError(
+                f"`{name}` is larger than {_LARGEST // 1024 // 1024} MiB",
+                where=name,
+                hint="a file of stacks or facts is much smaller: is it the right one?",
+            )
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(f"`{name}` cannot be read", where=name, why=why, hint=advice(error.errno)) from None
@@ -103,10 +107,15 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
         raise syntax_error(error, name, several(shape)) from None
     except ValueError:  # a number with too many digits
         raise InputError(
-            "the file cannot be read", where=name, why="it has a number with thousands of digits"
+            "the file cannot be read",
+            where=name,
+            why="it has a number with thousands of digits",
+            hint="put it in quotes",
         ) from None
     except RecursionError:
-        raise InputError("the file is nested too deeply", where=name) from None
+        raise InputError(
+            "the file is nested too deeply", where=name, hint="no key of a stack or fact needs lists in lists in lists"
+        ) from None
     try:
         content = msgspec.convert(raw, shape, strict=True)
     except msgspec.ValidationError as error:

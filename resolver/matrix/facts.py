@@ -171,7 +171,11 @@ def _warns(given: schema.WarnsRow, row: Row, common: dict[str, Any]) -> model.Wa
 def _absent(given: schema.AbsentRow, row: Row, common: dict[str, Any]) -> model.Absent:
     other = row.project(given.without, "without")
     if other == common["package"]:
-        raise InputError(f"`{other}` cannot be absent where it is installed", where=row.place("without"))
+        raise InputError(
+            f"`{other}` cannot be absent where it is installed",
+            where=row.place("without"),
+            hint="`without` names another project, which must not be installed beside this one",
+        )
     return model.Absent(**common, other=other)
 
 
@@ -183,9 +187,11 @@ def _sentence(words: str, row: Row, key: str) -> str:
 
 def _require_settable(variables: dict[str, str], row: Row) -> None:
     for key in variables:
-        why = "bash keeps it read-only" if key in _READ_ONLY else "CANN and the environment extend it, a fact cannot"
+        why = "bash keeps it read-only" if key in _READ_ONLY else "CANN and the environment set and extend it"
         if key in _READ_ONLY or key in _EXTENDED:
-            raise InputError(f"`{key}` is not for a fact to set", where=row.place("env", key), why=why)
+            raise InputError(
+                f"a fact cannot set `{key}`", where=row.place("env", key), why=why, hint="remove it from `env`"
+            )
 
 
 def _require_inside(path_text: str, row: Row, key: str) -> None:

@@ -127,7 +127,8 @@ def find_stack(stack: str, matrices: Path) -> Path:
     _require_folder(matrices)
     known = stack_names(matrices)
     close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
-    hint = f"did you mean `{close[0]}`?" if close else f"known stacks are {', '.join(known) or 'none'}"
+    hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"
+    hint = f"did you mean `{close[0]}`?" if close else hint
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
 
 

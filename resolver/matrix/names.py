@@ -1,4 +1,4 @@
-"""Which files of facts and stacks exist, without reading them."""
+"""Which stacks and facts files exist, without reading them."""
 
 from __future__ import annotations
 

@@ -52,9 +52,17 @@ def parse_env(document: Document[Any], variables: dict[str, str], *path: str | i
     """Environment variables, sorted by name."""
     for key, value in variables.items():
         if not key.isidentifier() or not key.isascii():
-            raise InputError(f"`{key}` is not the name of an environment variable", where=document.place(*path, key))
+            raise InputError(
+                f"`{key}` is not the name of an environment variable",
+                where=document.place(*path, key),
+                hint="use only letters, digits and `_`, and no digit first",
+            )
         if not value.isprintable():
-            raise InputError(f"the value of `{key}` has characters that do not print", where=document.place(*path, key))
+            raise InputError(
+                f"the value of `{key}` has characters that do not print",
+                where=document.place(*path, key),
+                hint="write it without line breaks, tabs and control characters",
+            )
     return tuple(sorted(variables.items()))
 
 
@@ -84,7 +92,10 @@ def parse_requirement(document: Document[Any], line: str, *path: str | int, dire
             Direct.parse(need.url)
         except ValueError as error:
             raise InputError(
-                f"the address of `{need.name}` is not supported", where=document.place(*path), why=str(error)
+                f"the address of `{need.name}` is not supported",
+                where=document.place(*path),
+                why=str(error),
+                hint=f"write `{need.name} @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash",
             ) from None
     return need
 
@@ -119,5 +130,8 @@ def require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
                 ask.need.marker.evaluate(target.markers)
             except (UndefinedComparison, UndefinedEnvironmentName) as error:
                 raise InputError(
-                    f"the marker of `{ask.need}` cannot be evaluated", where=ask.origin.where, why=str(error)
+                    f"the marker of `{ask.need}` cannot be evaluated",
+                    where=ask.origin.where,
+                    why=str(error),
+                    hint="a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`",
                 ) from None

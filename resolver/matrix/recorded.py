@@ -62,7 +62,11 @@ def compile_recorded(document: Document[schema.StackFile], indexes: Indexes) -> 
             requires=tuple(
                 str(parse_requirement(document, line, *path, "requires", at)) for at, line in enumerate(row.requires)
             ),
-            requires_python=str(document.parse(SpecifierSet, row.requires_python, *path, "requires-python"))
+            requires_python=str(
+                document.parse(
+                    SpecifierSet, row.requires_python, *path, "requires-python", hint="write for example `>=3.10`"
+                )
+            )
             if row.requires_python
             else "",
             source=" ".join(row.source.split()),

@@ -23,7 +23,7 @@ _NAME = Annotated[
     str,
     msgspec.Meta(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z",
-        description="a name: letters, digits, `.`, `_` and `-`, at most 80, the first a letter or digit",
+        description="a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
     ),
 ]
 _GLIBC = Annotated[
@@ -95,7 +95,7 @@ class BuildsRow(FactRow, kw_only=True):
             str,
             msgspec.Meta(
                 pattern=r"^[a-z0-9]+(\.[a-z0-9]+)*\Z",
-                description="a local version label: lower case letters, digits, and dots between them",
+                description="a local version label of lower case letters and digits, with dots between them",
                 examples=['"empty"'],
             ),
         ]
@@ -251,12 +251,17 @@ class ImageRow(_Table, kw_only=True):
         str,
         msgspec.Meta(
             pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z",
-            description="the name of an image, with its host and tag",
+            description="the name of an image with its host and tag",
         ),
     ]
     cann: Text
     soc: Text
-    python: Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,2}\Z", description="a line of Python", examples=['"3.11"'])]
+    python: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^3\.\d{1,2}\Z", description="a version of Python without a patch number", examples=['"3.11"']
+        ),
+    ]
     glibc: _GLIBC
     source: Text | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -18,12 +18,23 @@ from resolver.model.fact import Sources
 from resolver.model.recipe import Comment, Move, Recipe, Run, Step, Submodule
 
 _FORMS = "write { move, to }, { comment, in }, { run } or { run, wheels }"
+_EXAMPLES: Final = {
+    "git": 'write for example git = "https://github.com/volcengine/verl.git", without user and password',
+    "commit": "`git rev-parse HEAD` in a checkout prints it",
+    "subdirectory": "write for example `python`",
+    "requires-from": "write for example `requirements/common.txt`",
+    "submodules": "write { path, git, commit }, as `git submodule status` and .gitmodules tell them",
+}
 
 
 def compile_source(given: schema.SourcesRow, row: Row, common: dict[str, Any]) -> Sources:
     """The fact of a row; `common` are the fields that all facts have. Raises InputError with file:line:key."""
     if not given.ref.isprintable():
-        raise InputError("`ref` has characters that do not print", where=row.place("ref"))
+        raise InputError(
+            "`ref` has characters that do not print",
+            where=row.place("ref"),
+            hint="write the name of the tag or branch, on one line",
+        )
     recipe = _recipe(given, row)
     if recipe.script is not None and given.editable:
         raise InputError(
@@ -52,7 +63,9 @@ def _recipe(given: schema.SourcesRow, row: Row) -> Recipe:
         ),
         requires=tuple(map(str, row.requirements(given.requires, "requires"))),
         drop=row.projects(given.drop, "drop"),
-        requires_python=str(row.parse(SpecifierSet, python, "requires-python")) if python else "",
+        requires_python=str(row.parse(SpecifierSet, python, "requires-python", hint="write for example `>=3.10`"))
+        if python
+        else "",
         build_requires=tuple(map(str, row.requirements(given.build_requires, "build-requires"))),
         isolation=given.isolation,
         editable=given.editable,
@@ -84,7 +97,9 @@ def _checked(read: Callable[[str], str], value: str, row: Row, key: str, *more: 
     try:
         return read(value)
     except ValueError as error:  # its message has no secret in it; the value might
-        raise InputError(f"`{key}` cannot be used", where=row.place(key, *more), why=str(error)) from None
+        raise InputError(
+            f"`{key}` cannot be used", where=row.place(key, *more), why=str(error), hint=_EXAMPLES[key]
+        ) from None
 
 
 def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> Step:
@@ -98,7 +113,10 @@ def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> 
             re.compile(pattern)
         except re.error as error:
             raise InputError(
-                f"`{pattern}` is not a regular expression", where=row.place(*place, "comment"), why=str(error)
+                f"`{pattern}` is not a regular expression",
+                where=row.place(*place, "comment"),
+                why=str(error),
+                hint="use Python's syntax; in single quotes, TOML leaves a backslash as it is",
             ) from None
         _require_printable(pattern, row, *place, "comment")
         return Comment(pattern, _inside(step.in_, row, *place, "in"))
@@ -117,9 +135,13 @@ def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> 
 
 
 def _inside(value: str | None, row: Row, *path: str | int) -> str:
-    return row.parse(direct.inside, value or "", *path)
+    return row.parse(direct.inside, value or "", *path, hint=_EXAMPLES["requires-from"])
 
 
 def _require_printable(value: str, row: Row, *path: str | int) -> None:
     if not value.isprintable():
-        raise InputError("it has characters that do not print", where=row.place(*path))
+        raise InputError(
+            "a step has characters that do not print",
+            where=row.place(*path),
+            hint="write it without line breaks, tabs and control characters",
+        )

@@ -22,6 +22,7 @@ OTHER_NAMES: Final = {
     **dict.fromkeys(("driver", "firmware", "npu-driver", "npu-firmware", "ascend-driver", "ascend-hdk"), "hdk"),
     **dict.fromkeys(("ascend-cann", "ascend-toolkit", "cann-toolkit", "ascend-cann-toolkit"), "cann"),
 }
+_EXAMPLES: Final = {"glibc": "2.28", "python": "3.11"}
 
 Value = SystemVersion | Version | str
 
@@ -43,7 +44,7 @@ def parse_value(component: str, text: str) -> Value:
             try:
                 return Version(text)
             except InvalidVersion:
-                raise ValueError(f"`{text}` is not a version of {component} such as 3.11") from None
+                raise ValueError(f"`{text}` is not a version of {component} such as {_EXAMPLES[component]}") from None
         case _:
             raise ValueError(f"`{component}` is not a component: known are {', '.join(COMPONENTS)}")
 

@@ -27,12 +27,12 @@ class Direct(msgspec.Struct, frozen=True):
     def parse(cls, text: str) -> Direct:
         """Read a reference; raises ValueError, whose text never holds credentials."""
         if not text.startswith("git+"):
-            raise ValueError("only git repositories are supported: git+https://host/path@COMMIT")
+            raise ValueError("only git repositories are supported")
         address, _, fragment = text.removeprefix("git+").partition("#")
         path_at = address.find("/", address.find("://") + 3)
         url, mark, revision = address.rpartition("@")
         if not mark or path_at < 0 or len(url) < path_at:
-            raise ValueError("it names no commit or tag: git+https://host/path@COMMIT")
+            raise ValueError("it names no commit or tag")
         return cls(repository(url), _revision(revision), _subdirectory(fragment))
 
     @property

@@ -122,13 +122,20 @@ class Edges:
                     yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
             case Requirement():
                 if text.hangs_on_kernel(text.marker_text(need.marker)):
-                    why = "It depends on the machine's kernel, which is unknown when locking."
-                    raise InputError(f"the marker of `{need}` cannot be evaluated", where=origin.where, why=why)
+                    raise InputError(
+                        f"the marker of `{need}` cannot be evaluated",
+                        where=origin.where,
+                        why="It depends on the machine's kernel, which is unknown when locking.",
+                        hint="leave `platform_release` and `platform_version` out of the marker",
+                    )
                 try:
                     counts = need.marker is None or need.marker.evaluate(self._target.markers)
                 except (UndefinedComparison, UndefinedEnvironmentName) as error:
                     raise InputError(
-                        f"the marker of `{need}` cannot be evaluated", where=origin.where, why=str(error)
+                        f"the marker of `{need}` cannot be evaluated",
+                        where=origin.where,
+                        why=str(error),
+                        hint="a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`",
                     ) from None
                 if counts:
                     yield from _split(need, origin)

@@ -233,7 +233,7 @@ def test_two_facts_that_disagree_are_an_error(workspace: Workspace, index: Loopb
 
 @pytest.mark.parametrize(
     ("variable", "why"),
-    [("UID", "bash keeps it read-only"), ("PATH", "CANN and the environment extend it, a fact cannot")],
+    [("UID", "bash keeps it read-only"), ("PATH", "CANN and the environment set and extend it")],
 )
 def test_some_variables_are_not_for_facts(workspace: Workspace, index: LoopbackIndex, variable: str, why: str) -> None:
     workspace.facts("base", f'[[exports]]\nenv = {{ {variable} = "1" }}\nreason = "so it is"\n')
@@ -241,6 +241,7 @@ def test_some_variables_are_not_for_facts(workspace: Workspace, index: LoopbackI
     run = workspace.lock()
     assert run.status == 2
     assert run.stderr == (
-        f"error: `{variable}` is not for a fact to set\n"
+        f"error: a fact cannot set `{variable}`\n"
         f"  at matrices/facts/base.toml:7: exports[0].env.{variable}\n  {why}\n"
+        "hint: remove it from `env`\n"
     )

@@ -317,10 +317,13 @@ def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
         "message": "there is no stack `nothing`",
         "where": "matrices/stacks",
         "why": "",
-        "hint": "known stacks are none",
+        "hint": "it has none: give another folder with --matrices DIR",
     }
     assert run.json == {**told, "targets": [told]}
-    assert run.stderr == "error: there is no stack `nothing`\n  at matrices/stacks\nhint: known stacks are none\n"
+    assert run.stderr == (
+        "error: there is no stack `nothing`\n  at matrices/stacks\n"
+        "hint: it has none: give another folder with --matrices DIR\n"
+    )
 
 
 def test_a_stack_by_path_works_like_one_by_name(workspace: Workspace, index: LoopbackIndex) -> None:

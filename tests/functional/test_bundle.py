@@ -192,6 +192,7 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
             "error: the bundle's manifest does not belong to locks\n  at out/bundle.json\n  "
         ), run.stderr
         assert why in run.stderr
+        assert run.stderr.endswith("hint: remove it and bundle again; existing files are not downloaded again\n")
         assert "\x1b" not in run.stderr
     assert tree(workspace.root / "out") == before
 
@@ -286,6 +287,7 @@ def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> No
         "error: no stack named here has a target `moon`\n  at --target\nhint: the targets are: here\n"
     )
     assert workspace.run("bundle", "out").stderr.endswith("hint: ascend-lock bundle STACK out\n")
+    assert workspace.run("bundle", "demo").stderr.endswith("hint: ascend-lock bundle demo DIR\n")
     assert "error: there is no bundle\n" in workspace.run("bundle", "--check", "out").stderr
     shutil.rmtree(workspace.locks)
     run = bundle(workspace)

@@ -782,6 +782,9 @@ def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace, index: 
     assert run.stdout.endswith("a 2.0 is possible; no other pin changes.\n")
 
 
+FORM = "hint: write for example --package numpy or --package numpy==2.3.5\n"
+
+
 @pytest.mark.parametrize(
     ("package", "told"),
     [
@@ -791,8 +794,8 @@ def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace, index: 
             "`qqq` is not part of the stack's resolution\n  at --package\nhint: see lock.toml for its projects\n",
         ),
         ("numpy==9", "no release of numpy matches `==9`\n  at --package\nhint: the newest is 2.1.0\n"),
-        ("numpy[x]", "`numpy[x]` is not NAME or NAME==VERSION\n  at --package\n"),
-        ("num py", "`num py` is not NAME or NAME==VERSION\n  at --package\n"),
+        ("numpy[x]", "`numpy[x]` is not NAME or NAME==VERSION\n  at --package\n" + FORM),
+        ("num py", "`num py` is not NAME or NAME==VERSION\n  at --package\n" + FORM),
     ],
 )
 def test_a_package_that_cannot_be_explained(solvable: Workspace, package: str, told: str) -> None:

@@ -225,6 +225,14 @@ def test_a_file_that_is_gone_is_an_error(locked: Workspace, index: LoopbackIndex
 
 
 def test_what_cannot_be_exported_is_told(locked: Workspace, index: LoopbackIndex) -> None:
+    run = export(locked, "sbom", "--output", "nowhere/sbom.json")
+    assert run.stderr == (
+        "error: the export could not be written\n"
+        "  at nowhere/sbom.json\n"
+        "  No such file or directory\n"
+        "hint: name another file with --output\n"
+    )
+    assert run.status == 2
     run = export(locked, "pylock", "--output", "locks/demo/here/pylock.toml")
     assert (run.status, run.stderr) == (
         2,

@@ -356,5 +356,5 @@ def test_the_lock_that_cannot_be_written_is_named(workspace: Workspace, index: L
         "error: the lock could not be written; what was there before is untouched\n"
         "  at locks/demo/there\n"
         "  File exists\n"
-        "hint: free some space or choose another folder with --locks DIR\n"
+        "hint: choose another folder with --locks DIR\n"
     )

@@ -30,12 +30,12 @@ X86_64 = COMMITTED.with_name("linux-x86_64-py311-cann8.5.0-a2")
 NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9"}
 HUAWEI = (
     "warning: Index `huawei` cannot be reached. "
-    "[Errno 111] Connection refused (through the proxy <server>, 2 tries). "
+    "Connection refused (through the proxy <server>, 2 tries). "
     "Its projects are looked up on the next index bound to them.\n"
 )
 PYTORCH = (
     "warning: Index `pytorch-cpu` cannot be reached. "
-    "[Errno 111] Connection refused (through the proxy <server>, 2 tries). "
+    "Connection refused (through the proxy <server>, 2 tries). "
     "The stack's own records of its files are used instead.\n"
 )
 OF_THE_DAY = f"offline: using the snapshot of 2026-11-22 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"

@@ -143,7 +143,7 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(
     lines = [f"{name} @ git+https://no-such-host.invalid/{name}.git@{name * 9}" for name in ("a", "b")]
     workspace.stack(*lines)
     run = workspace.locked()
-    why = "unable to access: Could not resolve host: no-such-host.invalid"
+    why = "Could not resolve host: no-such-host.invalid"
     assert run.stderr == f"warning: https://no-such-host.invalid/a.git could not be read: {why}\n"
     workspace.stack(lines[0].replace("a" * 9, "v1"))
     assert refused(workspace.lock()).splitlines()[1:] == [
@@ -216,4 +216,5 @@ def test_a_marker_that_cannot_be_told(workspace: Workspace, repository: Reposito
         f"evaluated\n"
         "  at matrices/stacks/demo.toml:4\n"
         "  Undefined <Op('~=')> on 'linux' and 'linux'.\n"
+        "hint: a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`\n"
     )

@@ -24,7 +24,7 @@ REFUSED = (
     "error: the lock could not be written; what was there before is untouched\n"
     "  at locks/demo/there\n"
     "  {why}\n"
-    "hint: free some space or choose another folder with --locks DIR\n"
+    "hint: {hint}choose another folder with --locks DIR\n"
 )
 
 
@@ -263,7 +263,7 @@ def test_a_file_that_cannot_grow_any_more(workspace: Workspace, releases: Callab
     releases("2.0")
     before = tree(workspace.locks)
     run = run_with_files_of_at_most(4000, workspace, "lock", "demo")  # install.sh is longer, nothing else is
-    assert run.stderr == UNCACHED + REFUSED.format(why="File too large")
+    assert run.stderr == UNCACHED + REFUSED.format(why="File too large", hint="")
     assert (run.status, run.stdout) == (2, "")
     assert tree(workspace.locks) == before
 
@@ -278,7 +278,7 @@ def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace, 
     before = tree(workspace.locks)
     limit = len(before["demo/one/verify.py"] or b"") + 10
     run = run_with_files_of_at_most(limit, workspace, "lock", "demo", "--upgrade")
-    assert run.stderr == UNCACHED + REFUSED.format(why="File too large").replace(
+    assert run.stderr == UNCACHED + REFUSED.format(why="File too large", hint="").replace(
         "at locks/demo/there", "at locks/demo/two"
     )
     assert (run.status, run.stdout) == (2, "")
@@ -292,7 +292,10 @@ def test_a_folder_that_must_not_be_written(workspace: Workspace, releases: Calla
     blocked.mkdir()
     (blocked / "demo").write_text("")
     run = workspace.lock("--locks", "blocked")
-    assert run.stderr == ("error: the lock cannot be read\n  at blocked/demo/there/lock.toml\n  Not a directory\n")
+    assert run.stderr == (
+        "error: the lock cannot be read\n  at blocked/demo/there/lock.toml\n  Not a directory\n"
+        "hint: move what is there out of the way, or choose another folder with --locks DIR\n"
+    )
     assert (run.status, run.stdout) == (2, "")
     assert tree(blocked) == {"demo": b""}
 
@@ -318,7 +321,7 @@ def test_a_disk_that_is_full(workspace: Workspace, releases: Callable[[str], Non
     before = tree(workspace.locks)
     if not may_mount():  # in some containers; then at least the very first file finds no room
         run = run_with_files_of_at_most(100, workspace, "lock", "demo")
-        assert run.stderr.endswith(REFUSED.format(why="File too large"))
+        assert run.stderr.endswith(REFUSED.format(why="File too large", hint=""))
         assert (run.status, run.stdout) == (2, "")
         assert tree(workspace.locks) == before
         return
@@ -333,7 +336,9 @@ def test_a_disk_that_is_full(workspace: Workspace, releases: Callable[[str], Non
         text=True,
     )
     run = workspace.finish(process)
-    assert run.stderr == REFUSED.format(why="No space left on device").replace("locks/demo", "full/demo")
+    assert run.stderr == REFUSED.format(why="No space left on device", hint="free some space or ").replace(
+        "locks/demo", "full/demo"
+    )
     assert (run.status, run.stdout) == (2, "")
     assert tree(workspace.root / "after") == before
 

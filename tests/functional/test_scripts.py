@@ -206,6 +206,7 @@ def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, ind
     assert run.stderr == (
         "error: the value of `OTHER` has characters that do not print\n"
         "  at matrices/facts/here.toml:9: builds[0].env.OTHER\n"
+        "hint: write it without line breaks, tabs and control characters\n"
     )
     assert run.status == 2
 

@@ -74,6 +74,7 @@ def refused(target: str, why: str) -> str:
     return (
         "error: An index redirects to an address that is not allowed.\n"
         f"  at https://index.example/simple/pypi/demo/ -> {target}\n  {why}\n"
+        "hint: check the address of the index and what it redirects to\n"
     )
 
 
@@ -90,6 +91,7 @@ def too_long(mib: int, where: str = "simple/pypi/demo/") -> str:
     return (
         "error: An index sent far more data than such an answer can contain.\n"
         f"  at https://index.example/{where}\n  The download was stopped after {mib} MiB.\n"
+        "hint: check the address of the index; a proxy may have answered in its place\n"
     )
 
 
@@ -103,7 +105,10 @@ def other_release(said: str) -> str:
 
 
 def not_asked(address: str, why: str) -> str:
-    return f"error: The address is not allowed.\n  at {address}\n  {why}\n"
+    return (
+        f"error: The address is not allowed.\n  at {address}\n  {why}\n"
+        "hint: check the address of the index and what it redirects to\n"
+    )
 
 
 def nested(levels: int) -> bytes:
@@ -171,7 +176,7 @@ PAGES = [
         unusable("A tag of it is longer than 64 KiB."),
     ),
     Attack(
-        "200 with a page to sign in, with links",
+        "200 with a login page that has links",
         answer(
             DEMO,
             body(b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>", "text/html"),
@@ -180,13 +185,13 @@ PAGES = [
         unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
     ),
     Attack(
-        "200 with a page of an error",
+        "200 with an error page",
         answer(DEMO, body(b"<html><h1>Blocked</h1></html>", "text/html")),
         3,
         unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
     ),
     Attack(
-        "200 with JSON of an error",
+        "200 with an error in JSON",
         answer(DEMO, body(b'{"error": "try later"}')),
         3,
         unusable("It is not a JSON page of PEP 691: Object missing required field `meta`."),
@@ -231,15 +236,15 @@ ANSWERS = [
     Attack("403", answer(DEMO, Response(403)), 3, not_answered(403)),
     Attack("404", answer(DEMO, Response(404)), 1, "no index has a project `demo`  looked up on pypi"),
     Attack(
-        "429 that asks to come again in a year",
+        "429 with a Retry-After of a year",
         both(once, answer(DEMO, Response(429, b"", {"Retry-After": "31536000"}))),
         3,
         unreachable("It answered 429 Too Many Requests", 1),
     ),
     Attack("429 twice, then the page", answer(DEMO, Response(429, b"", {"Retry-After": "0"}), times=2), 0, pins=NEW),
-    Attack("500 for ever", answer(DEMO, Response(500)), 3, unreachable("It answered 500 Internal Server Error")),
+    Attack("500 every time", answer(DEMO, Response(500)), 3, unreachable("It answered 500 Internal Server Error")),
     Attack(
-        "503 that asks to come again in nonsense",
+        "503 with a Retry-After that is nonsense",
         answer(DEMO, Response(503, b"", {"Retry-After": "$(touch pwned)"})),
         3,
         unreachable("It answered 503 Service Unavailable"),
@@ -292,7 +297,8 @@ REDIRECTS = [
         3,
         "error: An index redirects in a loop.\n"
         "  at https://index.example/simple/pypi/demo/\n"
-        "  There were more than 10 redirects.\n",
+        "  There were more than 10 redirects.\n"
+        "hint: check the address of the index; a proxy or mirror may be set up wrongly\n",
     ),
     Attack(
         "a redirect to plain http",
@@ -314,7 +320,7 @@ REDIRECTS = [
         refused("https://0x7f000001/", LOCAL),
     ),
     Attack(
-        "a redirect to where a cloud tells a machine's secrets",
+        "a redirect to the metadata address of a cloud",
         redirect("https://169.254.169.254/latest/"),
         3,
         refused("https://169.254.169.254/latest/", LOCAL),
@@ -335,7 +341,7 @@ REDIRECTS = [
         "(through the proxy <server>, 1 try).\n"
         "hint: the server's certificate is for another host: check the address, or what answers in its place\n",
     ),
-    Attack("a redirect to no address", redirect("https://[/"), 3, refused("https://[/", "It cannot be read.")),
+    Attack("a redirect to an invalid address", redirect("https://[/"), 3, refused("https://[/", "It cannot be read.")),
     Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/"), 0, pins=NEW),
 ]
 
@@ -399,18 +405,19 @@ LISTED = [
         1,
         "demo 2.0 has no file for the target: demo-2.0-py3-none-any.whl is",
     ),
-    Attack("a size below nothing", file(size=-1, core_metadata=False), 0, pins=NEW),
+    Attack("a negative size", file(size=-1, core_metadata=False), 0, pins=NEW),
     Attack(
         "a size that is too small",
         both(without_ranges := lambda scene: setattr(scene.index, "ranges", False), file(size=9, core_metadata=False)),
         3,
         "error: demo-2.0-py3-none-any.whl is larger than it should be.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
-        "  The download was stopped after 9 bytes.\n",
+        "  The download was stopped after 9 bytes.\n"
+        "hint: a mirror or proxy may serve another file; try again or use another index\n",
     ),
     Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False), 0, pins=NEW),
     Attack(
-        "a file on this machine",
+        "an address on this machine",
         file(url="http://127.0.0.2:1/demo-2.0-py3-none-any.whl"),
         1,
         "no release of demo matches `>1`; the newest is 1.0",
@@ -422,21 +429,26 @@ LISTED = [
         not_asked("http://files.example/a.whl.metadata", PLAIN),
     ),
     Attack(
-        "a file that is one of this machine's",
+        "a file:// address",
         file(url="file:///etc/passwd"),
         3,
         not_asked("file:///etc/passwd.metadata", "`file:///etc/passwd.metadata` has no host"),
     ),
     Attack("a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl"), 0, pins=NEW),
-    Attack("a file name that leads elsewhere", beside(filename="../demo-3.0-py3-none-any.whl"), 0, pins=NEW),
+    Attack("a file name with a path", beside(filename="../demo-3.0-py3-none-any.whl"), 0, pins=NEW),
     Attack("a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl"), 0, pins=NEW),
     Attack("a file name of shell syntax", beside(filename="demo-3.0+$(touch pwned)-py3-none-any.whl"), 0, pins=NEW),
     Attack("a file name of HTML", beside(filename="demo-3.0+<script>-py3-none-any.whl"), 0, pins=NEW),
     Attack("an address of control characters", beside(url=f"/files/pypi/{EVIL}"), 0, pins=NEW),
     Attack("a version of 200 digits", beside(filename=f"demo-{'9' * 200}-py3-none-any.whl"), 0, pins=NEW),
-    Attack("yanked for a reason that is an attack", both(stack("demo==2.0"), file(yanked=EVIL)), 0, pins=NEW),
+    Attack(
+        "yanked for a reason with control characters and shell syntax",
+        both(stack("demo==2.0"), file(yanked=EVIL)),
+        0,
+        pins=NEW,
+    ),
     Attack("yanked for a reason of 100,000 characters", both(stack("demo==2.0"), file(yanked=LONG)), 0, pins=NEW),
-    Attack("Requires-Python that is none", beside(requires_python=EVIL), 0, pins=NEW),
+    Attack("an invalid Requires-Python", beside(requires_python=EVIL), 0, pins=NEW),
     Attack("Requires-Python of 5,000 digits", beside(requires_python=f">=3.{'9' * 5000}"), 0, pins=NEW),
     Attack("an upload in the future", file(upload_time=NEVER), 0, pins=NEW),
     Attack(
@@ -446,13 +458,13 @@ LISTED = [
         pins=NEW,
     ),
     Attack(
-        "an upload at no time, and a cut-off",
+        "an invalid upload time, and a cut-off",
         both(CUTOFF, rows(BEFORE, {"filename": "demo-3.0-py3-none-any.whl", "upload-time": EVIL})),
         0,
         pins=NEW,
     ),
     Attack(
-        "uploads in a year that UTC has not, and a cut-off",
+        "upload times beyond the years of UTC, and a cut-off",
         both(CUTOFF, file(upload_time=NEVER)),
         1,
         "demo-2.0-py3-none-any.whl has no upload time to compare with the cut-off",
@@ -544,7 +556,7 @@ MEMBERS = gzip.compress(tarfile.TarInfo("demo-2.1/x").tobuf(tarfile.GNU_FORMAT) 
 
 FILES = [
     Attack(
-        "a .metadata file of another hash",
+        "a .metadata file with another hash",
         both(answer(BESIDE, Response(200, b"x"))),
         3,
         "error: The .metadata file of demo-2.0-py3-none-any.whl is not the one listed on its index page.\n"
@@ -570,8 +582,8 @@ FILES = [
         3,
         other_release(f"demo {SHOWN[:-2]}"),
     ),
-    Attack("a .metadata file that is not there", answer(BESIDE, Response(404)), 0, pins=NEW),
-    Attack("a requirement that is none", metadata(f"Requires-Dist: {EVIL[:-1]}"), 1, cannot_be_used("demo-2.0")),
+    Attack("a missing .metadata file", answer(BESIDE, Response(404)), 0, pins=NEW),
+    Attack("an invalid requirement", metadata(f"Requires-Dist: {EVIL[:-1]}"), 1, cannot_be_used("demo-2.0")),
     Attack(
         "a requirement of 5,000 numbers",
         metadata(f"Requires-Dist: x=={'1.' * 5000}0"),
@@ -629,7 +641,7 @@ FILES = [
         "ranges with the bytes of another file", both(file(core_metadata=False), fault(WHEEL, other_bytes)), 0, pins=NEW
     ),
     Attack("ranges of no file", both(file(core_metadata=False), fault(WHEEL, of_no_file)), 0, pins=NEW),
-    Attack("ranges that are passed over", both(without_ranges, file(core_metadata=False)), 0, pins=NEW),
+    Attack("range requests that are ignored", both(without_ranges, file(core_metadata=False)), 0, pins=NEW),
     Attack(
         "a wheel with other bytes",
         both(without_ranges, file(core_metadata=False), answer(WHEEL, Response(200, b"x"))),
@@ -650,7 +662,7 @@ FILES = [
         "an archive that unpacks to 9 GiB",
         archive(bomb(9 * 1024)),
         1,
-        "it goes on after its end of unreasonable size",
+        "it has data after its end of unreasonable size",
     ),
     Attack(
         "an archive whose PKG-INFO has 9 MiB",
@@ -672,16 +684,19 @@ FILES = [
         "what is read of it is larger than 32 MiB",
     ),
     Attack(
-        "an archive that notes 100,000 requirements", notes(b"".join(b"x%d\n" % n for n in range(100_000))), 1, WITHOUT
+        "an archive whose metadata has 100,000 requirements",
+        notes(b"".join(b"x%d\n" % n for n in range(100_000))),
+        1,
+        WITHOUT,
     ),
     Attack(
-        "an archive that notes 20 GB of markers",
+        "an archive whose metadata has 20 GB of markers",
         notes(b"[:os_name != '%s']\n" % (b"x" * 10_000) + b"x\n" * 2_000_000),
         1,
         WITHOUT,
     ),
     Attack(
-        "an archive of links and of paths that lead elsewhere",
+        "an archive of links and of paths that lead out of it",
         archive(
             tar(
                 **{
@@ -837,12 +852,12 @@ def by_rule(why: str) -> str:
 HTTP2 = [
     Attack("a page", spoken(lambda stream, one: (stream.head(200, one.headers), stream.data(one.body))), 0, pins=NEW),
     Attack(
-        "503 for ever",
+        "503 every time",
         both(over_http2, answer(DEMO, Response(503))),
         3,
         unreachable("It answered 503 Service Unavailable"),
     ),
-    Attack("a connection on which nothing comes any more", spoken(stopped, times=1), 0, pins=NEW, seconds=3),
+    Attack("a connection that falls silent", spoken(stopped, times=1), 0, pins=NEW, seconds=3),
     Attack("connections that stop each time", both(once, spoken(stopped)), 3, unreachable("It stopped answering", 1)),
     Attack("GOAWAY in the body, once", spoken(gone, times=1), 0, pins=NEW),
     Attack(
@@ -851,7 +866,7 @@ HTTP2 = [
         3,
         unreachable("It closed the connection before the end of its answer"),
     ),
-    Attack("GOAWAY that lets the answer end", spoken(gone_slowly), 0, pins=NEW),
+    Attack("GOAWAY after which the answer is completed", spoken(gone_slowly), 0, pins=NEW),
     Attack(
         "GOAWAY with an evil reason",
         spoken(calmed),
@@ -921,9 +936,9 @@ HTTP2 = [
         by_rule("Violation in HTTP messaging rule"),
     ),
     Attack("a body without a head", spoken(lambda stream, one: stream.data(one.body)), 3, by_rule("PROTOCOL_ERROR")),
-    Attack("heads of 100, 102 and 103 before the answer's", spoken(informed), 0, pins=NEW),
-    Attack("fields after the body", spoken(trailed), 0, pins=NEW),
-    Attack("fields that hold lines", spoken(split), 0, pins=NEW),
+    Attack("100, 102 and 103 before the answer", spoken(informed), 0, pins=NEW),
+    Attack("trailers after the body", spoken(trailed), 0, pins=NEW),
+    Attack("header fields with line breaks", spoken(split), 0, pins=NEW),
     Attack("an answer that nobody asked for", spoken(pushed), 3, by_rule("Protocol error")),
     Attack(
         "CONTINUATION without end",
@@ -938,7 +953,7 @@ HTTP2 = [
         unreachable("It sends far larger headers than a normal answer"),
     ),
     Attack(
-        "frames without anything in them",
+        "empty frames",
         flood(http2.DATA, 0, b"", number=1, head=True),
         3,
         by_rule("ENHANCE_YOUR_CALM"),
@@ -955,7 +970,7 @@ HTTP2 = [
         3,
         by_rule("FRAME_SIZE_ERROR"),
     ),
-    Attack("more than there is room for", spoken(overflowed), 3, too_long(32)),
+    Attack("more data than the window allows", spoken(overflowed), 3, too_long(32)),
 ]
 
 ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *FILES, *HTTP2]

@@ -24,13 +24,17 @@ _GROUPS = {
 _HEAD = """\
 # Attacks
 
-What a hostile index does, and what comes of it. `python -m tests.hostile.table` writes this page from
+What a hostile index can do, and what then happens. `python -m tests.hostile.table` writes this page from
 `tests/hostile/attacks.py`; do not edit it. Each row is the test `tests/hostile/test_attacks.py::test_an_attack_is_held`
-with the row's name in brackets. There is a lock of demo 1.0; each test looks at the whole message, at the exit status,
-and that the old lock is there byte for byte unless demo is locked anew, that no temporary file is left, that nothing
-a terminal would act on was told or written, and that nothing of what was sent has run.
+with the row's name in brackets. At first there is a lock of demo 1.0. Each test compares the whole message and the exit
+status, and checks that
 
-What cannot be said in a row has a test of its own, which [SECURITY.md](../SECURITY.md) names.
+- the old lock is still there byte for byte, unless demo was locked anew;
+- no temporary file is left;
+- nothing that a terminal would act on was printed or written;
+- nothing that the index sent was run.
+
+What does not fit into a row has a test of its own, named in [SECURITY.md](../SECURITY.md).
 """
 
 

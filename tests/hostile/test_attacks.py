@@ -23,9 +23,8 @@ def test_a_name_that_nobody_knows(scene: Scene) -> None:
     scene.workspace.index_url = "https://index.invalid/simple/"  # RFC 6761: never resolved
     run = scene.lock()
     assert run.status == 3
-    assert run.stderr.startswith(
-        "error: Index `pypi` cannot be reached.\n  at https://index.invalid/simple/demo/\n  [Errno -"
-    )
+    assert run.stderr.startswith("error: Index `pypi` cannot be reached.\n  at https://index.invalid/simple/demo/\n  ")
+    assert "Errno" not in run.stderr
     assert run.stderr.endswith(" (4 tries).\n" + THE_NETWORK)
 
 

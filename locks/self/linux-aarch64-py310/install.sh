@@ -134,7 +134,7 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
         "$python 不在虚拟环境或 conda 环境中" \
         "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
 fi
-# settings of pip that would change what is installed
+# unset settings of pip that would change what is installed
 unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
     PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
@@ -172,7 +172,7 @@ say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}" \
 
 # --- 2. the stages
 
-# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+# Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
 sources_of() { # requirements file
     sources=()
     if [ -n "$wheelhouse" ]; then
@@ -180,9 +180,9 @@ sources_of() { # requirements file
     fi
 }
 
-# Which of a requirements file's distributions are not there in the pinned version
+# The distributions of a requirements file that are not installed in the pinned version
 missing() {
-    # -I: what stands in the current folder or on PYTHONPATH is not installed
+    # -I: modules in the current folder or on PYTHONPATH do not count as installed
     "$python" -I - "$@" <<'EOF'
 import os, re, sys
 from importlib import metadata
@@ -195,7 +195,7 @@ for path in sys.argv[1:]:
             try:
                 version = Version(metadata.version(pin[1]))
                 found = pin[2] if version == Version(pin[2]) else str(version)
-                # a version says nothing of the commit; `record` leaves a note of the source when it is done
+                # the version does not tell the commit; `record` notes the source after each installation
                 notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
                 if pin[4]:
                     notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
@@ -224,16 +224,16 @@ install_wheels() { # Python, requirements files: a pip for each
     done
 }
 
-# CMake and other build tools look for Python by these variables before PATH
+# CMake and other build tools use these variables to find Python before they look on PATH
 build_in() { # environment, variables and command
     local environment=$1
     shift
     run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
-# What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
-# what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
-# it would take such a distribution for installed, though its scripts may be missing.
+# Removes what a killed pip left: `~ame` folders of what it was removing, about which it would warn from then on, and
+# the records of what it had not finished installing. pip writes RECORD last, with INSTALLER in it. If the records stayed,
+# pip would take such a distribution for installed, although its scripts may be missing.
 sweep() { # requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")

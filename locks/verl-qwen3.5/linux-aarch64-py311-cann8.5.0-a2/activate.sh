@@ -64,7 +64,7 @@ _ascend_lock_cann() {
         return 1
     fi
     _ascend_lock_source "$al_found"
-    # the compiler that triton-ascend calls, where CANN brings it; Ascend's own images source it, too
+    # the compiler that triton-ascend calls, if CANN includes it; Ascend's own images source it, too
     al_found=$(_ascend_lock_first "${ASCEND_HOME_PATH-}/share/info/ascendnpu-ir/bin/set_env.sh")
     if [ -n "$al_found" ]; then _ascend_lock_source "$al_found"; fi
     return 0

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from resolver import disk
 from resolver.catalog.meter import Meter
 from resolver.catalog.net.http import Client
 from resolver.catalog.net.wire import Response
@@ -79,6 +80,7 @@ class Downloads:
                             f"{file.filename} is larger than it should be.",
                             where=file.url,
                             why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                            hint="a mirror or proxy may serve another file; try again or use another index",
                         )
                     digest.update(chunk)
                     try:
@@ -126,7 +128,7 @@ def _refused(file: File, where: str, error: OSError) -> InputError:
         f"{file.filename} could not be stored for reading.",
         where=where,
         why=error.strerror or str(error),
-        hint="set TMPDIR to a folder with free space",
+        hint=disk.advice(error.errno, "set TMPDIR to another folder"),
     )
 
 

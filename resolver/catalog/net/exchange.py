@@ -285,7 +285,7 @@ class Exchange:
             return WireError("It closed the connection before the end of its answer")
         number = self.handle.getinfo(pycurl.OS_ERRNO)
         if number and code in (pycurl.E_COULDNT_CONNECT, pycurl.E_RECV_ERROR, pycurl.E_SEND_ERROR):
-            told = f"[Errno {number}] {os.strerror(number)}"
+            told = os.strerror(number)
         return WireError(
             without_credentials(told) or f"curl gave up ({code})",
             certificate=code in _NO_CERTIFICATE,

@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS: Final = 10
+_NETRC: Final = "correct it, or let the variable NETRC name another file"
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _ASIDE: Final = 2  # a page of 5 MB takes 50 MB while it is parsed
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
@@ -138,6 +139,7 @@ class Client:
                 "An index sent far more data than such an answer can contain.",
                 where=_shown(response.url),
                 why=f"The download was stopped after {limit >> 20} MiB.",
+                hint="check the address of the index; a proxy may have answered in its place",
             )
         self._meter.add(received=len(body))
         return body
@@ -254,6 +256,7 @@ class Client:
             "An index redirects in a loop.",
             where=_shown(url),
             why=f"There were more than {_MOST_REDIRECTS} redirects.",
+            hint="check the address of the index; a proxy or mirror may be set up wrongly",
         )
 
     def _unreachable(self, hops: list[str], why: str, tries: int, *, certificate: bool) -> Unreachable:
@@ -293,7 +296,7 @@ def _read_netrc() -> netrc.netrc | None:
     named = os.environ.get("NETRC")
     where = named or "~/.netrc"
     if is_special(Path(where).expanduser()):
-        raise InputError("The netrc file cannot be read.", where=where, why="It is not a regular file.")
+        raise InputError("The netrc file cannot be read.", where=where, why="It is not a regular file.", hint=_NETRC)
     try:
         return netrc.netrc(named)
     except OSError:
@@ -309,8 +312,8 @@ def _read_netrc() -> netrc.netrc | None:
             why="This line or the one before it does not have that form.",
             hint="an entry is `machine HOST login USER password PASSWORD`",
         ) from None
-    except UnicodeDecodeError as error:
-        raise InputError("The netrc file cannot be read.", where=where, why=error.reason) from None
+    except UnicodeDecodeError:
+        raise InputError("The netrc file cannot be read.", where=where, why="It is not UTF-8.", hint=_NETRC) from None
 
 
 def _allowed(url: str, came_from: str = "") -> Origin:
@@ -329,6 +332,7 @@ def _refused(url: str, why: str, came_from: str) -> IndexFailure:
         "An index redirects to an address that is not allowed." if redirected else "The address is not allowed.",
         where=f"{_shown(came_from)} -> {_shown(url)}" if redirected else _shown(url),
         why=why,
+        hint="check the address of the index and what it redirects to",
     )
 
 

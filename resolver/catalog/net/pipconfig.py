@@ -23,6 +23,7 @@ from resolver.errors import InputError
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
 _BESIDE = ("extra-index-url", "find-links")
+_ENCODED = "save it in that encoding, or choose a locale that has the encoding of the file"
 _FORM = "a section begins with a line like `[global]`, followed by lines like `timeout = 60`"
 
 
@@ -94,7 +95,7 @@ def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
     settings: dict[str, dict[str, str]] = {}
     for file in files:
         if is_special(Path(file)):
-            raise _unreadable(file, 0, "It is not a regular file.")
+            raise _unreadable(file, 0, "It is not a regular file.", "move it out of the way; pip reads the same file")
         try:
             content = Path(file).read_bytes()
         except OSError:  # as in pip
@@ -114,9 +115,11 @@ def _parsed(content: bytes, file: str) -> configparser.RawConfigParser:
         parser.read_file(StringIO(content.decode(encoding), newline=None))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _unreadable(file, line, f"It is not {encoding}, the encoding of the locale.") from None
+        raise _unreadable(file, line, f"It is not {encoding}, the encoding of the locale.", _ENCODED) from None
     except (configparser.DuplicateOptionError, configparser.DuplicateSectionError) as error:
-        raise _unreadable(file, error.lineno or 0, "What this line begins already exists.") from None
+        raise _unreadable(
+            file, error.lineno or 0, "This key or section already exists above.", "remove one of the two"
+        ) from None
     except configparser.MissingSectionHeaderError as error:
         raise _unreadable(file, error.lineno, "Nothing may come before the first section.", _FORM) from None
     except configparser.ParsingError as error:

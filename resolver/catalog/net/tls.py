@@ -13,6 +13,7 @@ from resolver.catalog.net.pipconfig import PipConfig
 from resolver.errors import InputError
 
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
+_PEM: Final = "name a file with certificates in PEM form, or a folder of such files"
 _VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 # Where distributions keep their store, for a Python whose OpenSSL was built for another distribution.
 _STORES: Final = (
@@ -55,18 +56,28 @@ def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
                 files.append(bundle)
         except (OSError, ssl.SSLError) as error:
             raise InputError(
-                f"The certificates named by {source} cannot be read.", where=bundle, why=str(error)
+                f"The certificates named by {source} cannot be read.", where=bundle, why=_why(error), hint=_PEM
             ) from None
     if pip.client_cert:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(pip.client_cert)
         except (OSError, ssl.SSLError) as error:
             raise InputError(
-                "The client certificate of pip's configuration cannot be read.", where=pip.client_cert, why=str(error)
+                "The client certificate of pip's configuration cannot be read.",
+                where=pip.client_cert,
+                why=_why(error),
+                hint="name a PEM file with certificate and key: `pip config set global.client-cert FILE`",
             ) from None
     single = files[0] if len(files) == 1 else ""
     content = b"" if single else b"\n".join(Path(one).read_bytes() for one in files)
     return Trust(single, os.pathsep.join(folders), content, pip.client_cert, sys.platform in ("darwin", "win32"))
+
+
+def _why(error: OSError) -> str:
+    """What is wrong with a file of certificates; OpenSSL's own words name the line of its source."""
+    if isinstance(error, ssl.SSLError):
+        return "It has no usable certificate in PEM form."
+    return f"{error.strerror or error}."
 
 
 def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from resolver import disk
 from resolver.catalog.meter import Meter
 from resolver.catalog.net.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status, packing
 from resolver.catalog.net.http import Client
@@ -90,7 +91,8 @@ class Transfer:
                     f"{file.filename} cannot be stored",
                     where=str(self._folder),
                     why=error.strerror or str(error),
-                    hint="free some space or choose another folder; what was received so far is kept for the next run",
+                    hint=disk.advice(error.errno, "choose another folder")
+                    + "; what was received so far is kept for the next run",
                 ) from None
         self._files += 1
         self._told(0)
@@ -126,6 +128,7 @@ class Transfer:
                             f"{file.filename} cannot be downloaded.",
                             where=file.url,
                             why="The server sends only a part of it although the whole file was requested.",
+                            hint="use another index or mirror, or report it to whoever runs this one",
                         )
                     case _End.WHOLE | _End.NO_RANGE:
                         with_ranges = False
@@ -178,6 +181,7 @@ class Transfer:
                     f"{file.filename} is larger than it should be.",
                     where=file.url,
                     why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                    hint="a mirror or proxy may serve another file; try again or use another index",
                 )
             part.write(chunk)
             self._meter.add(received=len(chunk))

@@ -164,7 +164,7 @@ class Wire:
             try:
                 found = await self._names.addresses(parts.hostname or "", connect)
             except socket.gaierror as error:
-                raise WireError(str(error), unknown_name=error.errno == socket.EAI_NONAME) from None
+                raise WireError(error.strerror or str(error), unknown_name=error.errno == socket.EAI_NONAME) from None
             except TimeoutError:
                 raise WireError("Its name was not resolved within the time limit") from None
             port = parts.port or _PORTS[parts.scheme]

@@ -174,7 +174,7 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
                     content = archive.extractfile(info)
                     if content is not None:
                         yield top, rest, content.read()
-        source.allow(_AFTER_END, "it goes on after its end")
+        source.allow(_AFTER_END, "it has data after its end")
         # Nothing after the last member matters except the checksum at the very end.
         while source.read(_CHUNK):
             pass

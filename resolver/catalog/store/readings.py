@@ -116,7 +116,10 @@ def read(folder: Path, project: NormalizedName) -> list[Reading]:
             f"the recorded readings of the archives of {project} cannot be used",
             where=str(path),
             why=getattr(error, "strerror", None) or str(error),
-            hint=f"make it again: ascend-lock facts read {project} --anew (without the file, archives are downloaded)",
+            hint=disk.advice(
+                getattr(error, "errno", None),
+                f"make it again: ascend-lock facts read {project} --anew (without the file, archives are downloaded)",
+            ),
         ) from None
     return found
 

@@ -362,7 +362,7 @@ SPARSE = record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0")
         ),
         pytest.param(
             header("demo-1.0/a", 0) + bytes(2 << 20),
-            "it goes on after its end of unreasonable size",
+            "it has data after its end of unreasonable size",
             id="nothing but zeros",
         ),
         pytest.param(

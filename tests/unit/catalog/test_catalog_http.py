@@ -149,7 +149,8 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
 def test_redirects_without_end(server: Server) -> None:
     server.answers = {"/a": (302, {"Location": "/a"}, b"")}
     assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
-        f"An index redirects in a loop.\n  at {server.url}/a\n  There were more than 10 redirects."
+        f"An index redirects in a loop.\n  at {server.url}/a\n  There were more than 10 redirects.\n"
+        "hint: check the address of the index; a proxy or mirror may be set up wrongly"
     )
     assert len(server.seen) == 11
 
@@ -172,7 +173,7 @@ def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
     server.answers = {"/b": (503, {}, b"")}
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    for target, why in ((f"http://127.0.0.1:{port}/x", "[Errno 111]"), (f"{server.url}/b", "It answered 503")):
+    for target, why in ((f"http://127.0.0.1:{port}/x", "Connection refused"), (f"{server.url}/b", "It answered 503")):
         server.answers["/a"] = (302, {"Location": f"{target}?signature"}, b"")
         message = failure(Unreachable, lambda: get(f"{server.url}/a"))
         assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {server.url}/a -> {target}\n  {why}")
@@ -182,7 +183,8 @@ def test_a_body_beyond_the_limit(server: Server) -> None:
     server.answers = {"/a": (200, {}, b"x" * 1001)}
     assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
         f"An index sent far more data than such an answer can contain.\n  at {server.url}/a\n"
-        "  The download was stopped after 0 MiB."
+        "  The download was stopped after 0 MiB.\n"
+        "hint: check the address of the index; a proxy may have answered in its place"
     )
 
 
@@ -367,7 +369,8 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
 
 def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / ".netrc")
-    told = "The netrc file cannot be read.\n  at {}\n  It is not a regular file."
+    told = "The netrc file cannot be read.\n  at {}\n  It is not a regular file.\n"
+    told += "hint: correct it, or let the variable NETRC name another file"
     assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
     monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
     assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
@@ -639,6 +642,10 @@ def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"The certificates named by pip's cert cannot be read\.") as caught:
             get("https://a.example/", PipConfig(index_url="", cert=str(path)))
         assert caught.value.where == str(path)
+        assert caught.value.why == (
+            "It has no usable certificate in PEM form." if content else "No such file or directory."
+        )
+        assert caught.value.hint == "name a file with certificates in PEM form, or a folder of such files"
 
 
 def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:

@@ -126,6 +126,7 @@ def test_an_absurd_time_limit_is_ignored(text: str) -> None:
     assert read_pip_config({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
 
 
+ENCODED = "\nhint: save it in that encoding, or choose a locale that has the encoding of the file"
 FORM = "\nhint: a section begins with a line like `[global]`, followed by lines like `timeout = 60`"
 
 
@@ -134,9 +135,12 @@ FORM = "\nhint: a section begins with a line like `[global]`, followed by lines 
     [
         (b"index-url = https://u:hunter2@x\n", "1\n  Nothing may come before the first section." + FORM),
         (b"[global]\n\nhunter2\nproxy = x\n", "3\n  This line does not have that form." + FORM),
-        (b"[global]\nhunter2 = 1\nhunter2 = hunter2\n", "3\n  What this line begins already exists."),
-        (b"[hunter2]\n[hunter2]\n", "2\n  What this line begins already exists."),
-        (b"[global]\nproxy = hunter2\xff\n", "2\n  It is not UTF-8, the encoding of the locale."),
+        (
+            b"[global]\nhunter2 = 1\nhunter2 = hunter2\n",
+            "3\n  This key or section already exists above.\nhint: remove one of the two",
+        ),
+        (b"[hunter2]\n[hunter2]\n", "2\n  This key or section already exists above.\nhint: remove one of the two"),
+        (b"[global]\nproxy = hunter2\xff\n", "2\n  It is not UTF-8, the encoding of the locale." + ENCODED),
     ],
 )
 def test_a_broken_file_is_named_and_not_quoted(
@@ -155,7 +159,10 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(own)
     with pytest.raises(InputError) as caught:
         read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
-    assert str(caught.value) == f"A configuration file of pip cannot be read.\n  at {own}\n  It is not a regular file."
+    assert str(caught.value) == (
+        f"A configuration file of pip cannot be read.\n  at {own}\n  It is not a regular file.\n"
+        "hint: move it out of the way; pip reads the same file"
+    )
     own.unlink()
     own.symlink_to(os.devnull)  # as good as an empty one
     assert read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A

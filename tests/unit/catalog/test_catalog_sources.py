@@ -100,7 +100,10 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
     assert desk.error("v2") == (
         f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\nhint: give a full commit hash, or a tag"
     )
-    assert desk.error("0" * 40).startswith("the repository has no such commit\n  at file://<root>/verl\n")
+    assert desk.error("0" * 40) == (
+        f"the repository does not have the commit\n{PLACE}  file://<root>/verl does not give {'0' * 40}\n"
+        "hint: check the hash: a commit that a force push removed, or that only another copy has, cannot be fetched"
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,11 +190,12 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
     right = '["numpy<2", "torch ; extra == \\"npu\\""]'
     assert desk.settle(commit, facts=desk.source(commit, STEPS, right))[commit].trust == ""
     assert desk.error(commit, facts=desk.source(commit, STEPS.replace("^torch", "^nosuch"), right)) == (
-        f"no line of `requirements-npu.txt` matches `^nosuch`\n  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}"
+        f"no line of `requirements-npu.txt` matches `^nosuch`\n  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}\n"
+        "hint: correct `comment` in `steps`, a regular expression for the lines to comment out"
     )
     assert desk.error(commit, facts=desk.source(commit, STEPS.replace("other.toml", "none.toml"), right)) == (
         "the commit has no file `python/none.toml`\n  at matrices/facts/verl.toml:1\n"
-        f"  file://<root>/verl@{commit}\nhint: see its tree"
+        f"  file://<root>/verl@{commit}\nhint: correct the path in `requires-from` or in `steps`"
     )
     assert desk.error(commit, facts=desk.source(commit, STEPS, '["numpy<3"]')) == (
         "the fact `verl-sources-1` does not match the repository\n"
@@ -207,7 +211,8 @@ def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
     assert desk.error(commit, facts=desk.source(commit, "requires-from = ['r/npu.txt']")) == (
         "`r/npu.txt` at the commit of the fact `verl-sources-1` cannot be read\n"
         f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
-        "  it has the line `-r common.txt`, but `requires-from` does not include that"
+        "  it has the line `-r common.txt`, but `requires-from` does not include that\n"
+        "hint: name in `requires-from` the files that list the requirements, with those that they include"
     )
     both = desk.source(commit, "requires-from = ['r/npu.txt', 'r/common.txt']")
     assert desk.settle(commit, facts=both)[commit].trust == ""
@@ -267,6 +272,16 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnreadRepository, match="git is not installed"):
         Repositories(tmp_path, warn=warned.append).named(desk.repository.url, "v1")
+
+
+def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_path: Path) -> None:
+    """Git's last line says only that it could not read from the repository."""
+    warned: list[str] = []
+    url = f"file://{tmp_path}/none"
+    why = f"'{tmp_path}/none' does not appear to be a git repository"
+    with pytest.raises(UnreadRepository, match=f"^{why}$"):
+        Repositories(tmp_path, warn=warned.append).named(url, "v1")
+    assert warned == [f"{url} could not be read: {why}"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")

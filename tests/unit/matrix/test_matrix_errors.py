@@ -134,7 +134,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
         pytest.param(
             'name = "s"',
             'name = "a/b"',
-            "`a/b` is not a name: letters, digits, `.`, `_` and `-`, at most 80, the first a letter or digit\n"
+            "`a/b` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit\n"
             "  at matrices/stacks/s.toml:2: stack.name",
             id="stack name",
         ),
@@ -168,7 +168,8 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             '    "verl @ git+https://github.com/volcengine/verl",',
             "the address of `verl` is not supported\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
-            "  it names no commit or tag: git+https://host/path@COMMIT",
+            "  it names no commit or tag\n"
+            "hint: write `verl @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash",
             id="address",
         ),
         pytest.param(
@@ -222,7 +223,8 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
         pytest.param(
             "[target.system]",
             '[check]\nenv = { "A-B" = "0" }\n\n[target.system]',
-            "`A-B` is not the name of an environment variable\n  at matrices/stacks/s.toml:14: check.env.A-B",
+            "`A-B` is not the name of an environment variable\n  at matrices/stacks/s.toml:14: check.env.A-B\n"
+            "hint: use only letters, digits and `_`, and no digit first",
             id="environment variable",
         ),
     ],
@@ -627,7 +629,8 @@ def fact(row: str) -> str:
         ),
         pytest.param(
             '[[builds]]\nrequires-from = "c.txt"\nreason = "empty"\nenv = { OK = "1", "a b" = "2" }\n',
-            "`a b` is not the name of an environment variable\n  at matrices/facts/verl.toml:9: builds[0].env.a b",
+            "`a b` is not the name of an environment variable\n  at matrices/facts/verl.toml:9: builds[0].env.a b\n"
+            "hint: use only letters, digits and `_`, and no digit first",
             id="environment variable",
         ),
         pytest.param(
@@ -682,19 +685,20 @@ def test_an_id_that_two_files_use(tmp_path: Path) -> None:
             "index `pypi` takes no url\n"
             "  at {}:2: index[0].name\n"
             "  `pypi` is the index that pip on this machine is configured with; every other index needs an address\n"
-            "hint: pip config set global.index-url …",
+            "hint: set it with `pip config set global.index-url URL`",
             id="pypi with an address",
         ),
         pytest.param(
             '[[index]]\nname = "huawei"\n',
             "index `huawei` needs a url\n"
             "  at {}:2: index[0].name\n"
-            "  `pypi` is the index that pip on this machine is configured with; every other index needs an address",
+            "  `pypi` is the index that pip on this machine is configured with; every other index needs an address\n"
+            'hint: add url = "https://HOST/simple"',
             id="another without",
         ),
         pytest.param(
             '[[index]]\nname = "pypi"\n\n[[index]]\nname = "pypi"\n',
-            "two indexes are named `pypi`\n  at {}:5: index[1].name",
+            "two indexes are named `pypi`\n  at {}:5: index[1].name\nhint: give one of them another `name`",
             id="two of one name",
         ),
         pytest.param(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
+import os
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -435,7 +438,7 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
         pytest.param(
             'name = "s"',
             'name = "my stack"',
-            "`my stack` is not a name: letters, digits, `.`, `_` and `-`, at most 80, the first a letter or "
+            "`my stack` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or "
             "digit\n"
             "  at matrices/stacks/s.toml:2: stack.name",
             id="name sp",
@@ -581,10 +584,16 @@ def test_a_stack(old: str, new: str, expected: str, tmp_path: Path) -> None:
         ),
         pytest.param(
             "a=" + "9" * 5000,
-            "the file cannot be read\n  at matrices/stacks/s.toml\n  it has a number with thousands of digits",
+            "the file cannot be read\n  at matrices/stacks/s.toml\n  it has a number with thousands of digits\n"
+            "hint: put it in quotes",
             id="digits",
         ),
-        pytest.param("a=" + "[" * 3000, "the file is nested too deeply\n  at matrices/stacks/s.toml", id="deep"),
+        pytest.param(
+            "a=" + "[" * 3000,
+            "the file is nested too deeply\n  at matrices/stacks/s.toml\n"
+            "hint: no key of a stack or fact needs lists in lists in lists",
+            id="deep",
+        ),
         pytest.param(
             '"a\\u001b[31m" = 2\n' + STACK,
             "unknown key `a\\x1b[31m`\n"
@@ -801,6 +810,29 @@ def test_a_file_that_leads_to_itself_cannot_be_read(tmp_path: Path) -> None:
         load("s", tmp_path)
     assert str(caught.value) == (
         "`matrices/facts/verl.toml` cannot be read\n  at matrices/facts/verl.toml\n  Too many levels of symbolic links"
+    )
+
+
+@pytest.mark.parametrize("folder", ["facts", "stacks"])
+def test_a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    """`Path.glob` finds nothing there: a stack would be locked as if nothing were known of its projects."""
+    for name in ("stacks", "facts"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "stacks" / "s.toml").write_text(STACK)
+    within = Path.iterdir
+
+    def refused(path: Path) -> Iterator[Path]:
+        if path.name == folder:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return within(path)
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(InputError) as caught:
+        load("s" if folder == "facts" else "t", tmp_path)
+    assert str(caught.value) == (
+        f"a folder cannot be listed\n  at {tmp_path}/{folder}\n  Permission denied\nhint: check the permissions there"
     )
 
 

@@ -165,15 +165,16 @@ def test_addresses_of_one_repository() -> None:
 
 # --- what is wrong with a line of the stack
 
+_FORM = "hint: write `verl @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash"
 _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("verl @ https://h/verl-1.whl", "only git repositories are supported: git+https://host/path@COMMIT"),
-        ("verl @ git+https://h/verl.git", "it names no commit or tag: git+https://host/path@COMMIT"),
-        ("verl @ git+ssh://git@h/verl.git", "it names no commit or tag: git+https://host/path@COMMIT"),
+        ("verl @ https://h/verl-1.whl", "only git repositories are supported"),
+        ("verl @ git+https://h/verl.git", "it names no commit or tag"),
+        ("verl @ git+ssh://git@h/verl.git", "it names no commit or tag"),
         (
             "verl @ git+https://me:s3cret@h/verl.git@v1",
             "the address contains credentials, which do not belong in a file; use a git credential helper",
@@ -208,7 +209,7 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 )
 def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
     told = message(tmp_path, line)
-    assert told == f"the address of `verl` is not supported\n{_PLACE}  {why}"
+    assert told == f"the address of `verl` is not supported\n{_PLACE}  {why}\n{_FORM}"
     assert "s3cret" not in told
 
 
@@ -229,14 +230,16 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "https://example.org/verl.git",
             "https://me:s3cret@example.org/verl.git",
             "`git` cannot be used\n  at matrices/facts/verl.toml:7: sources[0].git\n"
-            "  the address contains credentials, which do not belong in a file; use a git credential helper",
+            "  the address contains credentials, which do not belong in a file; use a git credential helper\n"
+            'hint: write for example git = "https://github.com/volcengine/verl.git", without user and password',
             id="credentials",
         ),
         pytest.param(
             COMMIT,
             "ccd7d934",
             "`commit` cannot be used\n  at matrices/facts/verl.toml:8: sources[0].commit\n"
-            "  a commit is 40 hexadecimal digits, in lower case",
+            "  a commit is 40 hexadecimal digits, in lower case\n"
+            "hint: `git rev-parse HEAD` in a checkout prints it",
             id="short commit",
         ),
         pytest.param(
@@ -270,7 +273,8 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "reason =",
             'requires-from = ["../x"]\nreason =',
             "`requires-from` cannot be used\n  at matrices/facts/verl.toml:12: sources[0].requires-from[0]\n"
-            "  it is not a path inside the repository",
+            "  it is not a path inside the repository\n"
+            "hint: write for example `requirements/common.txt`",
             id="path",
         ),
         pytest.param(
@@ -284,14 +288,16 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
             "reason =",
             'steps = [{ move = "a", to = "/etc/x" }]\nreason =',
             "`/etc/x` cannot be read\n  at matrices/facts/verl.toml:12: sources[0].steps[0].to\n"
-            "  it is not a path inside the repository",
+            "  it is not a path inside the repository\n"
+            "hint: write for example `requirements/common.txt`",
             id="move out",
         ),
         pytest.param(
             "reason =",
             'steps = [{ comment = "(", in = "r.txt" }]\nreason =',
             "`(` is not a regular expression\n  at matrices/facts/verl.toml:12: sources[0].steps[0].comment\n"
-            "  missing ), unterminated subpattern at position 0",
+            "  missing ), unterminated subpattern at position 0\n"
+            "hint: use Python's syntax; in single quotes, TOML leaves a backslash as it is",
             id="regular expression",
         ),
         pytest.param(
@@ -319,7 +325,8 @@ def test_a_source(old: str, new: str, expected: str, tmp_path: Path) -> None:
 
 def test_a_fact_cannot_keep_its_own_project_out(tmp_path: Path) -> None:
     assert message(tmp_path, "verl", facts='[[absent]]\nwithout = "verl"\nreason = "x"\n') == (
-        "`verl` cannot be absent where it is installed\n  at matrices/facts/verl.toml:7: absent[0].without"
+        "`verl` cannot be absent where it is installed\n  at matrices/facts/verl.toml:7: absent[0].without\n"
+        "hint: `without` names another project, which must not be installed beside this one"
     )
 
 

@@ -108,7 +108,7 @@ def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of
         ("soc >= A2", "`>= A2`: SoC families have no order"),
         ("soc in A2 | A/3", "`A/3` is not the name of a SoC family such as A2"),
         ("python >= x", "`x` is not a version of python such as 3.11"),
-        ("glibc in 2.28 | new", "`new` is not a version of glibc such as 3.11"),
+        ("glibc in 2.28 | new", "`new` is not a version of glibc such as 2.28"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, message: str) -> None:

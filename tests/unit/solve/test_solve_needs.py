@@ -145,7 +145,8 @@ def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
     assert str(failure.value) == (
         'the marker of `a ; platform_version >= "5"` cannot be evaluated\n'
         "  at stack.toml:5\n"
-        "  It depends on the machine's kernel, which is unknown when locking."
+        "  It depends on the machine's kernel, which is unknown when locking.\n"
+        "hint: leave `platform_release` and `platform_version` out of the marker"
     )
 
 
