@@ -52,7 +52,7 @@ _CONFLICT = 1
 
 
 @click.command("explain")
-@click.argument("stack")
+@options.stack
 @click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break.")
 @click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the original.")
 @click.option("--target", metavar="NAME", help="Only this target.")
