@@ -116,7 +116,7 @@ def command(
 class _Seen(msgspec.Struct, frozen=True):
     """The result for one target; for a whole stack, without a target, if its files could not be read.
 
-    `again` is the stack as given on the command line, if its lock is stale.
+    `again` is the stack as given on the command line, if its lock is stale; `mend` a command to run before.
     """
 
     row: dict[str, Any]
@@ -124,6 +124,7 @@ class _Seen(msgspec.Struct, frozen=True):
     status: int = 0
     again: str = ""
     unreadable: bool = False
+    mend: str = ""
 
 
 def _known(name: str, known: Told) -> Iterator[_Seen]:
@@ -145,7 +146,7 @@ def _look(
             if since is not None and checked.lock is not None:
                 seen = since.seen(checked.problem, checked.lock)
                 lines, row, status = seen.lines, {**row, **seen.json}, max(status, seen.status)
-            yield _Seen(row, lines, status, name if checked.stale else "", checked.unreadable)
+            yield _Seen(row, lines, status, name if checked.stale else "", checked.unreadable, checked.mend)
     except Exception as error:
         if alone:
             raise
@@ -214,6 +215,9 @@ def _state(state: str, language: Language) -> str:
 
 def _tell_hints(found: Sequence[_Seen], language: Language) -> None:
     """Print the commands that lock stale stacks again; those with an unreadable lock have to be locked from scratch."""
+    for one in found:
+        if one.mend:
+            sys.stdout.write(words.HINT(language, command=one.mend) + "\n")
     lost = {one.again for one in found if one.unreadable}
     stale = dict.fromkeys(one.again for one in found if one.again)
     for names, option in (([n for n in stale if n not in lost], ""), ([n for n in stale if n in lost], " --upgrade")):
