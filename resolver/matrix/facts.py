@@ -39,6 +39,9 @@ _KINDS = (
     "exports",
 )
 
+# What each fact must have, with an example.
+_EVIDENCE = {"strength": '"observed"', "source": '"our runs on four A2 machines"', "checked": "2026-01-31"}
+
 
 def compile_facts(documents: Sequence[_Facts], systems: Document[schema.SystemsFile] | None) -> tuple[model.Fact, ...]:
     """All facts, in the order of files and rows. Raises InputError with file:line:key."""
@@ -88,15 +91,16 @@ def _fact(
         "reason_zh": "" if row.reason_zh is None else _sentence(document, row.reason_zh, kind, number, "reason-zh"),
         "where": document.line(kind, number),
     }
-    for key in ("strength", "source", "checked"):
-        value = getattr(row, key) or getattr(defaults, key)
-        if value is None:
-            raise InputError(
-                f"the fact has no `{key}`",
-                where=document.place(kind, number),
-                hint=f"add `{key}` to the row, or to [defaults] of the file",
-            )
-        common[key] = model.Strength(value) if key == "strength" else value
+    evidence = {key: getattr(row, key) or getattr(defaults, key) for key in _EVIDENCE}
+    if missing := [key for key, value in evidence.items() if value is None]:
+        table = "[fact.defaults]" if own else "[defaults] of the file"
+        lines = ", ".join(f"{key} = {_EVIDENCE[key]}" for key in missing)
+        raise InputError(
+            f"the fact has no {', no '.join(f'`{key}`' for key in missing)}",
+            where=document.place(kind, number),
+            hint=f"add to the row, or to {table}, for example: {lines}",
+        )
+    common |= {**evidence, "strength": model.Strength(evidence["strength"])}
 
     def needs(lines: list[str], key: str) -> tuple[model.Need, ...]:
         found = tuple(parse_need(document, line, kind, number, key, at) for at, line in enumerate(lines))

@@ -44,6 +44,8 @@ needs = ["numpy<2", "cann in 8.5.0 | 8.5.1"]
 reason = "it says so"
 """
 
+EVIDENCE = 'source = "our runs on four A2 machines", checked = 2026-01-31'
+
 SYSTEMS = """\
 [component.soc]
 summary = "SoC family"
@@ -607,13 +609,31 @@ def test_facts(row: str, expected: str, tmp_path: Path) -> None:
     assert message(tmp_path, facts=fact(row)) == expected
 
 
-@pytest.mark.parametrize("key", ["strength", "source", "checked"])
-def test_a_fact_needs_its_evidence(key: str, tmp_path: Path) -> None:
-    without = "".join(line for line in FACTS.splitlines(keepends=True) if not line.startswith(key))
+@pytest.mark.parametrize(
+    ("keys", "missing", "line", "example"),
+    [
+        (("strength",), "`strength`", 5, 'strength = "observed"'),
+        (("source",), "`source`", 5, 'source = "our runs on four A2 machines"'),
+        (("source", "checked"), "`source`, no `checked`", 4, EVIDENCE),
+    ],
+)
+def test_a_fact_needs_its_evidence(
+    keys: tuple[str, ...], missing: str, line: int, example: str, tmp_path: Path
+) -> None:
+    without = "".join(line for line in FACTS.splitlines(keepends=True) if not line.startswith(keys))
     assert message(tmp_path, facts=without) == (
-        f"the fact has no `{key}`\n"
-        "  at matrices/facts/verl.toml:5: requires[0]\n"
-        f"hint: add `{key}` to the row, or to [defaults] of the file"
+        f"the fact has no {missing}\n"
+        f"  at matrices/facts/verl.toml:{line}: requires[0]\n"
+        f"hint: add to the row, or to [defaults] of the file, for example: {example}"
+    )
+
+
+def test_a_fact_of_a_stack_needs_it_as_well(tmp_path: Path) -> None:
+    own = '\n[[fact.excludes]]\npackage = "verl"\nversions = "==0.1"\nreason = "broken"\nstrength = "observed"\n'
+    assert message(tmp_path, stack=STACK + own) == (
+        "the fact has no `source`, no `checked`\n"
+        f"  at matrices/stacks/s.toml:{len(STACK.splitlines()) + 2}: fact.excludes[0]\n"
+        f"hint: add to the row, or to [fact.defaults], for example: {EVIDENCE}"
     )
 
 
