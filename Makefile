@@ -135,12 +135,10 @@ $(VENV)/.made:
 # where PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
 $(VENV)/.run: $(VENV)/.made $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
 	@$(BIN)/python requirements/install.py self-dev
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@$(COMPILE)
 	@touch $@ $(VENV)/.run

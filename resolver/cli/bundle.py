@@ -17,10 +17,12 @@ from resolver.cli import options
 from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
 from resolver.cli.called import as_called
 from resolver.cli.language import language_of
+from resolver.cli.named import ALL, locked, named
 from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock, shown
 from resolver.lock import bundle, phrases
 from resolver.lock.bundle import Manifest
+from resolver.lock.file import NAME
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load
 from resolver.matrix.names import stack_names
@@ -31,7 +33,7 @@ from resolver.render.files import render
 
 
 @click.command("bundle")
-@click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True)
+@click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True, shell_complete=options.completed)
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @click.option("--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network.")
 @click.option(
@@ -53,7 +55,7 @@ def command(
     locks: Path,
     as_json: bool,
 ) -> int:
-    """Download every file that the locks of each STACK need into DIR.
+    """Download every file that the locks of each STACK, or of `all`, need into DIR.
 
     Each file is checked by its hash. Files already there are kept, and interrupted downloads are resumed.
     DIR/install.sh then installs without network access.
@@ -73,7 +75,7 @@ def command(
         given = f"{last} DIR" if is_stack else f"STACK {shlex.quote(last)}"
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {given}")
     matrices = matrices or options.default_matrices()
-    problems = {stack: compile_problems(load(stack, matrices)) for stack in dict.fromkeys(stacks)}
+    problems = {stack: compile_problems(load(stack, matrices)) for stack in _locked(stacks, matrices, locks)}
     refuse_unknown(targets, (problem for several in problems.values() for problem in several))
     parts = [part for stack, several in problems.items() for part in parts_of(stack, several, locks, targets)]
     tongue = language_of(language)
@@ -102,6 +104,17 @@ def command(
     else:
         _tell(folder, manifest, fetched, left, tongue, pruned=prune)
     return 0
+
+
+def _locked(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
+    """The stacks, each once. `all` stands for those that have a lock: a conflict report has nothing to bundle."""
+    if ALL not in stacks:
+        return named(stacks, matrices)
+    every = (name for name in locked((ALL,), matrices, locks) if any(locks.glob(f"{Path(name).stem}/*/{NAME}")))
+    names = list(dict.fromkeys([*every, *(stack for stack in stacks if stack != ALL)]))
+    if not names:
+        raise InputError("there are no locks to bundle", where=str(locks), hint="ascend-lock lock STACK")
+    return names
 
 
 def _refuse_locks(folder: Path, locks: Path) -> None:

@@ -20,10 +20,9 @@ from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.failures import failure
 from resolver.cli.language import language_of
-from resolver.cli.named import ALL, named
+from resolver.cli.named import ALL, locked, unknown
 from resolver.cli.unchanged import Told, Unchanged
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
-from resolver.matrix.names import stack_names
 from resolver.model.language import Language
 from resolver.render import words
 
@@ -40,7 +39,7 @@ _STATUS = {
 
 
 @click.command("check")
-@click.argument("stacks", metavar="[STACK...]", nargs=-1)
+@click.argument("stacks", metavar="[STACK...]", nargs=-1, shell_complete=options.completed)
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @options.matrices
 @options.locks
@@ -64,6 +63,9 @@ def command(
 ) -> int:
     """Check whether the locks of each STACK, or of all, still match their inputs.
 
+    Without STACK, or with `all`, that is every stack of the checkout; in another folder, every stack that has a lock
+    there. A stack file of your own is found if it is beside the locks folder and named after the stack.
+
     Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
     network. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
     of all.
@@ -72,7 +74,9 @@ def command(
     if targets and not stacks:
         raise InputError("--target needs a stack", where="--target", hint="name the stack as well")
     every = not stacks or ALL in stacks
-    names = named(stacks or (ALL,), matrices)
+    names = locked(stacks or (ALL,), matrices, locks)
+    if not names:
+        raise _nothing(matrices, locks)
     tongue = language_of(language)
     asked = upstream or facts_days is not None
     memory = None if asked else _memory(names, targets, matrices, locks)
@@ -112,7 +116,7 @@ def command(
 class _Seen(msgspec.Struct, frozen=True):
     """The result for one target; for a whole stack, without a target, if its files could not be read.
 
-    `again` is the stack as given on the command line, if its lock is stale.
+    `again` is the stack as given on the command line, if its lock is stale; `mend` a command to run before.
     """
 
     row: dict[str, Any]
@@ -120,6 +124,7 @@ class _Seen(msgspec.Struct, frozen=True):
     status: int = 0
     again: str = ""
     unreadable: bool = False
+    mend: str = ""
 
 
 def _known(name: str, known: Told) -> Iterator[_Seen]:
@@ -141,7 +146,7 @@ def _look(
             if since is not None and checked.lock is not None:
                 seen = since.seen(checked.problem, checked.lock)
                 lines, row, status = seen.lines, {**row, **seen.json}, max(status, seen.status)
-            yield _Seen(row, lines, status, name if checked.stale else "", checked.unreadable)
+            yield _Seen(row, lines, status, name if checked.stale else "", checked.unreadable, checked.mend)
     except Exception as error:
         if alone:
             raise
@@ -150,10 +155,22 @@ def _look(
         yield _Seen({**_row(name, "", told.message), **told.parts()}, status=status)
 
 
+def _nothing(matrices: Path, locks: Path) -> InputError:
+    names = unknown(matrices, locks)
+    if not names:
+        hint = "lock a stack first, or give the folder of locks by --locks DIR"
+        return InputError("there are no locks to check", where=str(locks), hint=hint)
+    return InputError(
+        "there is nothing to check",
+        where=str(locks),
+        why=f"The stack of {', '.join(names)} is neither in {matrices} nor beside the folder.",
+        hint=f"ascend-lock check path/to/{names[0]}.toml",
+    )
+
+
 def _tell_others(matrices: Path, locks: Path) -> None:
-    """After a check of all: report stacks that have locks here but are not in `matrices`."""
-    known = {*stack_names(matrices)}
-    for name in sorted({path.parts[-3] for path in locks.glob("*/*/lock.toml")} - known):
+    """After a check of all: report locks whose stacks were not found."""
+    for name in unknown(matrices, locks):
         hint = f"{locks / name} belongs to a stack that is not in {matrices}; give the path of its file:"
         sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))
 
@@ -198,6 +215,9 @@ def _state(state: str, language: Language) -> str:
 
 def _tell_hints(found: Sequence[_Seen], language: Language) -> None:
     """Print the commands that lock stale stacks again; those with an unreadable lock have to be locked from scratch."""
+    for one in found:
+        if one.mend:
+            sys.stdout.write(words.HINT(language, command=one.mend) + "\n")
     lost = {one.again for one in found if one.unreadable}
     stale = dict.fromkeys(one.again for one in found if one.again)
     for names, option in (([n for n in stale if n not in lost], ""), ([n for n in stale if n in lost], " --upgrade")):

@@ -68,7 +68,7 @@ class _Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command("explain")
-@click.argument("stack")
+@options.stack
 @click.option("--package", "package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break.")
 @click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the original.")
 @click.option("--target", metavar="NAME", help="Only this target.")

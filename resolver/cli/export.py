@@ -34,7 +34,7 @@ _FORMATS = ("pylock", "sbom", "containerfile")
 
 
 @click.command("export")
-@click.argument("stack")
+@options.stack
 @click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="Format to write.")
 @click.option("--target", metavar="NAME", help="Which target, if the stack has several.")
 @click.option(

@@ -38,7 +38,7 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 
 
 @click.command("lock")
-@click.argument("stacks", metavar="STACK...", nargs=-1, required=True)
+@click.argument("stacks", metavar="STACK...", nargs=-1, required=True, shell_complete=options.completed)
 @options.offline
 @click.option("--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
 @click.option(

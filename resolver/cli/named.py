@@ -1,4 +1,4 @@
-"""Which stacks a run is about: those named, each once; with `all`, every one."""
+"""Which stacks a run is about: those named, each once; with `all`, every one, or every one with a lock."""
 
 from __future__ import annotations
 
@@ -33,3 +33,35 @@ def named(stacks: Sequence[str], matrices: Path) -> list[str]:
             hint="give the path of a stack file, or the folder with stacks by --matrices DIR",
         )
     return list(dict.fromkeys([*known, *(stack for stack in stacks if stack != ALL)]))
+
+
+def locked(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
+    """The stacks as in `named`, where `all` stands for those whose locks belong into `locks`.
+
+    Those are all stacks of `matrices` if the two folders are beside each other; if not, those of them that have a lock
+    or a conflict report in `locks`. And a file beside `locks` that is named after a lock there is a stack as well.
+    """
+    if ALL not in stacks:
+        return named(stacks, matrices)
+    here = _with_locks(locks)
+    known = named((ALL,), matrices)
+    if locks.resolve().parent != matrices.resolve().parent:
+        known = [name for name in known if name in here]
+    files = [
+        str(path) for name in sorted(here - set(stack_names(matrices))) if (path := _beside(locks, name)).is_file()
+    ]
+    return list(dict.fromkeys([*known, *files, *(stack for stack in stacks if stack != ALL)]))
+
+
+def unknown(matrices: Path, locks: Path) -> list[str]:
+    """The names in `locks` that `locked` finds no stack for, sorted."""
+    names = _with_locks(locks) - set(stack_names(matrices))
+    return sorted(name for name in names if not _beside(locks, name).is_file())
+
+
+def _with_locks(locks: Path) -> set[str]:
+    return {path.parts[-3] for file in ("lock.toml", "conflict.json") for path in locks.glob(f"*/*/{file}")}
+
+
+def _beside(locks: Path, name: str) -> Path:
+    return locks.parent / f"{name}.toml"

@@ -6,9 +6,16 @@ import datetime as dt
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from resolver.cli.named import ALL
+from resolver.errors import InputError
+from resolver.matrix.names import stack_names
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -20,6 +27,29 @@ def default_matrices() -> Path:
     here = Path("matrices")
     beside = Path(__file__).resolve().parents[2] / "matrices"
     return here if here.is_dir() or not beside.is_dir() else beside
+
+
+def stack(function: _Command) -> _Command:
+    """STACK, one and no more."""
+    return click.argument("stack", nargs=-1, required=True, metavar="STACK", callback=_only, shell_complete=completed)(
+        function
+    )
+
+
+def completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The stacks whose names begin so, for completion in a shell; otherwise, files."""
+    from click.shell_completion import CompletionItem  # only while completing
+
+    names = [name for name in (*stack_names(default_matrices()), ALL) if name.startswith(begun)]
+    return [CompletionItem(name) for name in names] or [CompletionItem(begun, type="file")]
+
+
+def _only(context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str:
+    if (len(value) == 1 and value[0] != ALL) or context.resilient_parsing:
+        return "".join(value[:1])
+    command = f"ascend-lock {context.info_name}"
+    hint = "see `ascend-lock stacks` for their names" if ALL in value else f"{command} {value[0]}"
+    raise InputError(f"`{command}` takes one stack at a time", hint=hint)
 
 
 def matrices(function: _Command) -> _Command:

@@ -36,7 +36,7 @@ _SECONDS = 600.0  # for the ways out of a conflict, all of which are to be recor
 
 
 @click.command("snapshot")
-@click.argument("stacks", metavar="STACK...", nargs=-1, required=True)
+@click.argument("stacks", metavar="STACK...", nargs=-1, required=True, shell_complete=options.completed)
 @options.matrices
 @options.locks
 def command(stacks: tuple[str, ...], matrices: Path | None, locks: Path) -> int:

@@ -20,13 +20,17 @@ from resolver.render.files import render
 
 
 class State(msgspec.Struct, frozen=True):
-    """One target's lock, if there is one. `stale` says why it is stale, or is empty; `text` is the line for people."""
+    """One target's lock, if there is one. `stale` says why it is stale, or is empty; `text` is the line for people.
+
+    `mend` is a command that makes a lock readable again whose merge is in conflict.
+    """
 
     problem: Problem
     lock: Lock | None
     stale: str
     text: str
     unreadable: bool
+    mend: str
 
 
 def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> Iterator[State]:
@@ -34,12 +38,13 @@ def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> 
     inputs = load(stack, matrices)
     for problem in chosen(compile_problems(inputs), targets):
         folder = locks / problem.stack.name / problem.target.name
-        why, lock = "", None
+        why, mend, lock = "", "", None
         try:
             lock = lock_file.read_own(folder)
         except InputError as error:
-            why = f"{error.message}: {error.why}"
-        unreadable = bool(why)
+            why = f"{error.message}: {error.why}" if error.why else error.message
+            mend = lock_file.take_ours(folder) if error.message == lock_file.MERGED else ""
+        unreadable = bool(why) and not mend
         reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
         if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
             again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
@@ -58,4 +63,4 @@ def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> 
             why = "the stack or the facts have changed since the lock was made"
         elif not lock_folder.current(render(lock), folder):
             why = "files next to lock.toml do not match it"
-        yield State(problem, lock, why, why or current, unreadable)
+        yield State(problem, lock, why, why or current, unreadable, mend)

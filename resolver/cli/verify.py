@@ -23,7 +23,7 @@ _WORD = "python"
 
 
 @click.command("verify")
-@click.argument("stack")
+@options.stack
 @click.option(
     "--python", metavar="PATH", help="The environment's Python (default: the active environment's, else python3)."
 )

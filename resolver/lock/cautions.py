@@ -18,6 +18,8 @@ from resolver.model.release import QUARANTINED
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 
+_SIMILAR = 0.8  # as difflib measures it: a letter wrong, missing or too many in a name of five or more
+
 
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     """The warnings of a resolution, with those of the facts `about` it.
@@ -93,12 +95,19 @@ def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
 
 
 def _misspelt(resolution: Resolution) -> Iterator[str]:
-    """Projects in a policy that nothing needs, if a needed one has a similar name: most likely a typing error."""
+    """Projects in a policy or a fact of the stack that nothing needs, if a needed one has a similar name.
+
+    That is most likely a typing error, and the row has no effect.
+    """
     pins = [pin.name for pin in resolution.pins]
-    for name in resolution.problem.policy.prereleases_of:
-        close = get_close_matches(name, pins, n=1, cutoff=0.8)
-        if name not in pins and close:
+    problem = resolution.problem
+    for name in problem.policy.prereleases_of:
+        if name not in pins and (close := get_close_matches(name, pins, n=1, cutoff=_SIMILAR)):
             yield phrases.NO_SUCH_PIN(name=name, other=close[0])
+    for fact in problem.facts:
+        own = fact.where.startswith(f"{problem.stack.where}:")
+        if own and fact.package not in pins and (close := get_close_matches(fact.package, pins, n=1, cutoff=_SIMILAR)):
+            yield phrases.NO_SUCH_SUBJECT(fact=fact.id, name=fact.package, other=close[0], where=fact.where)
 
 
 def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,9 @@ NAME = "lock.toml"
 
 _HINT = "restore it from version control, or lock with --upgrade, which ignores it"
 _LARGEST = 64 * disk.MIB
+
+MERGED = "the lock has the conflict markers of a merge"
+_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 # What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks, and so on
 _INVISIBLE = re.compile(
@@ -55,12 +59,18 @@ def read_own(folder: Path) -> Lock | None:
     return lock
 
 
+def take_ours(folder: Path) -> str:
+    """The command for a lock whose merge is in conflict: one side's files, from which the lock can be made again."""
+    return f"git checkout --ours -- {shlex.quote(str(folder))}"
+
+
 @counts("inputs")
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
-    path = folder / NAME
+    path, text = folder / NAME, ""
     try:
-        raw = tomli.loads(disk.read_text(path, _LARGEST))
+        text = disk.read_text(path, _LARGEST)
+        raw = tomli.loads(text)
         version = raw.get("format")
         if version != FORMAT:
             raise InputError(
@@ -79,6 +89,11 @@ def read(folder: Path) -> Lock | None:
             hint=disk.advice(error.errno)
             or "move what is there out of the way, or choose another folder with --locks DIR",
         ) from None
+    except tomli.TOMLDecodeError as error:
+        if _MARKER.search(text):
+            hint = f"{take_ours(folder)}, then lock again: pins that still fit are kept"
+            raise InputError(MERGED, where=str(path), hint=hint) from None
+        raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
     except (ValueError, msgspec.ValidationError, RecursionError) as error:
         raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
 

@@ -81,6 +81,10 @@ NO_SUCH_PIN: Final = Phrase(
     "the policy prereleases-of names `{name}`, which is not in the lock, but `{other}` is",
     "策略 prereleases-of 提到 `{name}`，但锁文件中没有它；有 `{other}`",
 )
+NO_SUCH_SUBJECT: Final = Phrase(
+    "the stack's fact `{fact}` is about `{name}`, which is not in the lock, but `{other}` is ({where})",
+    "软件栈自己的事实 `{fact}` 是关于 `{name}` 的，但锁文件中没有它；有 `{other}`（{where}）",
+)
 YANKED: Final = Phrase("{package} was yanked by its maintainers{reason}", "{package} 已被维护者撤回（yanked）{reason}")
 KERNEL: Final = Phrase(
     "{package} needs `{line}`, which depends on the machine's kernel; it is unknown when locking, so it was read "
@@ -168,6 +172,7 @@ PHRASES: Final = (
     NO_EXTRA_BUT,  # before the phrase that is its beginning
     NO_EXTRA,
     NO_SUCH_PIN,
+    NO_SUCH_SUBJECT,
     YANKED,
     KERNEL,
     QUARANTINED,

@@ -23,6 +23,9 @@ _READ_ONLY = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS"
 _EXTENDED = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
 _KINDS = tuple(name for name in schema.FactFile.__struct_fields__ if name != "defaults")
 
+# What each fact must have, with an example.
+_EVIDENCE = {"strength": '"observed"', "source": '"our runs on four A2 machines"', "checked": "2026-01-31"}
+
 
 def compile_facts(
     documents: Sequence[Document[schema.FactFile]], systems: Document[schema.SystemsFile] | None
@@ -91,16 +94,16 @@ def _common(given: schema.Evidence, row: Row) -> dict[str, Any]:
         "reason_zh": "" if given.reason_zh is None else _sentence(given.reason_zh, row, "reason-zh"),
         "where": row.line(),
     }
-    for key in ("strength", "source", "checked"):
-        value = getattr(given, key) or getattr(row.document.content.defaults, key)
-        if value is None:
-            raise InputError(
-                f"the fact has no `{key}`",
-                where=row.place(),
-                hint=f"add `{key}` to the row, or to [defaults] of the file",
-            )
-        common[key] = model.Strength(value) if key == "strength" else value
-    return common
+    evidence = {key: getattr(given, key) or getattr(row.document.content.defaults, key) for key in _EVIDENCE}
+    if missing := [key for key, value in evidence.items() if value is None]:
+        table = "[fact.defaults]" if row.document.below else "[defaults] of the file"
+        lines = ", ".join(f"{key} = {_EVIDENCE[key]}" for key in missing)
+        raise InputError(
+            f"the fact has no {', no '.join(f'`{key}`' for key in missing)}",
+            where=row.place(),
+            hint=f"add to the row, or to {table}, for example: {lines}",
+        )
+    return common | {**evidence, "strength": model.Strength(evidence["strength"])}
 
 
 def _package(given: schema.Evidence, row: Row) -> NormalizedName:

@@ -128,6 +128,8 @@ def find_stack(stack: str, matrices: Path) -> Path:
     known = stack_names(matrices)
     close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
     hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"
+    if Path(f"{stack}.toml").is_file():
+        close = [f"{stack}.toml"]
     hint = f"did you mean `{close[0]}`?" if close else hint
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
 
@@ -169,8 +171,11 @@ def _require_folder(matrices: Path) -> None:
 
 
 def _display(path: Path, matrices: Path) -> str:
-    """The path to show to people, independent of the current folder: matrices/facts/vllm.toml."""
+    """The path to show to people, independent of the current folder and of the locale: matrices/facts/vllm.toml."""
     try:
-        return (Path("matrices") / path.relative_to(matrices)).as_posix()
+        told = Path("matrices") / path.relative_to(matrices)
     except ValueError:
-        return str(path)
+        told = path
+    with suppress(UnicodeDecodeError):  # a file that was named in another encoding
+        return os.fsencode(told).decode()
+    return str(told)

@@ -13,8 +13,12 @@ def toml_files(folder: Path) -> list[Path]:
     try:
         return disk.listed(folder, ".toml")
     except OSError as error:
-        why = error.strerror or str(error)
-        raise InputError(f"the folder `{folder}` cannot be read", why=why, hint=disk.advice(error.errno)) from None
+        raise InputError(
+            "a folder cannot be listed",
+            where=str(folder),
+            why=error.strerror or str(error),
+            hint=disk.advice(error.errno),
+        ) from None
 
 
 def stack_names(matrices: Path) -> list[str]:

@@ -47,6 +47,10 @@ class _Compiled(BytecodeCache):
     def __init__(self, *, writes: bool) -> None:
         self._writes = writes
 
+    def get_cache_key(self, name: str, filename: str | None = None) -> str:  # noqa: ARG002
+        """Overrides Jinja's, which is of the path as well, and fails if that is not text in the locale's encoding."""
+        return sha256(name.encode()).hexdigest()
+
     def get_source_checksum(self, source: str) -> str:
         """Overrides Jinja's, which does not cover the options."""
         return sha256(Path(__file__).read_bytes() + source.encode()).hexdigest()

@@ -81,6 +81,7 @@ STATES: Final = (
     Words("there is no lock", "没有锁文件"),
     Words("the stack or the facts have changed since the lock was made", "自锁定以来，软件栈或事实有变化"),
     Words("files next to lock.toml do not match it", "lock.toml 旁的文件与其内容不符"),
+    Words("the lock has the conflict markers of a merge", "锁文件中有合并冲突的标记"),
 )
 
 FILES: Final = Counted(Words("{count} file", "{count} 个文件"), Words("{count} files", "{count} 个文件"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -212,13 +214,43 @@ def test_a_lock_that_a_merge_left_half_done_is_refused(workspace: Workspace, ind
     workspace.stack("demo")
     run = workspace.lock()
     assert run.stderr == (
-        "error: the lock cannot be read\n"
+        "error: the lock has the conflict markers of a merge\n"
         "  at locks/demo/there/lock.toml\n"
-        "  Invalid statement (at line 2, column 1)\n"
-        "hint: restore it from version control, or lock with --upgrade, which ignores it\n"
+        "hint: git checkout --ours -- locks/demo/there, then lock again: pins that still fit are kept\n"
     )
     assert (run.status, run.stdout) == (2, "")
     assert (folder / "lock.toml").read_text() == "format = 1\n<<<<<<< HEAD\n"
+    checked = workspace.run("check")
+    assert checked.status == 4
+    assert checked.stdout == (
+        "demo for there: the lock has the conflict markers of a merge\n"
+        "hint: git checkout --ours -- locks/demo/there\nhint: ascend-lock lock demo\n"
+    )
+    assert workspace.run("check", "--lang", "zh").stdout.startswith("demo，目标 there：锁文件中有合并冲突的标记\n")
+
+
+def test_a_merge_of_two_locks_is_mended_as_the_hints_say(workspace: Workspace, index: LoopbackIndex) -> None:
+    def git(*words: str) -> int:
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost", *words]
+        return subprocess.run(command, cwd=workspace.root, check=False, capture_output=True).returncode
+
+    for name in ("a", "b"):
+        index.add_wheel(name, "1.0")
+    workspace.stack("a", "b")
+    workspace.locked()
+    assert (git("init", "-b", "main"), git("add", "."), git("commit", "-m", "both at 1.0")) == (0, 0, 0)
+    for name in ("a", "b"):
+        index.add_wheel(name, "2.0")
+        assert git("switch", "-c", name, "main") == 0
+        workspace.locked("--upgrade-package", name)
+        assert git("commit", "-am", f"{name} at 2.0") == 0
+    assert git("merge", "a") == 1
+    hints = workspace.run("check").stdout.splitlines()[1:]
+    assert hints == ["hint: git checkout --ours -- locks/demo/there", "hint: ascend-lock lock demo"]
+    assert git(*shlex.split(hints[0])[2:]) == 0
+    workspace.locked()
+    assert workspace.pins() == {"a": "1.0", "b": "2.0"}
+    assert workspace.run("check").status == 0
 
 
 def test_a_lock_that_is_no_file_is_not_waited_for(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -139,9 +139,10 @@ def test_locks_of_stacks_elsewhere_are_named(workspace: Workspace, index: Loopba
     index.add_wheel("a", "1.0")
     own = workspace.stack("a")
     workspace.locked()
-    other = workspace.root / "mine.toml"
+    other = workspace.root / "stacks" / "mine.toml"
+    other.parent.mkdir()
     other.write_text(own.read_text("utf-8").replace('name = "demo"', 'name = "mine"', 1), "utf-8")
-    assert workspace.run("lock", "mine.toml").status == 0
+    assert workspace.run("lock", "stacks/mine.toml").status == 0
     run = workspace.run("check")
     assert (run.status, run.stdout) == (0, "demo for there: current\n")
     assert run.stderr == (

@@ -335,3 +335,21 @@ def test_a_policy_about_a_misspelt_project_is_warned_of(workspace: Workspace, in
     told = " ".join(workspace.locked().stdout.split())
     assert "1 warning: - the policy prereleases-of names `hugginface-hub`, which is not in the lock, but " in told
     assert "`huggingface-hub` is Next:" in told
+
+
+def test_a_fact_of_the_stack_about_a_misspelt_project_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("huggingface-hub", "1.0")
+    rows = (
+        '[fact.defaults]\nstrength = "observed"\nsource = "here"\nchecked = 2026-01-31\n'
+        '[[fact.excludes]]\nid = "old"\npackage = "hugginface-hub"\nversions = "<1"\nreason = "It fails."\n'
+        '[[fact.excludes]]\nid = "other"\npackage = "elsewhere"\nversions = "<1"\nreason = "It fails."\n'
+    )
+    path = workspace.stack("huggingface-hub", more=rows)
+    line = path.read_text("utf-8").splitlines().index("[[fact.excludes]]") + 1
+    told = " ".join(workspace.locked().stdout.split())
+    assert (
+        "1 warning: - the stack's fact `old` is about `hugginface-hub`, which is not in the lock, but "
+        f"`huggingface-hub` is (matrices/stacks/demo.toml:{line}) Next:"
+    ) in told
+    chinese = workspace.run("lock", "demo", "--lang", "zh").stdout.replace("\n", "").replace(" ", "")
+    assert "软件栈自己的事实`old`是关于`hugginface-hub`的，但锁文件中没有它；有`huggingface-hub`" in chinese

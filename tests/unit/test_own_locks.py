@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -92,3 +93,23 @@ def test_a_pip_that_fails_is_told_with_what_to_look_at(tmp_path: Path) -> None:
         "  Why is above; where pip found no version at all (`from versions: none`), it did not reach its index.",
         "hint: look at `pip config list`, HTTPS_PROXY and NO_PROXY, then run make again",
     ]
+
+
+def test_the_environment_starts_in_every_locale(tmp_path: Path) -> None:
+    """Python 3.11 with LC_ALL=C cannot read a path that is not ASCII from the file of an editable installation."""
+    checkout = tmp_path / "我的 仓库"
+    site = checkout / ".venv" / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (site / "__editable__.ascend_lock-0.1.0.pth").write_text(f"{checkout}\n", "utf-8")
+    (checkout / "requirements").mkdir()
+    program = shutil.copy(REPOSITORY / "requirements" / "install.py", checkout / "requirements")
+    runpy.run_path(str(program))["begin_at_site"](site)
+    code = "import os, site, sys; site.addsitedir(sys.argv[1]); print(*map(os.fsencode, sys.path), sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-I", "-X", "utf8=0", "-c", code, site],
+        env={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str(os.fsencode(checkout)) in done.stdout.splitlines()

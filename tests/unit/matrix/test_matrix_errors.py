@@ -44,6 +44,8 @@ needs = ["numpy<2", "cann in 8.5.0 | 8.5.1"]
 reason = "it says so"
 """
 
+EVIDENCE = 'source = "our runs on four A2 machines", checked = 2026-01-31'
+
 SYSTEMS = """\
 [component.soc]
 summary = "SoC family"
@@ -320,7 +322,8 @@ def test_a_marker_that_compares_what_cannot_be_compared_is_told_before_any_index
     assert message(tmp_path, STACK.replace('"numpy<2"', line)) == (
         'the marker of `numpy<2 ; sys_platform ~= "1"` cannot be evaluated\n'
         "  at matrices/stacks/s.toml:5\n"
-        "  Undefined <Op('~=')> on 'linux' and '1'."
+        "  Undefined <Op('~=')> on 'linux' and '1'.\n"
+        "hint: a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`"
     )
 
 
@@ -444,7 +447,9 @@ def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(os, name, refusing(getattr(os, name)))
     with pytest.raises(InputError) as caught:
         load("s" if folder == "facts" else "t", tmp_path)
-    assert str(caught.value) == f"the folder `{tmp_path}/{folder}` cannot be read\n  Permission denied"
+    assert str(caught.value) == (
+        f"a folder cannot be listed\n  at {tmp_path}/{folder}\n  Permission denied\nhint: check the permissions there"
+    )
 
 
 @pytest.mark.parametrize(
@@ -655,13 +660,31 @@ def test_facts(row: str, expected: str, tmp_path: Path) -> None:
     assert message(tmp_path, facts=fact(row)) == expected
 
 
-@pytest.mark.parametrize("key", ["strength", "source", "checked"])
-def test_a_fact_needs_its_evidence(key: str, tmp_path: Path) -> None:
-    without = "".join(line for line in FACTS.splitlines(keepends=True) if not line.startswith(key))
+@pytest.mark.parametrize(
+    ("keys", "missing", "line", "example"),
+    [
+        (("strength",), "`strength`", 5, 'strength = "observed"'),
+        (("source",), "`source`", 5, 'source = "our runs on four A2 machines"'),
+        (("source", "checked"), "`source`, no `checked`", 4, EVIDENCE),
+    ],
+)
+def test_a_fact_needs_its_evidence(
+    keys: tuple[str, ...], missing: str, line: int, example: str, tmp_path: Path
+) -> None:
+    without = "".join(line for line in FACTS.splitlines(keepends=True) if not line.startswith(keys))
     assert message(tmp_path, facts=without) == (
-        f"the fact has no `{key}`\n"
-        "  at matrices/facts/verl.toml:5: requires[0]\n"
-        f"hint: add `{key}` to the row, or to [defaults] of the file"
+        f"the fact has no {missing}\n"
+        f"  at matrices/facts/verl.toml:{line}: requires[0]\n"
+        f"hint: add to the row, or to [defaults] of the file, for example: {example}"
+    )
+
+
+def test_a_fact_of_a_stack_needs_it_as_well(tmp_path: Path) -> None:
+    own = '\n[[fact.excludes]]\npackage = "verl"\nversions = "==0.1"\nreason = "broken"\nstrength = "observed"\n'
+    assert message(tmp_path, stack=STACK + own) == (
+        "the fact has no `source`, no `checked`\n"
+        f"  at matrices/stacks/s.toml:{len(STACK.splitlines()) + 2}: fact.excludes[0]\n"
+        f"hint: add to the row, or to [fact.defaults], for example: {EVIDENCE}"
     )
 
 

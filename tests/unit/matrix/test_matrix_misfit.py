@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import errno
-import os
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -810,29 +807,6 @@ def test_a_file_that_leads_to_itself_cannot_be_read(tmp_path: Path) -> None:
         load("s", tmp_path)
     assert str(caught.value) == (
         "`matrices/facts/verl.toml` cannot be read\n  at matrices/facts/verl.toml\n  Too many levels of symbolic links"
-    )
-
-
-@pytest.mark.parametrize("folder", ["facts", "stacks"])
-def test_a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
-    """`Path.glob` finds nothing there: a stack would be locked as if nothing were known of its projects."""
-    for name in ("stacks", "facts"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "stacks" / "s.toml").write_text(STACK)
-    within = Path.iterdir
-
-    def refused(path: Path) -> Iterator[Path]:
-        if path.name == folder:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return within(path)
-
-    monkeypatch.setattr(Path, "iterdir", refused)
-    with pytest.raises(InputError) as caught:
-        load("s" if folder == "facts" else "t", tmp_path)
-    assert str(caught.value) == (
-        f"a folder cannot be listed\n  at {tmp_path}/{folder}\n  Permission denied\nhint: check the permissions there"
     )
 
 

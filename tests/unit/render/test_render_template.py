@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from jinja2 import DictLoader, Environment
 
 from resolver.render import template
+from tests.functional.workspace import REPOSITORY
 
 
 @pytest.fixture
@@ -62,3 +65,21 @@ def test_none_is_left_where_none_is_wanted_or_possible(folder: Path) -> None:
     assert not folder.exists()
     folder.write_text("a file")
     assert filled("text\n") == "text\n"
+
+
+def test_templates_are_found_whatever_the_locale_makes_of_the_path(tmp_path: Path) -> None:
+    folder = tmp_path / "我的"
+    folder.mkdir()
+    (folder / "resolver").symlink_to(REPOSITORY / "resolver")
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from resolver.render import template; "
+        "print(template.environment().get_template('install.sh.j2').filename)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-c", code, folder],
+        env={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "utf-8:surrogateescape"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout == f"{folder}/resolver/render/templates/install.sh.j2\n"
