@@ -134,7 +134,7 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
         "$python 不在虚拟环境或 conda 环境中" \
         "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
 fi
-# settings of pip that would change what is installed
+# unset settings of pip that would change what is installed
 unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
     PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
@@ -174,7 +174,7 @@ done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
 [ "$cann" != '?' ] || fail "verify.py next to install.sh does not run" "copy the lock's whole folder" \
     "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
 
-# As verify.py tells it at the end: a line for each thing that is wrong with the driver (HDK)
+# What verify.py would report of the driver (HDK): one line per finding
 while IFS=$'\t' read -r state what mend; do
     case $state in
         wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
@@ -182,7 +182,7 @@ while IFS=$'\t' read -r state what mend; do
     esac
 done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
 
-# As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
+# The SoC as verify.py reports it; empty if npu-smi is missing or names no known family
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
     mismatch "the SoC is $soc, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
@@ -202,7 +202,7 @@ say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN $
 
 # --- 2. the stages
 
-# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+# Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
 sources_of() { # requirements file
     sources=()
     if [ -n "$wheelhouse" ]; then
@@ -210,9 +210,9 @@ sources_of() { # requirements file
     fi
 }
 
-# Which of a requirements file's distributions are not there in the pinned version
+# The distributions of a requirements file that are not installed in the pinned version
 missing() {
-    # -I: what stands in the current folder or on PYTHONPATH is not installed
+    # -I: modules in the current folder or on PYTHONPATH do not count as installed
     "$python" -I - "$@" <<'EOF'
 import os, re, sys
 from importlib import metadata
@@ -225,7 +225,7 @@ for path in sys.argv[1:]:
             try:
                 version = Version(metadata.version(pin[1]))
                 found = pin[2] if version == Version(pin[2]) else str(version)
-                # a version says nothing of the commit; `record` leaves a note of the source when it is done
+                # the version does not tell the commit; `record` notes the source after each installation
                 notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
                 if pin[4]:
                     notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
@@ -254,19 +254,19 @@ install_wheels() { # Python, requirements files: a pip for each
     done
 }
 
-# CMake and other build tools look for Python by these variables before PATH
+# CMake and other build tools use these variables to find Python before they look on PATH
 build_in() { # environment, variables and command
     local environment=$1
     shift
     run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
-# What the backend of a source archive asks for beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
-# and is not there. Without isolation pip does not ask it; with isolation pip would download it, unpinned.
+# What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
+# and is not installed. Without isolation pip does not ask for it; with isolation pip would download it unpinned.
 asks_beyond='
 import json, os, shutil, subprocess, sys, tempfile
 
-# in a process of its own: where pip was imported before, setuptools cannot be any more
+# in a process of its own, because setuptools cannot be imported after pip
 hook = """
 import contextlib, importlib, json, sys
 backend, path = json.loads(sys.argv[1])
@@ -315,8 +315,8 @@ scratch=$(mktemp -d) ||
         "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
 trap 'rm -rf "$scratch"' EXIT
 
-# Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
-# are installed by hash into an environment apart, and nothing is downloaded in the build.
+# Where source builds find their tools. pip does not check hashes of what an isolated build downloads, so the tools
+# are installed by hash into a separate environment, and nothing is downloaded during the build.
 prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
     if [ -z "$1" ]; then
         builder=$(dirname "$(dirname "$python")")
@@ -333,7 +333,7 @@ prepare_builder() { # requirements files of the tools; empty where the lock has 
 
 environment=$("$python" -c 'import sys; print(sys.prefix)') # editable checkouts stay in $environment/src
 
-# Git as this script uses it: no hook, filter, submodule or setting of a repository counts
+# Runs git without any hook, filter, submodule or setting of a repository
 git_in() { # folder, command
     env -u GIT_DIR -u GIT_WORK_TREE -u GIT_INDEX_FILE \
         GIT_ALLOW_PROTOCOL=https:ssh:file GIT_TERMINAL_PROMPT=0 GIT_LFS_SKIP_SMUDGE=1 \
@@ -341,7 +341,7 @@ git_in() { # folder, command
         -c transfer.fsckObjects=true -c fetch.recurseSubmodules=false -c gc.auto=0 "${@:2}"
 }
 
-# The files of one commit. Git checks each object against its name, so they are those of the commit or there are none.
+# Writes the files of one commit. Git checks each object against its name, so they are those of the commit, or it fails.
 checkout() { # address, commit, its file in the wheelhouse, folder
     if [ -e "$4/.git/ascend-lock" ]; then # a finished one, perhaps with somebody's work in it
         mv "$4" "$(mktemp -d "$4.before-XXXXXX")"
@@ -419,8 +419,8 @@ EOF
     "$python" -I -m pip install --no-deps --no-index --force-reinstall "$wheel"
 }
 
-# Notes beside the distribution (in its .dist-info) which source it is; pip's own direct_url.json would name the folder
-# that it was built in
+# Notes in the distribution's .dist-info which source it is from; pip's own direct_url.json would name the folder in
+# which it was built
 record() { # distribution, version, key of the source, its direct_url.json
     local made
     made=$("$python" -I - "$@" <<'EOF'
@@ -458,8 +458,8 @@ EOF
     [ -z "$made" ] || not_built "$made" "$1 $2"
 }
 
-# A plugin that rewrites installed files must find them as they were. So as soon as it or one of them has to be
-# installed, all of them are installed again.
+# A plugin that rewrites installed files needs them unchanged. So if it or one of them has to be installed, all of
+# them are installed again.
 together() { # plugin, what it rewrites; "$left" is what is not as locked
     local name marker=$environment/.ascend-lock-$1
     [ -e "$marker" ] || return 0 # it never ran
@@ -475,8 +475,8 @@ together() { # plugin, what it rewrites; "$left" is what is not as locked
 
 is_there() { "$python" -I -c 'import sys; from importlib import metadata; metadata.version(sys.argv[1])' "$1" 2>/dev/null; }
 
-# Removes what must not be there. What has files in common with it goes first, as removing the one
-# takes files of the other: the stages install it again.
+# Removes what must not be installed. Distributions that share files with it are removed first, since removing one
+# deletes files of the other; the stages install them again.
 remove() { # distribution
     local shared=()
     is_there "$1" || return 0
@@ -495,9 +495,9 @@ EOF
     run "$python" -I -m pip uninstall -y "$1"
 }
 
-# What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
-# what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
-# it would take such a distribution for installed, though its scripts may be missing.
+# Removes what a killed pip left: `~ame` folders of what it was removing, about which it would warn from then on, and
+# the records of what it had not finished installing. pip writes RECORD last, with INSTALLER in it. If the records stayed,
+# pip would take such a distribution for installed, although its scripts may be missing.
 sweep() { # requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
@@ -542,7 +542,7 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt"; fi
 
-# triton-ascend must not be there: According to its install guide, MindSpeed-RL does not support triton, and verl_npu removes the import of triton's kernels from verl. (matrices/stacks/mindspeed-rl.toml:37)
+# triton-ascend must not be installed: According to its install guide, MindSpeed-RL does not support triton, and verl_npu removes the import of triton's kernels from verl. (matrices/stacks/mindspeed-rl.toml:37)
 remove triton-ascend
 
 left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt" "$here/stages/10.txt" "$here/stages/11.txt") ||
@@ -568,7 +568,7 @@ if stage 3 'transformers, from git' 'transformers，来自 git' "$here/stages/3.
     prepare_builder build-requirements.txt
     source=$environment/src/transformers
     run checkout https://github.com/huggingface/transformers.git 8365f70e9259c21058bf18f876006f945d2a99de git/transformers-8365f70e9259.bundle "$source"
-    # the backend comes from the builder's environment, the distribution goes to this one
+    # the backend is taken from the builder's environment, the distribution is installed into this one
     build_in "$builder" PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
         "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
@@ -579,7 +579,7 @@ if stage 4 'verl, from git' 'verl，来自 git' "$here/stages/4.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/verl
     run checkout https://github.com/volcengine/verl.git 796871d7d092f7cbc6a64e7f4a3796f7a2217f5e git/verl-796871d7d092.bundle "$source"
-    # the backend comes from the builder's environment, the distribution goes to this one
+    # the backend is taken from the builder's environment, the distribution is installed into this one
     build_in "$builder" PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
         "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
@@ -596,7 +596,7 @@ if stage 6 'mindspeed, from git' 'mindspeed，来自 git' "$here/stages/6.txt"; 
     prepare_builder build-requirements.txt
     source=$environment/src/mindspeed
     run checkout https://gitcode.com/Ascend/MindSpeed.git 1cdd0abd75e40936ad31721c092f57c695dd72c4 git/mindspeed-1cdd0abd75e4.bundle "$source"
-    # the backend comes from the builder's environment, the distribution goes to this one
+    # the backend is taken from the builder's environment, the distribution is installed into this one
     build_in "$builder" CI_BUILD=1 PIP_NO_INDEX=1 PYTHONPATH="$builder/lib/python3.10/site-packages" \
         "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
@@ -609,7 +609,7 @@ fi
 
 if stage 8 '4 distributions, built from source in a separate environment' '4 个软件包，在独立的环境中从源码构建' "$here/stages/8.txt"; then
     prepare_builder build-requirements.txt
-    # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/8.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-8" \
@@ -642,7 +642,7 @@ if stage 9 'vllm, from git' 'vllm，来自 git' "$here/stages/9.txt"; then
     with=$python
     source=$environment/src/vllm
     run checkout https://github.com/vllm-project/vllm.git 38217877aa70041c0115ee367b75197af9cbc5ad git/vllm-38217877aa70.bundle "$source"
-    # the backend comes from the builder's environment, the distribution goes to this one
+    # the backend is taken from the builder's environment, the distribution is installed into this one
     build_in "$builder" SETUPTOOLS_SCM_PRETEND_VERSION=0.10.1.dev0+g38217877a TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty PIP_NO_INDEX=1 \
         "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"
@@ -673,7 +673,7 @@ if stage 11 'verl-npu, from git' 'verl-npu，来自 git' "$here/stages/11.txt"; 
     run touch "$environment/.ascend-lock-verl-npu"
     run checkout https://gitcode.com/Ascend/MindSpeed-RL.git 258a679dab8b42ad5fa20766fbfa8edc1c9a9f96 git/verl-npu-258a679dab8b.bundle "$source"
     run_at "$source" build_in "$builder" PIP_NO_INDEX=1 python -c 'import sys; sys.path.insert(0, '"'"'verl_npu'"'"'); import setup; sys.exit(not (setup.inject_verl_plugin() and setup.inject_vllm_plugin()))'
-    # the backend comes from the builder's environment, the distribution goes to this one
+    # the backend is taken from the builder's environment, the distribution is installed into this one
     build_in "$builder" PIP_NO_INDEX=1 \
         "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir --no-index \
         --editable "$source"/verl_npu

@@ -134,7 +134,7 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
         "$python 不在虚拟环境或 conda 环境中" \
         "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
 fi
-# settings of pip that would change what is installed
+# unset settings of pip that would change what is installed
 unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
     PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
@@ -174,7 +174,7 @@ done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
 [ "$cann" != '?' ] || fail "verify.py next to install.sh does not run" "copy the lock's whole folder" \
     "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
 
-# As verify.py tells it at the end: a line for each thing that is wrong with the driver (HDK)
+# What verify.py would report of the driver (HDK): one line per finding
 while IFS=$'\t' read -r state what mend; do
     case $state in
         wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
@@ -182,7 +182,7 @@ while IFS=$'\t' read -r state what mend; do
     esac
 done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
 
-# As verify.py tells it at the end; empty where npu-smi is not here or names no family that is known
+# The SoC as verify.py reports it; empty if npu-smi is missing or names no known family
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
     mismatch "the SoC is $soc, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
@@ -199,7 +199,7 @@ say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN $
 
 # --- 2. the stages
 
-# Where pip finds the files of a requirements file: in the wheelhouse alone, else on its own index
+# Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
 sources_of() { # requirements file
     sources=()
     if [ -n "$wheelhouse" ]; then
@@ -207,9 +207,9 @@ sources_of() { # requirements file
     fi
 }
 
-# Which of a requirements file's distributions are not there in the pinned version
+# The distributions of a requirements file that are not installed in the pinned version
 missing() {
-    # -I: what stands in the current folder or on PYTHONPATH is not installed
+    # -I: modules in the current folder or on PYTHONPATH do not count as installed
     "$python" -I - "$@" <<'EOF'
 import os, re, sys
 from importlib import metadata
@@ -222,7 +222,7 @@ for path in sys.argv[1:]:
             try:
                 version = Version(metadata.version(pin[1]))
                 found = pin[2] if version == Version(pin[2]) else str(version)
-                # a version says nothing of the commit; `record` leaves a note of the source when it is done
+                # the version does not tell the commit; `record` notes the source after each installation
                 notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
                 if pin[4]:
                     notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
@@ -251,19 +251,19 @@ install_wheels() { # Python, requirements files: a pip for each
     done
 }
 
-# CMake and other build tools look for Python by these variables before PATH
+# CMake and other build tools use these variables to find Python before they look on PATH
 build_in() { # environment, variables and command
     local environment=$1
     shift
     run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
-# What the backend of a source archive asks for beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
-# and is not there. Without isolation pip does not ask it; with isolation pip would download it, unpinned.
+# What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
+# and is not installed. Without isolation pip does not ask for it; with isolation pip would download it unpinned.
 asks_beyond='
 import json, os, shutil, subprocess, sys, tempfile
 
-# in a process of its own: where pip was imported before, setuptools cannot be any more
+# in a process of its own, because setuptools cannot be imported after pip
 hook = """
 import contextlib, importlib, json, sys
 backend, path = json.loads(sys.argv[1])
@@ -312,8 +312,8 @@ scratch=$(mktemp -d) ||
         "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
 trap 'rm -rf "$scratch"' EXIT
 
-# Where source builds find their tools. pip's hash mode does not reach what an isolated build downloads, so the tools
-# are installed by hash into an environment apart, and nothing is downloaded in the build.
+# Where source builds find their tools. pip does not check hashes of what an isolated build downloads, so the tools
+# are installed by hash into a separate environment, and nothing is downloaded during the build.
 prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
     if [ -z "$1" ]; then
         builder=$(dirname "$(dirname "$python")")
@@ -330,8 +330,8 @@ prepare_builder() { # requirements files of the tools; empty where the lock has 
 
 is_there() { "$python" -I -c 'import sys; from importlib import metadata; metadata.version(sys.argv[1])' "$1" 2>/dev/null; }
 
-# Removes what must not be there. What has files in common with it goes first, as removing the one
-# takes files of the other: the stages install it again.
+# Removes what must not be installed. Distributions that share files with it are removed first, since removing one
+# deletes files of the other; the stages install them again.
 remove() { # distribution
     local shared=()
     is_there "$1" || return 0
@@ -350,9 +350,9 @@ EOF
     run "$python" -I -m pip uninstall -y "$1"
 }
 
-# What a pip that was killed left: `~ame` of what it was taking away, which it warns of ever after, and the records of
-# what it had not written to the end. RECORD is what it writes last, and INSTALLER is then in it. With a record there
-# it would take such a distribution for installed, though its scripts may be missing.
+# Removes what a killed pip left: `~ame` folders of what it was removing, about which it would warn from then on, and
+# the records of what it had not finished installing. pip writes RECORD last, with INSTALLER in it. If the records stayed,
+# pip would take such a distribution for installed, although its scripts may be missing.
 sweep() { # requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
@@ -397,7 +397,7 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
 
 if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt"; fi
 
-# triton must not be there: triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
+# triton must not be installed: triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
 remove triton
 
 if stage 1 torch torch "$here/stages/1.txt"; then
@@ -420,7 +420,7 @@ fi
 
 if stage 5 'antlr4-python3-runtime and arctic-inference, built from source in a separate environment' 'antlr4-python3-runtime、arctic-inference，在独立的环境中从源码构建' "$here/stages/5.txt"; then
     prepare_builder build-requirements.txt
-    # a pip that a build calls finds PIP_REQUIRE_HASHES or PIP_NO_INDEX, and so gets nothing, either
+    # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/5.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
