@@ -202,7 +202,7 @@ def _lock(
         before = (*previous.pin, *previous.build_pin) if previous else ()
         hints = [canonicalize_name(pin.name) for pin in before if pin.git is None]
         # Their pages arrive while the modules below are loaded.
-        catalog.expect([(name, SpecifierSet()) for name in (*_certain(job.problem), *hints)])
+        catalog.expect([(name, SpecifierSet()) for name in _certain(job.problem)])
         if previous is None:  # otherwise most rendered files are likely to be unchanged, and known
             prepare()
         from resolver.lock import build

@@ -163,10 +163,12 @@ class Network:
     async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
         """Page, likely file, its metadata, and what that requires. Whoever needs the answer will meet failures."""
         try:
+            lookup = await self._lookup(project)
+            if follow is None:
+                return
             async with self._connection.ahead:
-                lookup = await self._lookup(project)
-                file = follow.pick(project, lookup, specifier) if follow else None
-                if file is None or follow is None:
+                file = follow.pick(project, lookup, specifier)
+                if file is None:
                     return
                 release = self._release(file)
                 picked = self._ahead_of[project, follow.target]
