@@ -19,6 +19,7 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.net import http
+from resolver.catalog.net.connection import AHEAD
 from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
@@ -824,6 +825,22 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
         "Index `pypi` did not answer for absent."
     )
     assert asked(index) == []
+
+
+def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(index: LoopbackIndex, opened: Opener) -> None:
+    """There are fewer turns of looking ahead than waiters, with a release to follow or only for the page."""
+    index.add_wheel("demo", "1.0", requires=["numpy"])
+    index.add_wheel("numpy", "1.0")
+    index.add_wheel("slow", "1.0")
+    index.fault("/simple/*/slow/", lambda response: replace(response, delay=30.0))
+    for waiting in (None, Newest(target="there")):
+        catalog = opened()
+        catalog.lookup(NormalizedName("numpy"))  # the first answer tells what the connection can do
+        follow = Newest()
+        catalog.expect([(NormalizedName("slow"), SpecifierSet(f">={n}")) for n in range(2 * AHEAD)], waiting)
+        catalog.expect([(DEMO, SpecifierSet())], follow)
+        wait_until(lambda follow=follow: len(follow.picked) == 2)  # type: ignore[misc]
+        catalog.close()
 
 
 def test_who_was_closed_looks_ahead_no_more(index: LoopbackIndex, opened: Opener) -> None:
