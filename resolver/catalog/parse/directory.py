@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import struct
 import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 # Of an entry: signature, version, flags; the lengths of name, extra field and comment; offset.
-_LENGTHS = struct.Struct("<4s2xBxH18x3H8xL")
+_LENGTHS = struct.Struct("<L2xBxH18x3H8xL")
+_LISTED = 0x02014B50  # that signature, PK\1\2
 _FIELD = struct.Struct("<2H")  # the begin of an extra field: kind and length
 _READ_FIELDS = (0x1, 0x7075)  # which `zipfile` acts on: ZIP64, a name
 _UTF_8 = 0x800
@@ -66,31 +68,43 @@ def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | No
     listed = source.read(size)
     wanted = ending.encode()
     ends = set(_ends(listed, wanted))
-    found = []
+    places = []
     begins = [offset]
+    plain: set[bytes] = set()  # extra fields, which hardly differ from member to member
+    unpack, add = _LENGTHS.unpack_from, begins.append  # looked up once, not for each of ten thousand members
     at = 0
-    while at + _ENTRY.size <= size:
-        mark, version, flags, name, extra, remark, begin = _LENGTHS.unpack_from(listed, at)
-        if mark != b"PK\1\2":
-            break
+    while at <= size - _ENTRY.size:
+        mark, version, flags, name, extra, remark, begin = unpack(listed, at)
         start = at + _ENTRY.size
         end = start + name
-        if version > _VERSION or (extra and not _is_plain(listed[end : end + extra])):
+        if mark != _LISTED or version > _VERSION or (flags & _UTF_8 and not listed[start:end].isascii()):
             return None
-        if flags & _UTF_8 and not listed[start:end].isascii():
-            return None
-        if end in ends and name >= len(wanted):
-            row = _ENTRY.unpack_from(listed, at)
-            try:
-                title = listed[start:end].decode("ascii")
-            except UnicodeDecodeError:
+        if extra and (fields := listed[end : end + extra]) not in plain:
+            if not _is_plain(fields):
                 return None
-            found.append(Entry(title, row[3], row[4], row[7], row[8], row[9], begin, 0))
-        begins.append(begin)
+            plain.add(fields)
+        if end in ends and name >= len(wanted):
+            places.append(at)
+        add(begin)
         at = end + extra + remark
-        count -= 1
-    whole = at == size and count == 0 and len(ends) == len(found)  # otherwise one is hidden somewhere
-    return [one._replace(end=_end(one.offset, begins)) for one in found] if whole else None
+    if at != size or len(begins) != count + 1 or len(ends) != len(places):  # otherwise one is hidden somewhere
+        return None
+    begins.sort()
+    try:
+        return [_entry(listed, place, begins) for place in places]
+    except UnicodeDecodeError:
+        return None
+
+
+def _entry(listed: bytes, place: int, begins: Sequence[int]) -> Entry:
+    """The member listed at a place. It ends where the next one begins, or there if another begins there, too."""
+    row = _ENTRY.unpack_from(listed, place)
+    start = place + _ENTRY.size
+    begin = row[-1]
+    after = bisect_right(begins, begin)
+    is_alone = after - bisect_left(begins, begin) == 1 and after < len(begins)
+    title = listed[start : start + row[10]].decode("ascii")
+    return Entry(title, row[3], row[4], row[7], row[8], row[9], begin, begins[after] if is_alone else begin)
 
 
 def _is_plain(extra: bytes) -> bool:
@@ -102,11 +116,6 @@ def _is_plain(extra: bytes) -> bool:
         if kind in _READ_FIELDS or at > len(extra):
             return False
     return True
-
-
-def _end(begin: int, begins: Sequence[int]) -> int:
-    """Where a member that begins there must end; there, if another one begins there, too."""
-    return begin if begins.count(begin) > 1 else min((one for one in begins if one > begin), default=begin)
 
 
 def _ends(listed: bytes, wanted: bytes) -> Iterator[int]:

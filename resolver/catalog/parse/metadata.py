@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
@@ -14,11 +15,13 @@ from resolver.model import text
 from resolver.model.release import Metadata
 from resolver.profile import counts
 
+if TYPE_CHECKING:
+    from packaging.metadata import RawMetadata
+
 _ENDS: Final = b"\n\n", b"\n\r\n", b"\r\r"  # of a header, apart from the carriage return that ends its last line
 _FIELD = re.compile(rb"[!-9;-~]+")
-_WANTED: Final = frozenset(
-    (b"metadata-version", b"name", b"version", b"requires-dist", b"requires-python", b"provides-extra", b"dynamic")
-)
+_ONCE: Final = b"metadata-version", b"name", b"version", b"requires-python"
+_WANTED: Final = *_ONCE, b"requires-dist", b"provides-extra", b"dynamic"
 _LIMIT: Final = 16 << 20
 _MOST_LINES: Final = 50_000  # of a header, which may contain a license
 _SHOWN: Final = 300  # characters of a wrong line
@@ -54,18 +57,20 @@ def read(content: bytes, release: Release, where: str) -> Metadata:
 @counts("parsing")
 def read_header(content: bytes, release: Release, where: str) -> Header:
     """Like `read`, with what PEP 643 needs; `where` is the address to name in a failure."""
-    from packaging.metadata import parse_email
-
     if len(content) > _LIMIT:
         raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
     # The description may be a megabyte in any encoding and is never needed.
     header = content[: _end(content) + 1]
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
-    try:
-        raw, unparsed = parse_email(_briefly(header))
-    except Exception as error:  # an e-mail parser fails in many ways on other input
-        raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
+    unparsed: Mapping[str, object] = {}
+    if (raw := _plainly(header)) is None:
+        from packaging.metadata import parse_email
+
+        try:
+            raw, unparsed = parse_email(header)
+        except Exception as error:  # an e-mail parser fails in many ways on other input
+            raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
     for field in ("name", "version", "metadata-version", "requires-dist", "requires-python", "provides-extra"):
         if field in unparsed:
             raise UnusableFile(f"the metadata of {release.filename} has an unreadable field {field.title()}")
@@ -97,27 +102,41 @@ def _end(content: bytes) -> int:
     return found
 
 
-def _briefly(header: bytes) -> bytes:
-    """The header reduced to the fields needed; there are some fifty others.
+def _plainly(header: bytes) -> RawMetadata | None:
+    """The fields needed, of some fifty, as `parse_email` reads them; None if the header has anything odd in it.
 
-    A header with anything but fields in it is returned unchanged.
+    Odd are lines that are no fields, and among the fields needed a folded, repeated or non-ASCII one.
     """
-    kept = []
-    keep = None
+    if header[:1] in (b" ", b"\t"):
+        return None
+    found: dict[bytes, list[str]] = {field: [] for field in _WANTED}
+    values = None
     for line in header.rstrip(b"\n").split(b"\n"):
         if line[:1] in (b" ", b"\t"):
-            if keep is None:
-                return header
+            if values is not None:
+                return None
         else:
-            name, colon, _ = line.partition(b":")
-            if not colon or _FIELD.fullmatch(name) is None:
-                return header
-            keep = name.lower() in _WANTED
+            field, colon, value = line.partition(b":")
+            if not colon or _FIELD.fullmatch(field) is None:
+                return None
+            values = found.get(field.lower())
+            if values is not None:
+                if not value.isascii():
+                    return None
+                values.append(value.lstrip(b" \t").removesuffix(b"\r").decode("ascii"))
         if b"\r" in line[:-1]:
-            return header
-        if keep:
-            kept.append(line)
-    return b"\n".join(kept)
+            return None
+    if any(len(found[field]) > 1 for field in _ONCE):
+        return None
+    return {
+        "metadata_version": "".join(found[b"metadata-version"] or ("1.0",)),
+        "name": "".join(found[b"name"]),
+        "version": "".join(found[b"version"]),
+        "requires_dist": found[b"requires-dist"],
+        "requires_python": "".join(found[b"requires-python"]),
+        "provides_extra": found[b"provides-extra"],
+        "dynamic": found[b"dynamic"],
+    }
 
 
 def check_release(name: str, version: str, release: Release, where: str) -> None:

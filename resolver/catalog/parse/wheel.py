@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Final
 
 from resolver.catalog.parse import directory
@@ -34,6 +34,7 @@ class Sparse:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.listed: Sequence[directory.Entry] | None = None  # by its list of members
         self._starts: list[int] = []
         self._spans: list[bytes] = []
         self._position = 0
@@ -96,7 +97,7 @@ def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
     source = Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
     require = wheel.require if isinstance(wheel, Sparse) else lambda start, end: None  # noqa: ARG005
     try:
-        found = _quickly(source, release, require)
+        found = _quickly(wheel, source, release, require)
         if found is not None:
             return found
         with zipfile.ZipFile(source) as archive:
@@ -115,11 +116,18 @@ def read_metadata(wheel: IO[bytes] | Sparse, release: Release) -> bytes:
     return content
 
 
-def _quickly(source: Guarded, release: Release, require: Callable[[int, int], object]) -> bytes | None:
-    """The same for a plain, valid wheel; None for any other."""
-    entries = {entry.name: entry for entry in directory.entries(source, ".dist-info/METADATA", DIRECTORY_LIMIT) or ()}
-    if not entries:
+def _quickly(
+    wheel: IO[bytes] | Sparse, source: Guarded, release: Release, require: Callable[[int, int], object]
+) -> bytes | None:
+    """The same for a plain, valid wheel; None for any other. The list of a Sparse one is read once."""
+    listed = wheel.listed if isinstance(wheel, Sparse) else None
+    if listed is None:
+        listed = directory.entries(source, ".dist-info/METADATA", DIRECTORY_LIMIT) or ()
+        if isinstance(wheel, Sparse):
+            wheel.listed = listed
+    if not listed:
         return None
+    entries = {entry.name: entry for entry in listed}
     return directory.content(source, entries[_member(entries, release)], METADATA_LIMIT, require)
 
 

@@ -115,6 +115,11 @@ def test_a_sparse_file_has_what_was_added_and_no_more(spans: list[tuple[int, int
 # --- the quick way, which must never say anything else than zipfile
 
 
+def look_quickly(content: bytes, release: Release) -> bytes | None:
+    file = io.BytesIO(content)
+    return wheel_module._quickly(file, Guarded(file, one_read=1 << 20, position=1 << 62), release, print)
+
+
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
 @pytest.mark.parametrize(
     "change",
@@ -170,7 +175,7 @@ def test_a_quick_look_finds_what_zipfile_finds(change: str, compression: int) ->
         case _:
             pass
     release = Release("demo-1.0-py3-none-any.whl", NormalizedName("demo"), "1.0")
-    quick = wheel_module._quickly(Guarded(io.BytesIO(content), one_read=1 << 20, position=1 << 62), release, print)
+    quick = look_quickly(bytes(content), release)
     assert (quick is not None) == (change in ("none", "twice", "an extra field") and compression != zipfile.ZIP_LZMA)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -192,6 +197,16 @@ def test_a_quick_look_leaves_members_that_overlap_to_zipfile() -> None:
     for begin in (0, 40):
         content = bytearray(whole)
         content[row + 42 : row + 46] = begin.to_bytes(4, "little")
-        assert (
-            wheel_module._quickly(Guarded(io.BytesIO(content), one_read=1 << 20, position=1 << 62), DEMO, print) is None
-        )
+        assert look_quickly(bytes(content), DEMO) is None
+
+
+def test_the_list_of_members_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = make("demo_x-1.0.dist-info/METADATA", *(f"demo_x/{n}.py" for n in range(100)))
+    sparse = Sparse(len(wheel))
+    sparse.add(200, wheel[200:])
+    with pytest.raises(MissingSpanError) as missing:
+        read_metadata(sparse, DEMO)
+    assert missing.value.start == 0, "the list is there, METADATA is not"
+    sparse.add(0, wheel)
+    monkeypatch.setattr(wheel_module.directory, "entries", pytest.fail)
+    assert read_metadata(sparse, DEMO) == b"Name: demo\n"
