@@ -28,17 +28,24 @@ REPLAYED = str(HERE / "replayed.py")
 
 NOTE = """
 import json, os, sys
-import packaging.metadata, packaging.requirements, packaging.version
+import packaging.requirements, packaging.version
 from resolver.catalog.net import wire
+from resolver.catalog.parse import metadata
 os.sched_getaffinity = lambda _: {0}  # on one processor all is asked here, where it is noted
 read = {"metadata": {}, "requirements": {}, "versions": {}}
 def reader(kind, call, at):
     def noting(*of, **more):
-        text = of[at]
-        read[kind][text.decode("latin-1") if isinstance(text, bytes) else text] = None
+        read[kind][of[at]] = None
         return call(*of, **more)
     return noting
-packaging.metadata.parse_email = reader("metadata", packaging.metadata.parse_email, 0)
+plainly = metadata._plainly
+def needed(header):
+    found = plainly(header)
+    if found is not None:
+        lines = "".join(f"Requires-Dist: {line}\\n" for line in found["requires_dist"])
+        read["metadata"]["Name: {name}\\nVersion: {version}\\n".format(**found) + lines] = None
+    return found
+metadata._plainly = needed
 for kind, its in (("requirements", packaging.requirements.Requirement), ("versions", packaging.version.Version)):
     its.__init__ = reader(kind, its.__init__, 1)
 notes = open(sys.argv.pop(1), "w", encoding="utf-8")
