@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.catalog.protocol import Follow, Lookup, UnusableFile
 from resolver.model.index import PYPI, Binding, Index, Indexes
-from resolver.model.release import Archive, File, Metadata, Page, SetAside
+from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, SetAside, Standing
 
 
 class DataCatalog:
@@ -26,6 +26,7 @@ class DataCatalog:
     def __init__(self, releases: Mapping[str, Mapping[str, Iterable[str]]] | None = None) -> None:
         self._pages: dict[tuple[NormalizedName, str], dict[str, list[File]]] = {}
         self._set_aside: dict[tuple[NormalizedName, str], list[SetAside]] = {}
+        self._standing: dict[tuple[NormalizedName, str], Standing] = {}
         self._metadata: dict[str, Metadata] = {}
         self._archives: dict[str, Archive] = {}
         self._members: dict[tuple[str, str], str] = {}
@@ -88,11 +89,15 @@ class DataCatalog:
             self._members[file.filename, path] = content
         return file
 
-    def add_project(self, name: str, *, index: str = PYPI, set_aside: Iterable[SetAside] = ()) -> None:
-        """Make a project known, even if only by files that were set aside while its page was read."""
+    def add_project(
+        self, name: str, *, index: str = PYPI, set_aside: Iterable[SetAside] = (), standing: Standing = ACTIVE
+    ) -> None:
+        """Make a project known, even if only by files that were set aside while its page was read, or by its status."""
         key = (canonicalize_name(name), index)
         self._pages.setdefault(key, {})
         self._set_aside.setdefault(key, []).extend(set_aside)
+        if standing != ACTIVE:
+            self._standing[key] = standing
 
     def bind(self, name: str, *indexes: str) -> None:
         """Bind a project to all of these indexes."""
@@ -131,7 +136,10 @@ class DataCatalog:
             if releases is not None:
                 frozen = {version: tuple(files) for version, files in releases.items()}
                 set_aside = tuple(self._set_aside[project, index])
-                pages.append(Page(project=project, index=index, releases=frozen, set_aside=set_aside))
+                standing = self._standing.get((project, index), ACTIVE)
+                pages.append(
+                    Page(project=project, index=index, releases=frozen, set_aside=set_aside, standing=standing)
+                )
         return Lookup(tuple(pages), self.unreachable)
 
     def metadata(self, file: File) -> Metadata:

@@ -27,7 +27,7 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.targets import chosen
 from resolver.errors import InputError
-from resolver.explain.remembered import Remembered
+from resolver.explain.remembered import RememberedExplanation
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.lock import file as lock_file
@@ -157,7 +157,7 @@ def _answer(
 ) -> Explanation | Why | None:
     """Why one target has no solution, or why a pin is what it is; None where there is a solution. It is on the page."""
     inputs, cutoff, seconds = question.inputs, question.cutoff, question.seconds
-    remembered = Remembered(catalogs.pool.cache, inputs, problem, cutoff, seconds, {})
+    remembered = RememberedExplanation(catalogs.pool.cache, inputs, problem, cutoff, seconds, {})
     known = remembered.recall(catalogs.marks) if question.wanted is None and not question.anew else None
     if known is not None:
         page.whole(known)

@@ -15,7 +15,7 @@ from resolver.cli.progress import Progress
 from resolver.errors import ResolverError
 from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
-from resolver.explain.remembered import Basis, Remembered
+from resolver.explain.remembered import Basis, RememberedExplanation
 from resolver.explain.trial import Clock
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -62,7 +62,7 @@ class Explaining:
         catalogs: Catalogs,
         progress: Progress,
         page: Page,
-        remembered: Remembered,
+        remembered: RememberedExplanation,
     ) -> None:
         self._inputs = inputs
         self._cutoff = cutoff

@@ -24,11 +24,11 @@ from resolver.cli.rendered import prepare, rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, ResolverError
-from resolver.explain.remembered import Remembered as Explained
+from resolver.explain.remembered import RememberedExplanation
 from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
-from resolver.lock.remembered import Remembered
+from resolver.lock.remembered import RememberedLock
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs, load
 from resolver.model.language import Language
@@ -169,7 +169,7 @@ def _read(folder: Path, *, upgrade: bool) -> Lock | None:
 
 def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> Lock | Explanation:
     store, (keep, _) = catalogs.pool.cache, order.wishes.keep(job.previous)
-    remembered = Explained(store, job.inputs, job.problem, order.cutoff, order.seconds, keep)
+    remembered = RememberedExplanation(store, job.inputs, job.problem, order.cutoff, order.seconds, keep)
     known = None if order.anew else remembered.recall(catalogs.marks)
     if known is not None:
         page.whole(known)
@@ -196,7 +196,7 @@ def _lock(
     previous = job.previous
     keep, keep_builds = order.wishes.keep(previous)
     passed = order.wishes.passed_over(previous)
-    remembered = Remembered(store, job.problem)
+    remembered = RememberedLock(store, job.problem)
     lock = None if order.anew else remembered.recall(catalog, keep, keep_builds, passed)
     if lock is None:
         before = (*previous.pin, *previous.build_pin) if previous else ()

@@ -77,7 +77,7 @@ class Basis:
         return self._marks if self._whole and self._marks else None
 
 
-class Remembered:
+class RememberedExplanation:
     """The explanation of one problem in the cache, found from these files and with these options.
 
     `cutoff` replaces that of the stack; `preferred` are releases to keep if they fit.

@@ -30,7 +30,7 @@ from resolver.explain.offers import Offers
 from resolver.explain.prices import UNLISTED, Prices, risky
 from resolver.explain.proposals import Proposals, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
-from resolver.explain.trial import Failure, Trials
+from resolver.explain.trial import Trials, Undecided
 from resolver.explain.wishes import wish_of
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
@@ -80,7 +80,7 @@ class Found(msgspec.Struct):
     def end(self) -> None:
         """Note as attempts what was left undecided."""
         for one in self.late:
-            one.tried.append(_attempt(one.changed, Failure()))
+            one.tried.append(_attempt(one.changed, Undecided()))
         self.late.clear()
 
     @property
@@ -184,18 +184,18 @@ class Repairs:
         if self._seen(changed) is not None:
             return None
         answer = self._lock(changed, tried, briefly=True)
-        if isinstance(answer, Failure) and answer.is_late:
+        if isinstance(answer, Undecided) and answer.is_late:
             self._found.late.append(Late(self, changed, tried, goes_on=True))
         return self._further(changed, answer)
 
     def try_again(self, late: Late) -> Repairs | None:
         """Lock what was not decided in a short time; gives what can be changed with it."""
         answer = self._lock(late.changed, late.tried)
-        if isinstance(answer, Failure) and answer.is_late:
+        if isinstance(answer, Undecided) and answer.is_late:
             late.tried.append(_attempt(late.changed, answer))
         return self._further(late.changed, answer) if late.goes_on else None
 
-    def _further(self, changed: Changed, answer: Refutation | Failure | None) -> Repairs | None:
+    def _further(self, changed: Changed, answer: Refutation | Undecided | None) -> Repairs | None:
         if not isinstance(answer, Refutation):
             return None
         clauses = answer.engine.clauses
@@ -352,7 +352,7 @@ class Repairs:
                 return
             later = stack.with_cutoff(wish, day)
 
-    def _lock(self, changed: Changed, tried: list[Attempt], *, briefly: bool = False) -> Refutation | Failure | None:
+    def _lock(self, changed: Changed, tried: list[Attempt], *, briefly: bool = False) -> Refutation | Undecided | None:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed (unless it was late)."""
         key = changed.text, self._trials.notes is not None
         answer = self._trials.lock(changed.text, briefly=briefly)
@@ -368,7 +368,7 @@ class Repairs:
             return None
         if isinstance(answer, Refutation):
             self._found.unstated |= any(map(is_unstated, answer.core))
-        if not (isinstance(answer, Failure) and answer.is_late):
+        if not (isinstance(answer, Undecided) and answer.is_late):
             tried.append(_attempt(changed, answer))
         return answer
 
@@ -382,7 +382,7 @@ class Repairs:
         """Whether a stack that was tried before locks; None if it was not tried."""
         return self._found.seen.get((changed.text, self._trials.notes is not None))
 
-    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Failure]:
+    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
         """A changed stack with a minimal set of the facts that the result rests on, and its lock."""
         notes = self._trials.notes
         needed = [] if notes is None else list(rests_on_notes(found, notes))
@@ -496,11 +496,11 @@ def _free(wanted: Sequence[Ground]) -> list[Ground]:
     return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
 
 
-def _attempt(changed: Changed, answer: Refutation | Failure) -> Attempt:
+def _attempt(changed: Changed, answer: Refutation | Undecided) -> Attempt:
     match answer:
-        case Failure(why=""):
+        case Undecided(why=""):
             return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED)
-        case Failure():
+        case Undecided():
             return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why)
         case Refutation():
             statements: dict[Statement, None] = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())

@@ -92,7 +92,7 @@ class _Part(Clock):
         return late
 
 
-class Failure(msgspec.Struct, frozen=True):
+class Undecided(msgspec.Struct, frozen=True):
     """A changed stack could not be decided within the limit, or for another reason, given in `why`."""
 
     why: str = ""
@@ -161,7 +161,7 @@ class Trials:
         """The archives' notes, if they are taken as true."""
         return self.catalog if isinstance(self.catalog, NotingCatalog) else None
 
-    def lock(self, text: str, *, strictly: bool = False, briefly: bool = False) -> Resolution | Refutation | Failure:
+    def lock(self, text: str, *, strictly: bool = False, briefly: bool = False) -> Resolution | Refutation | Undecided:
         """Solve a changed stack, including its builds; `strictly` without the archives' own notes.
 
         `briefly` takes less of the time: the same can be asked again.
@@ -182,11 +182,11 @@ class Trials:
                     solve_builds(answer, universe.catalog, tick=clock.tick)
             return answer
         except Expired:
-            return Failure()
+            return Undecided()
         except DamagedPageError:
             raise  # everything is requested anew
         except ResolverError as error:
-            return Failure(error.message)
+            return Undecided(error.message)
 
 
 def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequence[str]) -> Environment:

@@ -13,10 +13,10 @@ from packaging.version import Version
 from resolver.errors import IndexFailure, InputError, UndecidedError
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
+from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.fact import Absent, Collides, Excludes, Names, Requires, Warns
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.problem import Ask
 from resolver.model.requirement import Requirement
@@ -78,7 +78,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
     )
 
 
-def _later(project: Project, pin: Pin, newer: tuple[str, ...]) -> Iterator[tuple[str, tuple[Warns, ...]]]:
+def _later(project: Project, pin: Pin, newer: tuple[str, ...]) -> Iterator[tuple[str, tuple[facts.Warns, ...]]]:
     """The newer releases that facts put after the pin, where nothing else says which is taken."""
     for version in newer:
         position = project.position(Version(version))
@@ -173,11 +173,13 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
     """The facts about the project that apply here."""
     for fact in resolution.problem.facts:
         match fact:
-            case Excludes() | Names() if fact.package == pin.name:
-                gone = [at for at, version in enumerate(project.versions) if fact.speaks_of(version)]
-                yield Forbids(subject=pin.name, versions=spans(project, gone), fact=fact)
-            case Requires() if fact.package == pin.name and fact.speaks_of(pin.version):
-                for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
+            case facts.Excludes() | facts.Names():
+                if fact.package == pin.name:
+                    gone = [at for at, version in enumerate(project.versions) if fact.speaks_of(version)]
+                    yield Forbids(subject=pin.name, versions=spans(project, gone), fact=fact)
+            case facts.Requires():
+                applies = fact.package == pin.name and fact.speaks_of(pin.version)
+                for need in fact.needs if applies and (pin.release.file.is_wheel or not fact.wheels) else ():
                     yield Needs(
                         subject=pin.name,
                         versions=(Span(str(pin.version), str(pin.version), 1),),
@@ -186,7 +188,16 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                         where=fact.where,
                         fact=fact,
                     )
-            case Collides() | Absent() if pin.name in (fact.package, fact.other):
-                yield Shares(fact=fact)
-            case _:
-                continue
+            case facts.Collides() | facts.Absent():
+                if pin.name in (fact.package, fact.other):
+                    yield Shares(fact=fact)
+            case (
+                facts.Replaces()
+                | facts.Metadata()
+                | facts.Builds()
+                | facts.Sources()
+                | facts.After()
+                | facts.Warns()
+                | facts.Exports()
+            ):
+                pass

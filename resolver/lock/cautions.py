@@ -86,8 +86,7 @@ def _warning(fact: facts.Warns) -> str:
 def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
     if isinstance(fact, facts.Warns) and not fact.grave:
         yield _warning(fact)
-    needs = fact.needs if isinstance(fact, facts.Requires) else fact.add if isinstance(fact, facts.Replaces) else ()
-    for need in needs:
+    for need in facts.needs_of(fact):
         if is_left_open(need, resolution):
             yield phrases.LEFT_TO_THE_MACHINE_FACT(package=fact.package, need=need, where=fact.where)
         elif isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:

@@ -16,7 +16,7 @@ def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> tuple[Ch
     found = []
     for name in sorted({*old, *new}):
         texts = [_text(pins.get(name)) for pins in (old, new)]
-        if texts[0] == texts[1] and name in old and name in new and _files(old[name]) != _files(new[name]):
+        if texts[0] == texts[1] and name in old and name in new and old[name].file != new[name].file:
             texts = [
                 f"{text} ({pins[name].file[0].sha256[:12]}…)" for text, pins in zip(texts, (old, new), strict=True)
             ]
@@ -31,10 +31,6 @@ def replaced(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedFile], 
     new = {file.name: file for pin in (*after.pin, *after.build_pin) for file in pin.file}
     both = ((old[name], new[name]) for name in sorted(old.keys() & new.keys()))
     return tuple((was, now) for was, now in both if was.sha256 != now.sha256)
-
-
-def _files(pin: LockedPin) -> tuple[object, ...]:
-    return pin.file if pin.git is None else ()
 
 
 def same(before: Lock, after: Lock) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from resolver.model import fact as facts
 from resolver.model.component import ComponentRequirement
 from resolver.model.lock import LockedDriver
+from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 
 _HDK = "hdk"
@@ -30,33 +31,33 @@ def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
                 binding=True,
             )
     for fact in about:
-        match fact:
-            case facts.Requires() | facts.Replaces():
-                for need in fact.needs if isinstance(fact, facts.Requires) else fact.add:
-                    if is_left_open(need, resolution):
-                        binding = fact.strength is not facts.Strength.OBSERVED
-                        yield LockedDriver(
-                            by=_by(fact, resolution),
-                            needs=(str(need),),
-                            text=fact.reason,
-                            text_zh=fact.reason_zh,
-                            fact=fact.id,
-                            binding=binding,
-                        )
-            case facts.Warns() if _HDK in fact.components and fact.components - {_HDK} <= problem.target.system.keys():
-                needs = (need for need in fact.unless if isinstance(need, ComponentRequirement))
-                texts = tuple(str(need) for need in needs if need.component == _HDK)
+        for need in facts.needs_of(fact):
+            if is_left_open(need, resolution):
                 yield LockedDriver(
-                    by=_by(fact, resolution), needs=texts, text=fact.text, text_zh=fact.text_zh, fact=fact.id
+                    by=_by(fact, resolution),
+                    needs=(str(need),),
+                    text=fact.reason,
+                    text_zh=fact.reason_zh,
+                    fact=fact.id,
+                    binding=fact.strength is not facts.Strength.OBSERVED,
                 )
-            case _:
-                pass
+        if isinstance(fact, facts.Warns) and _is_about_the_driver(fact, problem):
+            components = (need for need in fact.unless if isinstance(need, ComponentRequirement))
+            needs = tuple(str(need) for need in components if need.component == _HDK)
+            yield LockedDriver(
+                by=_by(fact, resolution), needs=needs, text=fact.text, text_zh=fact.text_zh, fact=fact.id
+            )
 
 
 def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
     """Whether this is about the driver, and only the machine can tell: the target's is the oldest, or not stated."""
     system = resolution.problem.target.system
     return isinstance(need, ComponentRequirement) and need.component == _HDK and not need.is_promised_by(system)
+
+
+def _is_about_the_driver(warning: facts.Warns, problem: Problem) -> bool:
+    """Whether a warning depends on the driver, and on no component that the target leaves open."""
+    return _HDK in warning.components and warning.components - {_HDK} <= problem.target.system.keys()
 
 
 def _by(fact: facts.Fact, resolution: Resolution) -> str:

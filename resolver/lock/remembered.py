@@ -44,7 +44,7 @@ _read = reader(msgspec.msgpack.Decoder(_Entry).decode)
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Remembered:
+class RememberedLock:
     """Locks of one problem in the cache; `keep` and `builds` are the pins to prefer, of each environment of builds.
 
     `passed` is what is told of those pins: releases that were passed over for them.

@@ -104,6 +104,8 @@ def _require_pin(pin: LockedPin) -> None:
         _match(_LABEL, pin.label, f"the label of `{pin.name}`")
     if not pin.file and pin.git is None:
         raise ValueError(f"`{pin.name}` has no file")
+    if pin.git is not None and (pin.file or pin.index):
+        raise ValueError(f"`{pin.name}` is from git, and from an index as well")
     for file in pin.file:
         _match(_SHA256, file.sha256, f"the sha256 of `{file.name}`")
         if not is_readable(file.name) or file.name.startswith((".", "-")):
@@ -167,7 +169,7 @@ def _require_indexes(lock: Lock) -> None:
         if times > 1:
             raise ValueError(f"`{name}` is an index {times} times")
     for pin in (*lock.pin, *lock.build_pin):
-        if (pin.index or pin.git is None) and pin.index not in known:
+        if pin.git is None and pin.index not in known:
             raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock")
 
 

@@ -30,6 +30,7 @@ from resolver.model.source import Source
 from resolver.model.target import Target, default_name
 from resolver.profile import counts
 
+_Path = tuple[str | int, ...]
 _Document = Document[schema.StackFile] | Document[schema.IndexesFile]
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
 
@@ -202,27 +203,9 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
         raise InputError("the stack has no target", where=document.place("target"), hint="add a [target] table")
     targets: list[Target] = []
     for number, row in enumerate(rows):
-        path: tuple[str | int, ...] = ("target", number) if several else ("target",)
-        system: dict[str, Value] = {}
-        places: dict[str, str] = {}
-        stated = {"python": row.python, "glibc": row.glibc, **row.system}
-        for component in sorted(stated):
-            value_path = (*path, component) if component in ("python", "glibc") else (*path, "system", component)
-            if component not in COMPONENTS or (component in row.system and component in ("python", "glibc")):
-                close = difflib.get_close_matches(component.lower(), ("cann", "hdk", "soc"), n=1)
-                raise InputError(
-                    f"`{component}` is not a component of a system table",
-                    where=document.place(*value_path),
-                    hint=(f"did you mean `{close[0]}`? " if close else "")
-                    + "components are cann, hdk and soc; python and glibc are keys of the target itself",
-                )
-            value = document.parse(
-                partial(parse_value, component), stated[component], *value_path, hint=known_values(component, systems)
-            )
-            if component == "soc":
-                require_known([value], systems, document.place(*value_path))
-            system[component] = value
-            places[component] = document.line(*value_path)
+        path: _Path = ("target", number) if several else ("target",)
+        stated = _stated(document, row, path)
+        system = {component: _value(document, component, *stated[component], systems) for component in sorted(stated)}
         major, minor = (int(part) for part in row.glibc.split("."))
         name = row.name or default_name(row.python, row.platform, system)
         if any(name == target.name for target in targets):
@@ -236,10 +219,42 @@ def _targets(document: Document[schema.StackFile], systems: Document[schema.Syst
                 platform=row.platform,
                 glibc=(major, minor),
                 system=system,
-                places=places,
+                places={component: document.line(*stated[component][1]) for component in system},
             )
         )
     return tuple(targets)
+
+
+def _stated(document: Document[schema.StackFile], row: schema.TargetTable, path: _Path) -> dict[str, tuple[str, _Path]]:
+    """What a target states of each component, and where in the file."""
+    stated: dict[str, tuple[str, _Path]] = {
+        "python": (row.python, (*path, "python")),
+        "glibc": (row.glibc, (*path, "glibc")),
+    }
+    for component in sorted(row.system):
+        if component in stated or component not in COMPONENTS:
+            close = difflib.get_close_matches(component.lower(), ("cann", "hdk", "soc"), n=1)
+            raise InputError(
+                f"`{component}` is not a component of a system table",
+                where=document.place(*path, "system", component),
+                hint=(f"did you mean `{close[0]}`? " if close else "")
+                + "components are cann, hdk and soc; python and glibc are keys of the target itself",
+            )
+        stated[component] = (row.system[component], (*path, "system", component))
+    return stated
+
+
+def _value(
+    document: Document[schema.StackFile],
+    component: str,
+    text: str,
+    path: _Path,
+    systems: Document[schema.SystemsFile] | None,
+) -> Value:
+    value = document.parse(partial(parse_value, component), text, *path, hint=known_values(component, systems))
+    if component == "soc":
+        require_known([value], systems, document.place(*path))
+    return value
 
 
 def _values(

@@ -191,3 +191,16 @@ Fact = (
     Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names | Exports | Sources | Absent
 )
 FactKind = TypeVar("FactKind", bound=Fact)
+
+
+def needs_of(fact: Fact) -> tuple[Need, ...]:
+    """What a fact makes its releases need, beyond their metadata or in place of it."""
+    match fact:
+        case Requires():
+            return fact.needs
+        case Replaces():
+            return fact.add
+        case Metadata() | Builds() | Sources():  # they stand for the metadata itself
+            return ()
+        case Excludes() | Collides() | After() | Warns() | Names() | Exports() | Absent():
+            return ()

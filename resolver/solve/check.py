@@ -368,6 +368,8 @@ class _Check:
                             version = _version(version_text)
                             if not version.is_prerelease and self._fits(pin, version):
                                 yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
+            case "allow":
+                pass
 
     def _fits(self, pin: Pin, version: Version) -> bool:
         """Whether another release of a pin's project meets its requirements and has a file for the target."""
@@ -392,27 +394,34 @@ class _Check:
         )
 
     def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        return [
-            fact
-            for fact in self._facts_of.get(pin.name, ())
-            if isinstance(fact, kind)
-            and any(versions.contains(pin.version, prereleases=True) for versions in fact.versions)
-        ]
+        return [fact for fact in self._all_about(pin) if isinstance(fact, kind)]
+
+    def _all_about(self, pin: Pin) -> Iterator[facts.Fact]:
+        for fact in self._facts_of.get(pin.name, ()):
+            if any(versions.contains(pin.version, prereleases=True) for versions in fact.versions):
+                yield fact
 
     def _facts(self, pin: Pin) -> Iterator[str]:
-        for excludes in self._about(pin, facts.Excludes):
-            yield f"{pin.name} {pin.version} is excluded at {excludes.where}"
-        for names in self._about(pin, facts.Names):
-            if names.index == pin.release.index:
-                yield f"{pin.name} {pin.version} from `{names.index}` is refused at {names.where}"
-        for absent in self._about(pin, facts.Absent):
-            if absent.other in self._pins:
-                yield f"{absent.other} must not be where {pin.name} is, {absent.where}"
-        for collides in self._about(pin, facts.Collides):
-            if collides.other in self._pins:
-                yield f"{pin.name} and {collides.other} both own the module {collides.module}, {collides.where}"
-        if self._about(pin, facts.Builds) and pin.release.file.filename.endswith(".whl"):
-            yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
+        for fact in self._all_about(pin):
+            match fact:
+                case facts.Excludes():
+                    yield f"{pin.name} {pin.version} is excluded at {fact.where}"
+                case facts.Names():
+                    if fact.index == pin.release.index:
+                        yield f"{pin.name} {pin.version} from `{fact.index}` is refused at {fact.where}"
+                case facts.Absent():
+                    if fact.other in self._pins:
+                        yield f"{fact.other} must not be where {pin.name} is, {fact.where}"
+                case facts.Collides():
+                    if fact.other in self._pins:
+                        yield f"{pin.name} and {fact.other} both own the module {fact.module}, {fact.where}"
+                case facts.Builds():
+                    if pin.release.file.filename.endswith(".whl"):
+                        yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
+                case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
+                    pass  # they say what a pin needs: see `_requirements` and `_source`
+                case facts.After() | facts.Warns() | facts.Exports():
+                    pass  # they rule nothing out
 
 
 # Explaining a conflict checks several locks in one run, mostly of the same files.

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.component import OTHER_NAMES
-from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Requires, Warns
+from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
 from resolver.model.origin import BuildLine, StackLine, Unusable
 from resolver.model.package import Kind, Package
 from resolver.model.release import Reason, SetAside
@@ -260,13 +260,9 @@ def meant(clauses: Clauses, name: str) -> str:
     problem = universe.problem
     needs: list[Need] = [ask.need for ask in problem.stack.asks]
     for fact in problem.facts:
-        match fact:
-            case Requires():
-                needs += fact.needs
-            case Warns():
-                needs += (*fact.beside, *fact.unless)
-            case _:
-                pass
+        needs += needs_of(fact)
+        if isinstance(fact, Warns):
+            needs += (*fact.beside, *fact.unless)
     told = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
     edges = (edge for one in universe.read() for edge in universe.edges(one))
     read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}

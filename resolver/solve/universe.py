@@ -310,15 +310,7 @@ class Universe:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
         if self.sources or any(isinstance(fact, facts.Builds) for fact in self.problem.facts):
             return True
-        needs: list[facts.Need] = []
-        for fact in self.problem.facts:
-            match fact:
-                case facts.Requires():
-                    needs += fact.needs
-                case facts.Replaces():
-                    needs += fact.add
-                case _:
-                    pass
+        needs = (need for fact in self.problem.facts for need in facts.needs_of(fact))
         return any(isinstance(need, Requirement) and need.name == name and pins(need.specifier) for need in needs)
 
     def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:

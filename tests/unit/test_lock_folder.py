@@ -48,6 +48,18 @@ def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
     assert (here / "link").is_symlink()
 
 
+@pytest.mark.parametrize("moved", [True, False], ids=["its folder is moved aside", "its folder is in place"])
+def test_what_a_killed_run_left_is_moved_back_or_goes(moved: bool, tmp_path: Path) -> None:
+    """By two renames, that is where the system cannot exchange folders."""
+    here, old, fresh = tmp_path / "here", tmp_path / ".here.old", tmp_path / ".here.new"
+    for left in (old, fresh, *([] if moved else [here])):
+        left.mkdir()
+        (left / "lock.toml").write_text(left.name)
+    folder.tidy(here)
+    assert (here / "lock.toml").read_text() == (".here.old" if moved else "here")
+    assert sorted(tmp_path.iterdir()) == [here]
+
+
 def test_a_report_goes_when_there_is_a_lock(tmp_path: Path) -> None:
     here = tmp_path / "here"
     folder.add(here, {"conflict.md": "no", "conflict.json": "{}"})

@@ -51,6 +51,11 @@ name = "numpy-1.26.4-cp310-cp310-manylinux_2_17_aarch64.manylinux2014_aarch64.wh
 sha256 = "d209d8969599b27ad20994c8e41936ee0964e6da07478d6c35016bc386b66ad4"
 """
 
+GIT = """\
+[pin.git]
+url = "https://github.com/volcengine/verl.git"
+"""
+
 SETUPTOOLS = """\
 [[build-pin]]
 name = "setuptools"
@@ -128,6 +133,8 @@ to = "b"
         ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),
         ('name = "numpy-1.26.4', 'name = ".numpy-1.26.4', "is not the name of a file"),
         (NUMPY, "", "`numpy` has no file"),
+        ('index = ""', 'index = "pypi"', "`verl` is from git, and from an index as well"),
+        (GIT, NUMPY + GIT, "`verl` is from git, and from an index as well"),
         ('version = "0.11.0+empty"', 'version = "0.11.0"\nlabel = "$(x)"', "`$(x)` is not the label of `vllm`"),
         ("SETUPTOOLS_SCM_PRETEND_VERSION =", "SETUPTOOLS-SCM =", "`SETUPTOOLS-SCM` is not the name of an environment"),
         ("[import-env]\nTORCH_", "[import-env]\nTORCH-", "`TORCH-DEVICE_BACKEND_AUTOLOAD` is not the name of"),

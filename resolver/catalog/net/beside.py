@@ -12,7 +12,7 @@ import sys
 from typing import Final, TypeVar
 
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.frames import Failure, Hello, Reply, frame, read_reply, unframed
+from resolver.catalog.net.frames import Hello, Raised, Reply, frame, read_reply, unframed
 from resolver.catalog.net.jobs import Answer, ArchiveJob, Job, PageJob
 from resolver.catalog.net.reader import Reader
 from resolver.catalog.net.twin import Twin, processors
@@ -102,7 +102,7 @@ class Beside:
             answer = await self._process.ask(job)
         except _GoneError:
             return None
-        if isinstance(answer, Failure):
+        if isinstance(answer, Raised):
             raise answer.error()
         return answer if isinstance(answer, kind) else None
 
@@ -115,7 +115,7 @@ class _Process(asyncio.Protocol):
         self._process = process
         self._meter = meter
         self._asked = 0
-        self._waiting: dict[int, asyncio.Future[Answer | Failure | None]] = {}
+        self._waiting: dict[int, asyncio.Future[Answer | Raised | None]] = {}
         self._buffer = bytearray()
         self._sink: asyncio.WriteTransport | None = None
         self._source: asyncio.ReadTransport | None = None
@@ -149,7 +149,7 @@ class _Process(asyncio.Protocol):
         found._sink.write(greeting)
         return found
 
-    async def ask(self, job: Job) -> Answer | Failure | None:
+    async def ask(self, job: Job) -> Answer | Raised | None:
         """The answer; None if the helper itself failed. Raises _GoneError."""
         if self._sink is None:
             raise _GoneError
@@ -161,7 +161,7 @@ class _Process(asyncio.Protocol):
             return None
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._sink.write(asked)
-        answer: Answer | Failure | None = await future
+        answer: Answer | Raised | None = await future
         return answer
 
     def data_received(self, data: bytes) -> None:

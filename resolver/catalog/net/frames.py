@@ -26,7 +26,7 @@ class Hello(msgspec.Struct, array_like=True):
     cache: bytes
 
 
-class Failure(msgspec.Struct, tag="failure", array_like=True):
+class Raised(msgspec.Struct, tag="failure", array_like=True):
     """An error with its parts for people; without a `kind`, one about a file alone."""
 
     kind: str
@@ -36,7 +36,7 @@ class Failure(msgspec.Struct, tag="failure", array_like=True):
     hint: str = ""
 
     @classmethod
-    def of(cls, error: Exception) -> Failure | None:
+    def of(cls, error: Exception) -> Raised | None:
         """The message for an error; None for an unexpected one."""
         if isinstance(error, UnusableFile):
             return cls("", str(error))
@@ -57,7 +57,7 @@ class Reply(msgspec.Struct, array_like=True):
     number: int
     requests: int = 0
     received: int = 0
-    answer: Answer | Failure | None = None
+    answer: Answer | Raised | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode

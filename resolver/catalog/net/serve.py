@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from resolver.catalog.meter import Meter, Traffic
-from resolver.catalog.net.frames import Failure, Reply, frame, read_hello, read_job, receive
+from resolver.catalog.net.frames import Raised, Reply, frame, read_hello, read_job, receive
 from resolver.catalog.net.http import Client
 from resolver.catalog.net.jobs import Answer, Job, PageJob
 from resolver.catalog.net.reader import Reader
@@ -76,11 +76,11 @@ class _Worker:
             return frame(msgspec.structs.replace(reply, answer=None))
 
     async def _reply(self, number: int, job: Job) -> Reply:
-        answer: Answer | Failure | None
+        answer: Answer | Raised | None
         try:
             answer = await self._do(job)
         except Exception as error:
-            answer = Failure.of(error)  # an unexpected error is reported by the process that repeats the job
+            answer = Raised.of(error)  # an unexpected error is reported by the process that repeats the job
         before, self._told = self._told, self._meter.traffic
         return Reply(number, self._told.requests - before.requests, self._told.bytes - before.bytes, answer)
 

@@ -40,12 +40,6 @@ _MISSING = 20
 _MOST = 40  # statements of a contradiction and cases of a branch; the report has all of them
 
 
-def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
-    """The explanation for a terminal of `width` columns: plain text that ends with a line break."""
-    why = why_text(explanation.problem, explanation.contradictions, language, width)
-    return f"{why}\n{ways_text(explanation, language, width)}"
-
-
 def why_text(
     problem: Problem, contradictions: Sequence[Contradiction], language: Language = "en", width: int = WIDTH
 ) -> str:

@@ -18,7 +18,7 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog.meter import Meter
 from resolver.catalog.net.beside import Beside
-from resolver.catalog.net.frames import Failure, Hello
+from resolver.catalog.net.frames import Hello, Raised
 from resolver.catalog.net.http import BRIEF, Client
 from resolver.catalog.net.jobs import ArchiveJob, PageJob
 from resolver.catalog.net.pipconfig import PipConfig
@@ -145,16 +145,16 @@ def test_what_fails_is_told_as_it_is_told_here(index: LoopbackIndex) -> None:
 @pytest.mark.parametrize("kind", [IndexFailure, InputError, Unreachable, WrongRelease])
 def test_an_error_is_the_same_on_the_other_side(kind: type[IndexFailure]) -> None:
     error = kind("What.", where="where", why="Why.", hint="hint")
-    failure = Failure.of(error)
-    assert failure is not None
-    again = failure.error()
+    raised = Raised.of(error)
+    assert raised is not None
+    again = raised.error()
     assert type(again) is kind
     assert str(again) == str(error)
 
 
 def test_an_error_that_nobody_expects_is_none_to_tell() -> None:
-    assert Failure.of(ZeroDivisionError()) is None
-    assert Failure.of(StaleLock("What.")) is None
+    assert Raised.of(ZeroDivisionError()) is None
+    assert Raised.of(StaleLock("What.")) is None
 
 
 def test_files_are_left_in_the_cache(index: LoopbackIndex, tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             'cann = "8.5.0"',
             'python = "3.10"',
             "`python` is not a component of a system table\n"
-            "  at matrices/stacks/s.toml:10: target.python\n"
+            "  at matrices/stacks/s.toml:14: target.system.python\n"
             "hint: components are cann, hdk and soc; python and glibc are keys of the target itself",
             id="python as a component",
         ),

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from resolver.render.explanation.markdown import explanation_markdown
-from resolver.render.explanation.text import explanation_text
 from resolver.render.explanation.why import why_text
 from tests.unit.render import samples
+from tests.unit.render.page import explanation_text
 
 FOLDER = Path(__file__).parent / "expected"
 Language = Literal["en", "zh"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from resolver.render.explanation.columns import display_width, paragraph, two_columns, wrap
-from resolver.render.explanation.text import explanation_text
 from tests.unit.render import samples
+from tests.unit.render.page import explanation_text
 
 
 def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:

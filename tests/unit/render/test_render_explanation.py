@@ -15,10 +15,11 @@ from resolver.model import fact as facts
 from resolver.model.explanation import Explanation, Why
 from resolver.render.explanation.html import explanation_html
 from resolver.render.explanation.markdown import explanation_markdown
-from resolver.render.explanation.text import explanation_text, statement_lines
+from resolver.render.explanation.text import statement_lines
 from resolver.render.explanation.why import why_text
 from tests.unit.render import samples
 from tests.unit.render.expected import FOLDER, LANGUAGES, TEXTS, Language
+from tests.unit.render.page import explanation_text
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -45,6 +46,7 @@ _PROGRAM = """
 import hashlib
 from resolver.render.explanation.html import explanation_html
 from tests.unit.render import samples
+from tests.unit.render.page import explanation_text
 from tests.unit.render.expected import LANGUAGES, TEXTS
 pages = [explanation_html(make(), one) for make in (samples.trl, samples.branching) for one in LANGUAGES]
 texts = [render(one) for render in TEXTS.values() for one in LANGUAGES]

@@ -1,0 +1,81 @@
+"""The manifest of a bundle: what two locks share, what differs on disk, which paths it may name."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from resolver.errors import InputError
+from resolver.lock.bundle import Entry, Manifest, Served, faults, is_inside, merged, write
+
+
+def served(stack: str) -> Served:
+    return Served(stack=stack, target="t", platform="linux-aarch64", python="3.11", folder=f"locks/{stack}/t")
+
+
+def entry(content: bytes, *stacks: str, pins: tuple[str, ...] = ("a==1",)) -> Entry:
+    return Entry(
+        path="a-1.whl",
+        sha256=hashlib.sha256(content).hexdigest(),
+        size=len(content),
+        index="pypi",
+        pins=pins,
+        locks=tuple(f"locks/{stack}/t" for stack in stacks),
+    )
+
+
+def test_two_locks_cannot_need_different_files_of_one_name() -> None:
+    here, there = entry(b"1", "one"), entry(b"2", "two")
+    with pytest.raises(InputError) as refused:
+        merged(None, [served("one"), served("two")], [here, there])
+    assert refused.value.message == "two locks need different files named a-1.whl"
+    assert refused.value.why == f"locks/one/t has sha256 {here.sha256}, locks/two/t has {there.sha256}."
+
+
+def test_a_file_that_two_locks_need_is_one_row() -> None:
+    rows = [entry(b"1", "two", pins=("a[x]==1",)), entry(b"1", "one")]
+    assert merged(None, [served("two"), served("one")], rows) == (
+        [served("one"), served("two")],
+        [entry(b"1", "one", "two", pins=("a==1", "a[x]==1"))],
+    )
+
+
+def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
+    old = Manifest(format=1, locks=(served("one"), served("two")), files=(entry(b"1", "one", "two"),), texts=())
+    assert merged(old, [served("one")], []) == ([served("one"), served("two")], [entry(b"1", "two")])
+    other = entry(b"2", "one")
+    with pytest.raises(InputError):
+        merged(old, [served("one")], [other])
+    alone = Manifest(format=1, locks=(served("one"),), files=(entry(b"1", "one"),), texts=())
+    assert merged(alone, [served("one")], [other]) == ([served("one")], [other])
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"whole", None),
+        (b"whol", "a-1.whl has 4 bytes, not 5"),
+        (b"whole and more", "a-1.whl has 14 bytes, not 5"),
+        (b"hole ", f"a-1.whl has different content: its sha256 is not {entry(b'whole').sha256}"),
+        (None, "a-1.whl is missing"),
+    ],
+)
+def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: str | None, tmp_path: Path) -> None:
+    manifest = write(tmp_path, [served("one")], [entry(b"whole", "one")], {}, [])
+    if content is not None:
+        (tmp_path / "a-1.whl").write_bytes(content)
+    assert faults(tmp_path, manifest) == ([] if fault is None else [fault])
+
+
+@pytest.mark.parametrize("path", ["a", "a/b", "a..b/.c", "é" * 127, "/".join(["abc"] * 250) + "d"])
+def test_a_path_inside(path: str) -> None:
+    assert is_inside(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/a", "a//b", "a/", "..", "a/../b", "./a", "a\0", "é" * 128, "/".join(["abc"] * 250) + "de"]
+)
+def test_a_path_that_leads_elsewhere_or_is_too_long(path: str) -> None:
+    assert not is_inside(path)

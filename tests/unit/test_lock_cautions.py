@@ -1,0 +1,84 @@
+"""What a lock warns of, where a neighbour of the case must not be warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+from packaging.utils import canonicalize_name
+
+from resolver.lock.cautions import warnings
+from resolver.model.fact import Fact
+from resolver.model.index import PYPI, Binding
+from resolver.model.problem import Problem
+from resolver.model.recorded import Recorded
+from resolver.model.release import Standing
+from tests.datacatalog import DataCatalog
+from tests.problems import CHECKED, excludes, problem, solved
+
+
+def told(problem: Problem, catalog: DataCatalog, about: Iterable[Fact] = ()) -> list[str]:
+    return list(warnings(solved(problem, catalog), tuple(about), catalog))
+
+
+def test_only_a_fact_of_the_stack_itself_can_be_misspelt() -> None:
+    """The others are about everything that anybody locks."""
+    catalog = DataCatalog({"transformers": {"1": []}})
+    shared = excludes("transformer", "==2")
+    own = replace(shared, where="stack.toml:9")
+    assert told(problem("transformers", facts=[shared]), catalog) == []
+    (warning,) = told(problem("transformers", facts=[own]), catalog)
+    assert warning == (
+        "the stack's fact `transformer-excludes` is about `transformer`, which is not in the lock, but "
+        "`transformers` is (stack.toml:9)"
+    )
+
+
+def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "2")
+    catalog.add_wheel("a", "1", index="other")
+    catalog.bind("a", PYPI, "other")
+    catalog.add_project("a", index="other", standing=Standing("quarantined"))
+    asked = problem("a", indexes=catalog.indexes())
+    assert told(asked, catalog) == []
+    catalog.add_project("a", standing=Standing("quarantined", "it steals"))
+    assert told(asked, catalog) == [
+        "a 2: index `pypi` marks the project as unsafe to use (quarantined): it steals",
+    ]
+
+
+def test_only_the_wheel_that_a_row_is_about_is_taken_on_trust() -> None:
+    catalog = DataCatalog({"a": {"2": []}})
+    catalog.unreachable = (PYPI,)
+    row = Recorded(
+        project=canonicalize_name("a"),
+        version="2",
+        index=PYPI,
+        filename="a-2-py3-none-any.whl",
+        sha256="0" * 64,
+        requires=(),
+        requires_python="",
+        source="a public file",
+        checked=CHECKED,
+        where="stack.toml:11",
+    )
+    asked = problem("a")
+    for filename, count in ((row.filename, 1), ("a-1-py3-none-any.whl", 0)):
+        stack = replace(asked.stack, recorded=(replace(row, filename=filename),))
+        assert len(told(replace(asked, stack=stack), catalog)) == count
+
+
+def test_only_what_the_usual_list_binds_can_come_from_elsewhere() -> None:
+    """Anything else may come from where the stack says: that is what its own list is for."""
+    catalog = DataCatalog()
+    for name in ("torch", "ours"):
+        catalog.add_wheel(name, "1", index="own")
+        catalog.bind(name, "own")
+    usual = (Binding(packages=("torch",), indexes=("cpu", PYPI)),)
+    asked = problem("torch", "ours", indexes=replace(catalog.indexes(), replaced=usual))
+    (warning,) = told(asked, catalog)
+    assert warning == (
+        "the stack's own index list replaces matrices/indexes.toml, which would have looked up torch on cpu and pypi "
+        "(it is from own now)"
+    )

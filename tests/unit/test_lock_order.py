@@ -1,0 +1,60 @@
+"""The stages of an installation, and what a lock says of them."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.utils import canonicalize_name
+
+from resolver.errors import InputError
+from resolver.lock.order import stages
+from resolver.model.fact import After, Strength
+from resolver.model.lock import Mode
+from tests.problems import CHECKED, taken
+
+
+def after(package: str, *others: str) -> After:
+    return After(
+        id=f"{package}-after",
+        package=canonicalize_name(package),
+        versions=(),
+        reason="it looks at them",
+        strength=Strength.OBSERVED,
+        source="a log",
+        checked=CHECKED,
+        where=f"facts/{package}.toml:7",
+        others=tuple(map(canonicalize_name, others)),
+    )
+
+
+def wheels(*names: str) -> dict[str, Mode]:
+    return dict.fromkeys(names, "wheels")
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcd", "4 distributions")],
+)
+def test_up_to_three_names_are_the_title(names: str, title: str) -> None:
+    assert [stage.title for stage in stages(wheels(*names), ())] == [title]
+
+
+def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
+    """What no fact orders comes last."""
+    told = [(stage.pins, stage.because) for stage in stages(wheels("a", "b", "c"), [after("a", "b", "absent")])]
+    assert told == [(("b",), ()), (("a",), ("a after b: it looks at them (facts/a.toml:7)",)), (("c",), ())]
+
+
+def test_a_cycle_is_told_with_the_facts_that_make_it() -> None:
+    facts = [after("a", "b"), after("b", "a"), after("c", "a")]
+    with pytest.raises(InputError) as refused:
+        stages(wheels("a", "b", "c"), facts)
+    assert refused.value.message in ("the facts order a, b in a cycle", "the facts order b, a in a cycle")
+    assert refused.value.where == "facts/a.toml:7, facts/b.toml:7"
+
+
+def test_a_source_that_rewrites_others_comes_after_all_but_itself() -> None:
+    _, plugin = taken("plugin", "1.0", rewrites=("plugin", "target"))
+    found = stages({"plugin": "built-apart", "target": "wheels", "rest": "wheels"}, (), [plugin])
+    assert [stage.pins for stage in found] == [("target",), ("rest",), ("plugin",)]
+    assert found[-1].title == "plugin, from git"
+    assert found[-1].because == ("plugin rewrites installed files of target (facts/plugin.toml:7)",)
