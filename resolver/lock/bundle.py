@@ -244,7 +244,8 @@ def _write(path: Path, text: str) -> None:
     disk.make_folder(path.parent)
     fresh = path.with_name(path.name + _TEMPORARY)
     try:
-        with fresh.open("w", encoding="utf-8", newline="\n") as handle:
+        fresh.unlink(missing_ok=True)  # it may be a link
+        with fresh.open("x", encoding="utf-8", newline="\n") as handle:
             handle.write(text)
             handle.flush()
             os.fsync(handle.fileno())

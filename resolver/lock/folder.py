@@ -51,7 +51,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
             for folder, files in folders.items():
                 require(folder)
                 fresh = _fresh(folder)
-                stack.callback(shutil.rmtree, fresh, ignore_errors=True)
+                stack.callback(_remove, fresh)
                 _fill(fresh, files)
                 _keep_others(folder, fresh, files)
                 disk.sync_tree(fresh)
@@ -77,6 +77,7 @@ def add(folder: Path, files: Mapping[str, str]) -> None:
             partial = {name: folder / _partial(name) for name in files}  # alone here: the next run writes over them
             try:
                 for name, fresh in partial.items():
+                    fresh.unlink(missing_ok=True)  # it may be a link
                     _write(fresh, files[name])
                 disk.sync(partial.values())
                 for name, fresh in partial.items():
@@ -143,8 +144,17 @@ def _recover(folder: Path) -> None:
     old = _old(folder)
     if old.exists() and not folder.exists():
         old.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-    shutil.rmtree(_fresh(folder), ignore_errors=True)
+    _remove(old)
+    _remove(_fresh(folder))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder with what is in it; of a link, which may have stood for a lock's folder, the link alone."""
+    if folder.is_symlink():
+        with contextlib.suppress(OSError):
+            folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fresh(folder: Path) -> Path:
@@ -164,7 +174,7 @@ def _fill(fresh: Path, files: Mapping[str, str]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as handle:
+    with path.open("x", encoding="utf-8", newline="\n") as handle:
         handle.write(text)
 
 
@@ -186,7 +196,7 @@ def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
 
 
 def _swap(folder: Path, fresh: Path) -> None:
-    if not folder.exists():
+    if not os.path.lexists(folder):
         fresh.rename(folder)
         return
     if _exchange(fresh, folder):
@@ -201,7 +211,7 @@ def _settle(folders: Iterable[Path]) -> None:
         with contextlib.suppress(OSError):
             disk.sync_folder(parent)
     for folder in folders:
-        shutil.rmtree(_old(folder), ignore_errors=True)
+        _remove(_old(folder))
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -295,6 +295,18 @@ def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> No
     assert not (workspace.root / "out").exists()
 
 
+def test_nothing_is_written_through_a_link(workspace: Workspace, base: Built) -> None:
+    other = workspace.root / "other"
+    other.write_text("of somebody else")
+    (workspace.root / "out").mkdir()
+    for name in (f"{base.filename}.{base.sha256[:16]}.part", "bundle.json.partial"):
+        (workspace.root / "out" / name).symlink_to(other)
+    assert bundle(workspace).status == 0
+    assert distributions(workspace) == FILES
+    assert not any(path.is_symlink() for path in (workspace.root / "out").rglob("*"))
+    assert other.read_text() == "of somebody else"
+
+
 # --- the network cut
 
 

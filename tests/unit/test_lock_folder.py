@@ -60,6 +60,43 @@ def test_what_a_killed_run_left_is_moved_back_or_goes(moved: bool, tmp_path: Pat
     assert sorted(tmp_path.iterdir()) == [here]
 
 
+def test_a_link_in_place_of_the_folder_gives_way_to_it(tmp_path: Path) -> None:
+    here, other = tmp_path / "locks" / "here", tmp_path / "other"
+    other.mkdir()
+    (other / "report.md").write_text("of somebody else")
+    here.parent.mkdir()
+    here.symlink_to("../other")
+    for name in ("plain", "small", "plain"):
+        folder.replace({here: LOCKS[name]})
+        assert (_files(here), here.is_symlink()) == (set(LOCKS[name]), False)
+        assert list(here.parent.iterdir()) == [here]
+        assert _files(other) == {"report.md"}
+        assert (other / "report.md").read_text() == "of somebody else"
+
+
+def test_a_link_that_leads_nowhere_gives_way_to_the_folder(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.symlink_to("nowhere")
+    folder.replace({here: LOCKS["small"]})
+    assert (_files(here), list(tmp_path.iterdir())) == (set(LOCKS["small"]), [here])
+
+
+def test_nothing_is_written_through_a_link_with_a_temporary_name(tmp_path: Path) -> None:
+    here, other = tmp_path / "locks" / "here", tmp_path / "other"
+    here.mkdir(parents=True)
+    other.mkdir()
+    (other / "conflict.md").write_text("of somebody else")
+    (here / ".conflict.md.partial").symlink_to(other / "conflict.md")
+    folder.add(here, {"conflict.md": "no", "conflict.json": "{}"})
+    assert (here / "conflict.md").read_text() == "no"
+    for kind in ("new", "old"):
+        (here.parent / f".here.{kind}").symlink_to(other)
+    folder.replace({here: LOCKS["small"]})
+    assert (_files(here), list(here.parent.iterdir())) == (set(LOCKS["small"]), [here])
+    assert _files(other) == {"conflict.md"}
+    assert (other / "conflict.md").read_text() == "of somebody else"
+
+
 def test_a_report_goes_when_there_is_a_lock(tmp_path: Path) -> None:
     here = tmp_path / "here"
     folder.add(here, {"conflict.md": "no", "conflict.json": "{}"})

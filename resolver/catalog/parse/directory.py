@@ -1,6 +1,6 @@
 """Finding a member in a zip's list of members without creating an object for each of ten thousand.
 
-Reads as `zipfile` does, but only the plain case: anything not plain (ZIP64, comments, encryption, other
+Reads as `zipfile` does, but only the plain case: anything not plain (ZIP64, a comment on the whole, encryption, other
 compressions, later versions, odd extra fields or names, members that overlap) or incomplete is left to `zipfile`, be
 it at a member that nobody looks for: pip could not install such a wheel.
 """
@@ -20,6 +20,7 @@ _LENGTHS = struct.Struct("<L2xBxH18x3H8xL")
 _LISTED = 0x02014B50  # that signature, PK\1\2
 _FIELD = struct.Struct("<2H")  # the begin of an extra field: kind and length
 _READ_FIELDS = (0x1, 0x7075)  # which `zipfile` acts on: ZIP64, a name
+_LOCATOR = 20  # bytes before the end in which ZIP64 says where its own end is
 _UTF_8 = 0x800
 _LOCAL = struct.Struct("<4s5H3L2H")
 _ODD_FLAGS = 0x1 | 0x20 | 0x40  # encrypted, a patch, encrypted strongly
@@ -66,6 +67,8 @@ def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | No
         return None
     source.seek(offset)
     listed = source.read(size)
+    if listed[-_LOCATOR:].startswith(b"PK\6\7"):  # perhaps in a comment; `zipfile` then goes by another list
+        return None
     wanted = ending.encode()
     ends = set(_ends(listed, wanted))
     places = []
@@ -84,6 +87,8 @@ def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | No
                 return None
             plain.add(fields)
         if end in ends and name >= len(wanted):
+            if b"\0" in listed[start:end]:  # where `zipfile` cuts the name
+                return None
             places.append(at)
         add(begin)
         at = end + extra + remark

@@ -24,6 +24,8 @@ class Part:
     def __init__(self, file: File, folder: Path) -> None:
         self._path = part_path(file, folder)
         self._final = folder / file.filename
+        if self._path.is_symlink():
+            self._path.unlink()  # what it leads to is not ours to write
         self._handle = self._path.open("a+b")
         self._digest = hashlib.sha256()
         self.size = 0

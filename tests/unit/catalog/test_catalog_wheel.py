@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 import zipfile
 
@@ -124,7 +125,7 @@ def look_quickly(content: bytes, release: Release) -> bytes | None:
 @pytest.mark.parametrize(
     "change",
     [
-        *("none", "comment", "cut", "front", "other name", "checksum", "hidden", "twice"),
+        *("none", "comment", "cut", "front", "other name", "checksum", "hidden", "twice", "a name that is cut"),
         *("encrypted", "a patch", "strongly encrypted", "a later version"),
         *("a later version of another", "a name of another that is no UTF-8"),
         *("an extra field", "an extra field that is cut", "an extra field of another that is cut"),
@@ -157,6 +158,8 @@ def test_a_quick_look_finds_what_zipfile_finds(change: str, compression: int) ->
             content[:0] = b"#!/bin/sh\n"
         case "other name":
             content[content.index(b"demo-1.0.dist-info")] = ord("x")
+        case "a name that is cut":
+            content = content.replace(b"demo-1.0.dist-info", b"demo-1\x000.dist-info")
         case "checksum":
             content[listed - 46 + 16] ^= 1
         case "encrypted":
@@ -182,7 +185,7 @@ def test_a_quick_look_finds_what_zipfile_finds(change: str, compression: int) ->
             expected = archive.read("demo-1.0.dist-info/METADATA")
         if compression == zipfile.ZIP_LZMA:
             raise zipfile.BadZipFile("zipfile unpacks it without bounds")
-    except (zipfile.BadZipFile, RuntimeError, UnicodeDecodeError):  # NotImplementedError is one
+    except (zipfile.BadZipFile, KeyError, RuntimeError, UnicodeDecodeError):  # NotImplementedError is one
         with pytest.raises(UnusableFile):
             read_metadata(io.BytesIO(content), release)
     else:
@@ -198,6 +201,28 @@ def test_a_quick_look_leaves_members_that_overlap_to_zipfile() -> None:
         content = bytearray(whole)
         content[row + 42 : row + 46] = begin.to_bytes(4, "little")
         assert look_quickly(bytes(content), DEMO) is None
+
+
+def test_a_quick_look_leaves_a_second_list_to_zipfile() -> None:
+    """ZIP64's end is in the comment of the last member, and its list begins in the content of that member."""
+    name = "demo_x-1.0.dist-info/METADATA"
+    other = make(name, content=b"Name: other\n")
+    hidden = bytearray(other[other.index(b"PK\1\2") : other.index(b"PK\5\6")])
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        file.write(other[: other.index(b"PK\1\2")])
+        archive.start_dir = file.tell()
+        archive.writestr(name, b"Name: demo\n")
+        listed = 46 + len(name) + 46 + len("x")
+        struct.pack_into("<H", hidden, 32, listed)  # the list in plain sight is a comment in the hidden one
+        archive.writestr("x", hidden)
+        begin, length = archive.start_dir - len(hidden), len(hidden) + listed
+        end = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, length, begin)
+        archive.getinfo("x").comment = end + struct.pack("<4sLQL", b"PK\6\7", 0, begin + length, 1)
+    with zipfile.ZipFile(file) as archive:
+        assert archive.read(name) == b"Name: other\n"
+    assert look_quickly(file.getvalue(), DEMO) is None
+    assert read_metadata(file, DEMO) == b"Name: other\n"
 
 
 def test_the_list_of_members_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
