@@ -48,8 +48,8 @@ class Ranges:
     def __init__(self, client: Client, downloads: Downloads) -> None:
         self._client = client
         self._downloads = downloads
-        # The size that would have sufficed if _TAIL did not; _TAIL if the server refused that.
-        self._tails: dict[NormalizedName, int] = {}
+        self._tails: dict[NormalizedName, int] = {}  # what would have sufficed for the last wheel that _TAIL did not
+        self._capped: set[NormalizedName] = set()  # projects whose server refused more than _TAIL
 
     async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
         """The METADATA of a wheel, and whether the whole wheel was compared with its hash.
@@ -77,7 +77,8 @@ class Ranges:
             try:
                 return await self._fetch(file, f"bytes=-{known}", whole=False)
             except _DistrustError:
-                self._tails[release.project] = _TAIL  # some servers cap their answers
+                self._capped.add(release.project)  # some servers cap their answers
+                self._tails.pop(release.project, None)
         return await self._fetch(file, f"bytes=-{_TAIL}")
 
     async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
@@ -95,8 +96,9 @@ class Ranges:
                     raise UnusableFile(f"{release.filename} has an unreasonably large list of members") from None
                 start, end = max(0, missing.start - _SLACK - min(span * 3 // 4, _RECORD)), missing.end
                 length = max(tail.total - start + _GROWTH, _TAIL)
-                if length <= _LONGEST_TAIL and self._tails.get(release.project, 0) != _TAIL:
-                    self._tails[release.project] = max(length, self._tails.get(release.project, 0))
+                self._learn(release.project, length)
+                if wheel.listed:  # then METADATA is what is missing, and nothing before it
+                    start = missing.start
             except UnusableFile:
                 # The server may mix up ranges; a whole file can be compared with its hash.
                 raise _DistrustError from None
@@ -108,6 +110,13 @@ class Ranges:
                 raise _DistrustError
             wheel.add(part.start, part.content)
         raise _DistrustError
+
+    def _learn(self, project: NormalizedName, length: int) -> None:
+        """Remember how long the end of a wheel should have been. If that is too long, the next one is tried anew."""
+        if length > _LONGEST_TAIL:
+            self._tails.pop(project, None)
+        elif project not in self._capped:
+            self._tails[project] = max(length, self._tails.get(project, 0))
 
     async def _fetch(self, file: File, span: str, *, whole: bool = True) -> _Part | Download:
         """A part, or the whole file from a server without ranges. Raises _DistrustError if it is neither.

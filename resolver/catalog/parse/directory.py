@@ -17,7 +17,8 @@ _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 # Of an entry: signature, version, flags; the lengths of name, extra field and comment; offset.
 _LENGTHS = struct.Struct("<L2xBxH18x3H8xL")
-_LISTED = 0x02014B50  # that signature, PK\1\2
+_SIGNATURE = b"PK\1\2"
+_LISTED = int.from_bytes(_SIGNATURE, "little")
 _FIELD = struct.Struct("<2H")  # the begin of an extra field: kind and length
 _READ_FIELDS = (0x1, 0x7075)  # which `zipfile` acts on: ZIP64, a name
 _LOCATOR = 20  # bytes before the end in which ZIP64 says where its own end is
@@ -54,8 +55,41 @@ class Entry(NamedTuple):
     end: int  # where the next member begins, or the list
 
 
+class _Place(NamedTuple):
+    """Where the list is, and how many members it has."""
+
+    offset: int
+    size: int
+    members: int
+
+
 def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | None:
     """The members whose names end so, in the order of the list; None if it is not plain or longer than `limit`."""
+    place = _place(source)
+    if place is None or place.size > limit:
+        return None
+    source.seek(place.offset)
+    found = _read(source.read(place.size), 0, ending, place.offset)
+    return found[0] if found is not None and found[1] == place.members else None
+
+
+def last_entries(source: PositionedFile, ending: str, span: int, *, beyond: int) -> list[Entry] | None:
+    """Those among the last members of a list longer than `beyond`, of which only the last `span` bytes are read.
+
+    None if the list is not longer, or they are not plain. What comes before them is not looked at.
+    """
+    place = _place(source)
+    if place is None or place.size <= max(span, beyond):
+        return None
+    source.seek(place.offset + place.size - span)
+    listed = source.read(span)
+    begin = _first_whole(listed)
+    found = None if begin is None else _read(listed, begin, ending, place.offset)
+    return found[0] if found is not None and found[1] <= place.members else None
+
+
+def _place(source: PositionedFile) -> _Place | None:
+    """By the record at the end of the file; None if that is not plain."""
     total = source.seek(0, 2)
     if total < _END.size:
         return None
@@ -63,10 +97,26 @@ def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | No
     mark, disk, first, here, count, size, offset, comment = _END.unpack(source.read(_END.size))
     if mark != b"PK\5\6" or disk or first or comment or here != count or count == 0xFFFF:
         return None
-    if size > limit or offset + size != total - _END.size:
-        return None
-    source.seek(offset)
-    listed = source.read(size)
+    return _Place(offset, size, count) if offset + size == total - _END.size else None
+
+
+def _first_whole(listed: bytes) -> int | None:
+    """Where the first member begins from which one follows the other to the end, in the end of a list."""
+    leads = {len(listed)}  # the places from which they do; a name may have the signature, too
+    first = None
+    at = listed.rfind(_SIGNATURE)
+    while at >= 0:
+        if at <= len(listed) - _ENTRY.size:
+            _, _, _, name, extra, remark, _ = _LENGTHS.unpack_from(listed, at)
+            if at + _ENTRY.size + name + extra + remark in leads:
+                leads.add(at)
+                first = at
+        at = listed.rfind(_SIGNATURE, 0, at + len(_SIGNATURE) - 1)
+    return first
+
+
+def _read(listed: bytes, at: int, ending: str, offset: int) -> tuple[list[Entry], int] | None:
+    """The members from there on whose names end so, and how many there are in all; None if one is not plain."""
     if listed[-_LOCATOR:].startswith(b"PK\6\7"):  # perhaps in a comment; `zipfile` then goes by another list
         return None
     wanted = ending.encode()
@@ -75,7 +125,7 @@ def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | No
     begins = [offset]
     plain: set[bytes] = set()  # extra fields, which hardly differ from member to member
     unpack, add = _LENGTHS.unpack_from, begins.append  # looked up once, not for each of ten thousand members
-    at = 0
+    size = len(listed)
     while at <= size - _ENTRY.size:
         mark, version, flags, name, extra, remark, begin = unpack(listed, at)
         start = at + _ENTRY.size
@@ -92,11 +142,12 @@ def entries(source: PositionedFile, ending: str, limit: int) -> list[Entry] | No
             places.append(at)
         add(begin)
         at = end + extra + remark
-    if at != size or len(begins) != count + 1 or len(ends) != len(places):  # otherwise one is hidden somewhere
+    if at != size or len(ends) != len(places):  # otherwise one is hidden somewhere
         return None
+    count = len(begins) - 1
     begins.sort()
     try:
-        return [_entry(listed, place, begins) for place in places]
+        return [_entry(listed, place, begins) for place in places], count
     except UnicodeDecodeError:
         return None
 

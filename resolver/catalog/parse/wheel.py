@@ -17,6 +17,11 @@ from resolver.model import text
 METADATA_LIMIT: Final = 16 << 20
 DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
 
+# Of a list of members longer than half a megabyte, so much is read at first. What builds wheels puts .dist-info last.
+_END_OF_LIST: Final = 63 << 10
+_LONG_LIST: Final = 512 << 10
+
+_MEMBER: Final = ".dist-info/METADATA"
 _LOCAL_HEADER = 30 + 1024  # a member's header is followed by its name and a short extra field
 
 
@@ -122,7 +127,8 @@ def _quickly(
     """The same for a plain, valid wheel; None for any other. The list of a Sparse one is read once."""
     listed = wheel.listed if isinstance(wheel, Sparse) else None
     if listed is None:
-        listed = directory.entries(source, ".dist-info/METADATA", DIRECTORY_LIMIT) or ()
+        is_sparse = isinstance(wheel, Sparse)
+        listed = (is_sparse and _last(source, release)) or directory.entries(source, _MEMBER, DIRECTORY_LIMIT) or ()
         if isinstance(wheel, Sparse):
             wheel.listed = listed
     if not listed:
@@ -131,8 +137,25 @@ def _quickly(
     return directory.content(source, entries[_member(entries, release)], METADATA_LIMIT, require)
 
 
+def _last(source: Guarded, release: Release) -> Sequence[directory.Entry]:
+    """METADATA among the last members of a long list; empty if the rest of the list must be read."""
+    listed = directory.last_entries(source, _MEMBER, _END_OF_LIST, beyond=_LONG_LIST) or ()
+    return listed if len(_chosen((entry.name for entry in listed), release)) == 1 else ()
+
+
 def _member(names: Iterable[str], release: Release) -> str:
-    """METADATA in the only .dist-info folder of the project, however its name is spelled, as in pip."""
+    """METADATA in the only .dist-info folder of the project. Raises UnusableFile."""
+    chosen = _chosen(names, release)
+    if len(chosen) != 1:
+        raise UnusableFile(f"{release.filename} has {len(chosen) or 'no'} .dist-info folders of {release.project}")
+    return chosen[0]
+
+
+def _chosen(names: Iterable[str], release: Release) -> Sequence[str]:
+    """METADATA in the .dist-info folders of the project, however its name is spelled, as in pip.
+
+    Of several folders, the only one of the version.
+    """
     found = {}
     for name in names:
         folder, _, rest = name.partition("/")
@@ -141,7 +164,4 @@ def _member(names: Iterable[str], release: Release) -> str:
             if text.name(distribution) == release.project:
                 found[name] = version
     exact = [name for name, version in found.items() if text.version(version) == text.version(release.version)]
-    chosen = exact if len(exact) == 1 else list(found)
-    if len(chosen) != 1:
-        raise UnusableFile(f"{release.filename} has {len(chosen) or 'no'} .dist-info folders of {release.project}")
-    return chosen[0]
+    return exact if len(exact) == 1 else list(found)

@@ -515,6 +515,37 @@ def test_the_tail_of_a_project_is_learned(index: LoopbackIndex, opened: Opener) 
     }
 
 
+def test_of_a_list_longer_than_half_a_megabyte_the_end_is_read(index: LoopbackIndex, opened: Opener) -> None:
+    """The list of homeassistant's wheels has three megabytes, and it has a thousand releases."""
+    index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=many(8000))
+    catalog = opened()
+    file = wheel_of(catalog)
+    asked(index)
+    before = catalog.traffic.bytes
+    assert catalog.metadata(file).requires_dist == ("numpy",)
+    assert [line[:3] for line in asked(index)] == ["206", "206"]
+    assert catalog.traffic.bytes - before < 70_000
+
+
+def test_a_tail_that_was_not_long_enough_is_not_taken_again(index: LoopbackIndex, opened: Opener) -> None:
+    """What is learned from a small wheel would be received in vain of each of the larger ones."""
+    for version, members in (("1.0", 1500), ("1.1", 8000), ("1.2", 8000)):
+        index.add_wheel("demo", version, requires=["numpy"], metadata_sidecar=False, files=many(members))
+    catalog = opened()
+    found = files(catalog.lookup(DEMO))
+    ends = []
+    for file in found:
+        asked(index)
+        catalog.metadata(file)
+        ends.append(asked(index)[0].rpartition("=-")[2])
+    assert ends[0] == ends[2] == "65536"
+    assert int(ends[1]) > 65536
+
+
+def many(members: int) -> dict[str, str]:
+    return {f"demo/module_with_a_long_name_{n}.py": "" for n in range(members)}
+
+
 def test_a_tail_that_a_server_refuses_is_forgotten(index: LoopbackIndex, opened: Opener) -> None:
     """The next wheel is read with the tail that all servers let pass, and no wheel is downloaded whole."""
     content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}

@@ -6,6 +6,7 @@ import io
 import struct
 import warnings
 import zipfile
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -94,6 +95,103 @@ def test_pieces_give_what_the_whole_gives(before: int, length: int, tail: int, s
             start = max(0, missing.start - slack)
             sparse.add(start, wheel[start : missing.end])
     pytest.fail("more than eight pieces were asked for")
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of members are long from 600 bytes on, and 500 of them are read first."""
+    monkeypatch.setattr(wheel_module, "_LONG_LIST", 600)
+    monkeypatch.setattr(wheel_module, "_END_OF_LIST", 500)
+
+
+def pieces(wheel: bytes) -> tuple[bytes, list[tuple[int, int]]]:
+    """METADATA, and the spans that were asked for to find it."""
+    sparse = Sparse(len(wheel))
+    spans = []
+    for _ in range(8):
+        try:
+            return read_metadata(sparse, DEMO), spans
+        except MissingSpanError as missing:
+            spans.append((missing.start, missing.end))
+            sparse.add(missing.start, wheel[missing.start : missing.end])
+    pytest.fail("more than eight pieces were asked for")
+
+
+METADATA = "demo_x-1.0.dist-info/METADATA"
+MANY = [f"demo_x/{n}.py" for n in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_whole_list_read"),
+    [
+        ([*MANY, METADATA, "demo_x-1.0.dist-info/RECORD"], False),
+        ([*MANY, "demo_x/PK\1\2.py", METADATA], False),
+        ([*MANY, "demo_x-0.9.dist-info/METADATA", METADATA], False),
+        ([METADATA, *MANY], True),
+        ([METADATA, *MANY, "demo_x/other-1.0.dist-info/METADATA"], True),
+        ([METADATA, *MANY, "other-1.0.dist-info/METADATA"], True),
+        ([*MANY, METADATA, "demo_x/" + "x" * 600], True),
+        ([*MANY[:3], METADATA], True),
+    ],
+)
+@pytest.mark.usefixtures("short")
+def test_of_a_long_list_only_the_end_is_read_if_metadata_is_there(names: list[str], is_whole_list_read: bool) -> None:
+    wheel = make(*names)
+    listed, end = wheel.index(b"PK\1\2\x14"), len(wheel) - 22
+    found, spans = pieces(wheel)
+    assert found == read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
+    assert ((listed, end) in spans) == is_whole_list_read
+
+
+@pytest.mark.parametrize("change", ["a later version", "encrypted", "a patch", "checksum", "twice", "hidden"])
+@pytest.mark.usefixtures("short")
+def test_an_end_of_a_list_that_is_not_plain_is_read_as_zipfile_reads_it(change: str) -> None:
+    """With METADATA changed in the list, the pieces give what the whole file gives, be it a refusal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a name that is there already
+        more = {"twice": [METADATA], "hidden": [f"{METADATA}?x"]}.get(change, [])
+        content = bytearray(make(*MANY, METADATA, *more).replace(b"METADATA?x", b"METADATA\0x"))
+    row = content.rindex(METADATA.encode()) - 46
+    match change:
+        case "a later version":
+            content[row + 6] = 64
+        case "encrypted":
+            content[row + 8] |= 0x1
+        case "a patch":
+            content[row + 8] |= 0x20
+        case "checksum":
+            content[row + 16] ^= 1
+        case _:
+            pass
+    wheel = bytes(content)
+    assert outcome(lambda: pieces(wheel)[0]) == outcome(lambda: read_metadata(io.BytesIO(wheel), DEMO))
+
+
+def outcome(read: Callable[[], bytes]) -> bytes | str:
+    """What is read, or why nothing is."""
+    try:
+        return read()
+    except UnusableFile as refusal:
+        return str(refusal)
+
+
+@pytest.mark.usefixtures("short")
+def test_the_end_of_a_list_costs_in_proportion_to_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name may be full of signatures, each of which might begin a member."""
+    monkeypatch.setattr(wheel_module, "_END_OF_LIST", 60_000)
+    wheel = make(*MANY, METADATA, *(f"{n}" + "PK\1\2" * 10_000 for n in range(3)))
+    reads = 0
+    unpack = wheel_module.directory._LENGTHS.unpack_from
+
+    class Counting:
+        def unpack_from(self, listed: bytes, at: int) -> tuple[int, ...]:
+            nonlocal reads
+            reads += 1
+            return unpack(listed, at)
+
+    monkeypatch.setattr(wheel_module.directory, "_LENGTHS", Counting())
+    assert pieces(wheel)[0] == b"Name: demo\n"
+    assert reads < 3 * 15_000  # it is looked at again once the whole list is there
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12), st.integers(0, 40), st.integers(0, 40))
