@@ -15,7 +15,7 @@ import msgspec
 from resolver import disk
 from resolver.cli import options
 from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
-from resolver.cli.called import as_called
+from resolver.cli.called import as_called, command_line
 from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, named
 from resolver.cli.progress import Progress
@@ -72,12 +72,13 @@ def command(
         return _check(folder, language_of(language), as_json=as_json)
     if not stacks:
         is_stack = last in stack_names(matrices or options.default_matrices())
-        given = f"{last} DIR" if is_stack else f"STACK {shlex.quote(last)}"
-        raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {given}")
+        example = f"{last} DIR" if is_stack else f"STACK {shlex.quote(last)}"
+        raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {example}")
+    given = options.elsewhere(matrices, locks)
     matrices = matrices or options.default_matrices()
-    problems = {stack: compile_problems(load(stack, matrices)) for stack in _locked(stacks, matrices, locks)}
+    problems = {stack: compile_problems(load(stack, matrices)) for stack in _locked(stacks, matrices, locks, given)}
     refuse_unknown(targets, (problem for several in problems.values() for problem in several))
-    parts = [part for stack, several in problems.items() for part in parts_of(stack, several, locks, targets)]
+    parts = [part for stack, several in problems.items() for part in parts_of(stack, several, locks, targets, given)]
     tongue = language_of(language)
     progress = Progress(tongue, enabled=False if as_json else None)
     _refuse_locks(folder, locks)
@@ -106,14 +107,14 @@ def command(
     return 0
 
 
-def _locked(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
+def _locked(stacks: Sequence[str], matrices: Path, locks: Path, given: Sequence[str]) -> list[str]:
     """The stacks, each once. `all` stands for those that have a lock: a conflict report has nothing to bundle."""
     if ALL not in stacks:
         return named(stacks, matrices)
     every = (name for name in locked((ALL,), matrices, locks) if any(locks.glob(f"{Path(name).stem}/*/{NAME}")))
     names = list(dict.fromkeys([*every, *(stack for stack in stacks if stack != ALL)]))
     if not names:
-        raise InputError("there are no locks to bundle", where=str(locks), hint="ascend-lock lock STACK")
+        raise InputError("there are no locks to bundle", where=str(locks), hint=command_line("lock", "STACK", *given))
     return names
 
 

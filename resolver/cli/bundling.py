@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 from resolver.catalog.git import Repositories
 from resolver.catalog.store.cache import default_folder
 from resolver.catalog.wheelhouse import save_sources
+from resolver.cli.called import command_line
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure, InputError, StaleLock
@@ -48,8 +49,10 @@ class Part(msgspec.Struct, frozen=True):
         return (*self.lock.pin, *self.lock.build_pin)
 
 
-def parts_of(stack: str, problems: Sequence[Problem], locks: Path, targets: Sequence[str]) -> Iterator[Part]:
-    """The wanted targets of the stack, with their locks."""
+def parts_of(
+    stack: str, problems: Sequence[Problem], locks: Path, targets: Sequence[str], given: Sequence[str]
+) -> Iterator[Part]:
+    """The wanted targets of the stack, with their locks. Hints repeat the options that were `given`."""
     for problem in problems:
         if targets and problem.target.name not in targets:
             continue
@@ -57,7 +60,7 @@ def parts_of(stack: str, problems: Sequence[Problem], locks: Path, targets: Sequ
         if lock is None:
             raise StaleLock(
                 f"{stack} has no lock for {problem.target.name}",
-                hint=f"ascend-lock lock {stack}; or name the targets to bundle with --target",
+                hint=f"{command_line('lock', stack, *given)}; or name the targets to bundle with --target",
             )
         yield Part(problem, lock)
 

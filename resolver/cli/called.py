@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,11 @@ from typing import Final
 # In the order of --help. Each is the module of this name beside this one, and its `command`.
 COMMANDS: Final = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks")
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
+
+
+def command_line(*words: str) -> str:
+    """One of the commands as it is written in a message, quoted for a shell."""
+    return shlex.join(("ascend-lock", *words))
 
 
 def as_called(text: str) -> str:

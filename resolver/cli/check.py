@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -17,7 +16,7 @@ import msgspec
 
 from resolver.catalog.store.cache import Cache, default_folder
 from resolver.cli import options
-from resolver.cli.called import as_called
+from resolver.cli.called import as_called, command_line
 from resolver.cli.failures import failure
 from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, unknown
@@ -70,13 +69,14 @@ def command(
     network. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
     of all.
     """
+    given = options.elsewhere(matrices, locks)
     matrices = matrices or options.default_matrices()
     if targets and not stacks:
         raise InputError("--target needs a stack", where="--target", hint="name the stack as well")
     every = not stacks or ALL in stacks
     names = locked(stacks or (ALL,), matrices, locks)
     if not names:
-        raise _nothing(matrices, locks)
+        raise _nothing(matrices, locks, given)
     tongue = language_of(language)
     asked = upstream or facts_days is not None
     memory = None if asked else _memory(names, targets, matrices, locks)
@@ -107,16 +107,16 @@ def command(
         told = {"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]}
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
     else:
-        _tell_hints(found, tongue)
+        _tell_hints(found, given, tongue)
         if every:
-            _tell_others(matrices, locks)
+            _tell_others(matrices, locks, given)
     return status
 
 
 class _Seen(msgspec.Struct, frozen=True):
     """The result for one target; for a whole stack, without a target, if its files could not be read.
 
-    `again` is the stack as given on the command line, if its lock is stale; `mend` a command to run before.
+    `again` is the stack as given on the command line, if it has to be locked again; `mend` is to be done before.
     """
 
     row: dict[str, Any]
@@ -155,7 +155,7 @@ def _look(
         yield _Seen({**_row(name, "", told.message), **told.parts()}, status=status)
 
 
-def _nothing(matrices: Path, locks: Path) -> InputError:
+def _nothing(matrices: Path, locks: Path, given: Sequence[str]) -> InputError:
     names = unknown(matrices, locks)
     if not names:
         hint = "lock a stack first, or give the folder of locks by --locks DIR"
@@ -164,15 +164,16 @@ def _nothing(matrices: Path, locks: Path) -> InputError:
         "there is nothing to check",
         where=str(locks),
         why=f"The stack of {', '.join(names)} is neither in {matrices} nor beside the folder.",
-        hint=f"ascend-lock check path/to/{names[0]}.toml",
+        hint=command_line("check", f"path/to/{names[0]}.toml", *given),
     )
 
 
-def _tell_others(matrices: Path, locks: Path) -> None:
+def _tell_others(matrices: Path, locks: Path, given: Sequence[str]) -> None:
     """After a check of all: report locks whose stacks were not found."""
     for name in unknown(matrices, locks):
         hint = f"{locks / name} belongs to a stack that is not in {matrices}; give the path of its file:"
-        sys.stderr.write(as_called(f"hint: {hint} ascend-lock check path/to/{name}.toml\n"))
+        command = command_line("check", f"path/to/{name}.toml", *given)
+        sys.stderr.write(as_called(f"hint: {hint} {command}\n"))
 
 
 def _memory(names: Sequence[str], targets: tuple[str, ...], matrices: Path, locks: Path) -> Unchanged | None:
@@ -213,14 +214,14 @@ def _state(state: str, language: Language) -> str:
     return next((known(language) for known in words.STATES if known.en == state), shown(state))
 
 
-def _tell_hints(found: Sequence[_Seen], language: Language) -> None:
+def _tell_hints(found: Sequence[_Seen], given: Sequence[str], language: Language) -> None:
     """Print the commands that lock stale stacks again; those with an unreadable lock have to be locked from scratch."""
     for one in found:
         if one.mend:
             sys.stdout.write(words.HINT(language, command=one.mend) + "\n")
     lost = {one.again for one in found if one.unreadable}
     stale = dict.fromkeys(one.again for one in found if one.again)
-    for names, option in (([n for n in stale if n not in lost], ""), ([n for n in stale if n in lost], " --upgrade")):
+    for names, option in (([n for n in stale if n not in lost], ()), ([n for n in stale if n in lost], ("--upgrade",))):
         if names:
-            command = as_called(f"ascend-lock lock {shlex.join(names)}{option}")
+            command = as_called(command_line("lock", *names, *option, *given))
             sys.stdout.write(words.HINT(language, command=command) + "\n")

@@ -98,8 +98,8 @@ def command(
 
     With --package, explain why a pin is what it is.
     """
-    given = options.again(matrices, offline=offline)
-    elsewhere = options.elsewhere(matrices)
+    given = options.again(matrices, locks, offline=offline)
+    elsewhere = options.elsewhere(matrices, locks)
     matrices = matrices or options.default_matrices()
     tongue = language_of(language)
     progress = Progress(tongue, enabled=False if as_json else None)

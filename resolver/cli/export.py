@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from resolver.catalog.live import LiveCatalog
 from resolver.catalog.offered import offered
 from resolver.catalog.store.cache import Cache, default_folder
 from resolver.cli import options
+from resolver.cli.called import command_line
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.cli.targets import chosen
@@ -65,7 +67,13 @@ def command(
 
     That is pylock.toml (PEP 751), a CycloneDX SBOM, or a Containerfile that installs the lock.
     """
+    given = options.elsewhere(matrices, locks)
     matrices = matrices or options.default_matrices()
+    for option, value in (("--base-image", base_image), ("--wheelhouse", wheelhouse)):
+        if value is not None and form != "containerfile":
+            raise InputError(
+                f"{option} has no effect with --format {form}", where=option, hint="it is for --format containerfile"
+            )
     if output is not None and output.resolve().is_relative_to(locks.resolve()):
         raise InputError(
             "an export cannot be written into the locks folder",
@@ -75,7 +83,7 @@ def command(
         )
     tongue = language_of(language)
     progress = Progress(tongue)
-    chosen = _choose(stack, target, matrices, locks)
+    chosen = _choose(stack, target, matrices, locks, given)
     if chosen.lock.inputs != chosen.problem.digest and not chosen.lock.exclude_newer:
         progress.warn(words.EXPORTED_OLD(tongue, stack=stack))
     match form:
@@ -107,7 +115,7 @@ class _Chosen(NamedTuple):
     folder: Path
 
 
-def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Chosen:
+def _choose(stack: str, target: str | None, matrices: Path, locks: Path, given: Sequence[str]) -> _Chosen:
     """The chosen target, with its lock."""
     problems = chosen(compile_problems(load(stack, matrices)), frozenset(() if target is None else (target,)))
     if len(problems) > 1:
@@ -117,7 +125,7 @@ def _choose(stack: str, target: str | None, matrices: Path, locks: Path) -> _Cho
     folder = locks / problem.stack.name / problem.target.name
     lock = lock_file.read_own(folder)
     if lock is None:
-        raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=f"ascend-lock lock {stack}")
+        raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=command_line("lock", stack, *given))
     return _Chosen(problem, lock, folder)
 
 

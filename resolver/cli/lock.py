@@ -80,7 +80,7 @@ def command(
     """
     if profiled:
         profile.begin()
-    given = options.again(matrices, offline=offline)
+    given = options.again(matrices, locks, offline=offline)
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
     names = named(stacks, matrices)

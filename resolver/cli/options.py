@@ -6,7 +6,7 @@ import datetime as dt
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -17,6 +17,7 @@ from resolver.matrix.names import stack_names
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+_LOCKS: Final = Path("locks")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -61,14 +62,15 @@ def matrices(function: _Command) -> _Command:
     )(function)
 
 
-def elsewhere(matrices: Path | None) -> tuple[str, ...]:
-    """The option for another command to use the folder of facts and stacks that this one was given."""
-    return () if matrices is None else ("--matrices", str(matrices))
+def elsewhere(matrices: Path | None, locks: Path = _LOCKS) -> tuple[str, ...]:
+    """The options for another command to use the folders that this one was given."""
+    facts = () if matrices is None else ("--matrices", str(matrices))
+    return facts if locks == _LOCKS else (*facts, "--locks", str(locks))
 
 
-def again(matrices: Path | None, *, offline: bool) -> tuple[str, ...]:
+def again(matrices: Path | None, locks: Path, *, offline: bool) -> tuple[str, ...]:
     """The options for the same or a similar command to have the same result."""
-    return (*(("--offline",) if offline else ()), *elsewhere(matrices))
+    return (*(("--offline",) if offline else ()), *elsewhere(matrices, locks))
 
 
 def locks(function: _Command) -> _Command:
@@ -76,7 +78,7 @@ def locks(function: _Command) -> _Command:
     return click.option(
         "--locks",
         type=click.Path(path_type=Path, file_okay=False),
-        default=Path("locks"),
+        default=_LOCKS,
         help="Folder of locks (default: ./locks).",
     )(function)
 

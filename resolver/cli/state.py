@@ -22,7 +22,7 @@ from resolver.render.files import render
 class State(msgspec.Struct, frozen=True):
     """One target's lock, if there is one. `stale` says why it is stale, or is empty; `text` is the line for people.
 
-    `mend` is a command that makes a lock readable again whose merge is in conflict.
+    `mend` says how a lock can be read again of which nothing has to be lost; other `unreadable` ones are.
     """
 
     problem: Problem
@@ -44,6 +44,8 @@ def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> 
         except InputError as error:
             why = f"{error.message}: {error.why}" if error.why else error.message
             mend = lock_file.take_ours(folder) if error.message == lock_file.MERGED else ""
+            if isinstance(error, lock_file.Withheld):
+                mend = f"{error.where}: {error.hint}"
         unreadable = bool(why) and not mend
         reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
         if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line

@@ -7,12 +7,14 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from resolver import disk
 from resolver.cli import options
+from resolver.cli.called import command_line
 from resolver.errors import InputError
 from resolver.lock import file as lock_file
 from resolver.matrix.load import read_stack
@@ -51,10 +53,9 @@ def command(
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
+    given = options.elsewhere(matrices, locks)
     matrices = matrices or options.default_matrices()
-    if stack.endswith(".toml"):
-        stack = read_stack(stack, matrices).content.stack.name
-    program = _program(stack, target, matrices, locks)
+    program = _program(stack, target, matrices, locks, given)
     interpreter = python or _active()
     words = [interpreter, "-I", str(program)]
     words += [word for word, given in (("--full", full), ("--json", as_json)) if given]
@@ -80,16 +81,17 @@ def _require_python(interpreter: str) -> None:
         raise InputError(f"no working Python was found at {interpreter}", where="--python", why=why, hint=hint)
 
 
-def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Path:
+def _program(asked: str, target: str | None, matrices: Path, locks: Path, given: Sequence[str]) -> Path:
     """The verify.py of the only target, of the named one, or of the only one for this machine's processor."""
+    stack = read_stack(asked, matrices).content.stack.name if asked.endswith(".toml") else asked
     folder = locks / stack
     found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
     names = ", ".join(found)
     if target is not None and target not in found:
-        hint = f"the targets are: {names}" if found else _instead(stack, matrices, locks)
+        hint = f"the targets are: {names}" if found else _instead(asked, matrices, locks, given)
         raise InputError(f"{stack} has no lock for `{target}` with a {FILE}", where=str(folder), hint=hint)
     if not found:
-        hint = _instead(stack, matrices, locks)
+        hint = _instead(asked, matrices, locks, given)
         raise InputError(f"{stack} has no lock with a {FILE}", where=str(folder), hint=hint)
     fitting = [target] if target is not None else [name for name in found if len(found) == 1 or _fits(folder / name)]
     if len(fitting) != 1:
@@ -100,16 +102,18 @@ def _program(stack: str, target: str | None, matrices: Path, locks: Path) -> Pat
     return found[fitting[0]]
 
 
-def _instead(stack: str, matrices: Path, locks: Path) -> str:
+def _instead(stack: str, matrices: Path, locks: Path, given: Sequence[str]) -> str:
     """A hint for a stack without a lock: lock it, or the known name that was probably meant."""
     locked = {path.parts[-3] for path in locks.glob(f"*/*/{FILE}")}
     known = sorted(locked.union(stack_names(matrices)))
-    if stack in known:
-        return f"ascend-lock lock {stack}"
+    if stack in known or stack.endswith(".toml"):
+        return command_line("lock", stack, *given)
     close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"locked are {', '.join(sorted(locked))}" if locked else "ascend-lock lock path/to/STACK.toml"
+    if locked:
+        return f"locked are {', '.join(sorted(locked))}"
+    return command_line("lock", "path/to/STACK.toml", *given)
 
 
 def _fits(folder: Path) -> bool:

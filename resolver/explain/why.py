@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -45,7 +45,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
             hint=f"did you mean `{close[0]}`?" if close else "see lock.toml for its projects",
         )
     project = universe.project(wanted.name)
-    asked = {_statement(origin): _admits(origin, pin.name) for origin in pin.because}
+    asked = {_statement(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, wanted, newer)
     found: tuple[Contradiction, ...] = ()
@@ -139,6 +139,29 @@ def _moves(before: Resolution, after: Resolution) -> Iterator[tuple[str, str, st
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             yield name, old.get(name, ""), new.get(name, "")
+
+
+def _merged(origins: Iterable[Origin]) -> Iterator[Origin]:
+    """The origins, each file's lines about one project as one: some files have a line for each version of Python."""
+    rows: dict[Origin, list[Requirement]] = {}
+    for origin in origins:
+        one, needs = origin, []
+        if isinstance(origin, MetadataLine):
+            need = text.requirement(origin.text)
+            one, needs = replace(origin, text=replace(need, specifier=SpecifierSet()).without_marker()), [need]
+        rows.setdefault(one, []).extend(needs)
+    for one, needs in rows.items():
+        if isinstance(one, MetadataLine):
+            yield replace(one, text=replace(needs[0], specifier=_narrowed(needs)).without_marker())
+        else:
+            yield one
+
+
+def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
+    """What all of them admit, without lower bounds that a higher one implies."""
+    parts = {part for need in needs for part in need.specifier}
+    lowest = sorted((part for part in parts if part.operator == ">="), key=lambda part: Version(part.version))
+    return SpecifierSet(sorted(parts.difference(lowest[:-1]), key=str))
 
 
 def _statement(origin: Origin) -> Statement:

@@ -37,6 +37,10 @@ _HEADER = """\
 """
 
 
+class Withheld(InputError):
+    """The operating system does not let a lock be read, whatever is in it. Its pins need not be lost."""
+
+
 def dump(lock: Lock) -> str:
     """The text of lock.toml."""
     text = tomli_w.dumps(_plain(msgspec.to_builtins(lock)), multiline_strings=False)
@@ -66,7 +70,7 @@ def take_ours(folder: Path) -> str:
 
 @counts("inputs")
 def read(folder: Path) -> Lock | None:
-    """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
+    """The lock in a folder; None if there is none. Raises InputError if it cannot be read, `Withheld` if not at all."""
     path, text = folder / NAME, ""
     try:
         text = disk.read_text(path, _LARGEST)
@@ -82,7 +86,7 @@ def read(folder: Path) -> Lock | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(
+        raise Withheld(
             "the lock cannot be read",
             where=str(path),
             why=error.strerror or str(error),

@@ -75,6 +75,32 @@ def test_one_command_locks_all_that_are_stale(three: Workspace) -> None:
     ]
 
 
+def test_a_lock_that_may_not_be_read_keeps_its_pins(three: Workspace) -> None:
+    """What the system refuses is mended there; `--upgrade` would throw the pins away."""
+    file = three.locks / "one" / "there" / "lock.toml"
+    file.unlink()
+    file.mkdir()
+    assert three.run("check", "one").stdout == (
+        "one for there: the lock cannot be read: it is not a regular file\n"
+        "hint: locks/one/there/lock.toml: "
+        "move what is there out of the way, or choose another folder with --locks DIR\n"
+        "hint: ascend-lock lock one\n"
+    )
+
+
+def test_hints_repeat_the_folders_of_the_command_line(three: Workspace) -> None:
+    folders = ("--matrices", three.matrices.rename(three.root / "my facts").name, "--locks", "other")
+    told = "--matrices 'my facts' --locks other"
+    assert three.run("check", "one", *folders).stdout.splitlines()[1:] == [f"hint: ascend-lock lock one {told}"]
+    for command in (("export", "one", "--format", "sbom"), ("verify", "one"), ("bundle", "one", "files")):
+        run = three.run(*command, *folders)
+        assert f"\nhint: ascend-lock lock one {told}" in run.stderr, run
+    assert three.run("bundle", "all", "files", *folders).stderr.endswith(f"hint: ascend-lock lock STACK {told}\n")
+    three.locks.rename(three.root / "other")
+    (three.root / "my facts" / "stacks" / "one.toml").unlink()
+    assert three.run("check", *folders).stderr.endswith(f" ascend-lock check path/to/one.toml {told}\n")
+
+
 def test_what_could_not_be_read_has_an_object_of_its_own(three: Workspace) -> None:
     run = three.run("check", "one", "wrong", "--json")
     assert (run.status, run.json) == (

@@ -427,6 +427,8 @@ def test_matrices_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace
     run = explain(clash, "--matrices", elsewhere.name, "--apply", "A")
     assert run.stdout.endswith("Next: ascend-lock lock demo-a --matrices 'other facts'\n")
     assert elsewhere.name not in (clash.folder() / "conflict.md").read_text(encoding="utf-8")
+    run = explain(clash, "--matrices", elsewhere.name, "--locks", "mine", "--apply", "A")
+    assert run.stdout.endswith("Next: ascend-lock lock demo-a --matrices 'other facts' --locks mine\n")
 
 
 # --- what may change, and what never

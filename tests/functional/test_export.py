@@ -410,6 +410,16 @@ def test_what_would_break_the_containerfile_is_refused(locked: Workspace, argume
     assert run.stderr.startswith(message)
 
 
+@pytest.mark.parametrize("option", ["--base-image", "--wheelhouse"])
+def test_an_option_of_another_format_is_refused(locked: Workspace, option: str) -> None:
+    run = export(locked, "sbom", option, "x")
+    assert (run.status, run.stdout, run.stderr) == (
+        2,
+        "",
+        f"error: {option} has no effect with --format sbom\n  at {option}\nhint: it is for --format containerfile\n",
+    )
+
+
 def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace, index: LoopbackIndex) -> None:
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     index.add_wheel("base", "1.0")

@@ -35,7 +35,7 @@ def test_only_what_is_locked_there_is_checked(workspace: Workspace, own: Path, n
     (own / "mine.toml").write_text((own / "mine.toml").read_text("utf-8").replace('"a"', '"a==1.0"', 1), "utf-8")
     run = workspace.run("check", *names, "--locks", "own/locks")
     assert run.status == 4
-    assert run.stdout.endswith("hint: ascend-lock lock own/mine.toml\n")
+    assert run.stdout.endswith("hint: ascend-lock lock own/mine.toml --locks own/locks\n")
 
 
 def test_where_nothing_can_be_checked_it_fails(workspace: Workspace, own: Path) -> None:
@@ -45,7 +45,7 @@ def test_where_nothing_can_be_checked_it_fails(workspace: Workspace, own: Path) 
     assert run.stderr == (
         "error: there is nothing to check\n  at own/locks\n"
         "  The stack of mine is neither in matrices nor beside the folder.\n"
-        "hint: ascend-lock check path/to/mine.toml\n"
+        "hint: ascend-lock check path/to/mine.toml --locks own/locks\n"
     )
     run = workspace.run("check", "--locks", "none/locks")
     assert run.status == 2
@@ -65,7 +65,7 @@ def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) 
     run = workspace.run("bundle", "all", "more", "--locks", "none/locks")
     assert (run.status, run.stderr) == (
         2,
-        "error: there are no locks to bundle\n  at none/locks\nhint: ascend-lock lock STACK\n",
+        "error: there are no locks to bundle\n  at none/locks\nhint: ascend-lock lock STACK --locks none/locks\n",
     )
 
 
