@@ -106,6 +106,14 @@ NO_RELEASE = Words(
     "no release of {subject} matches `{wanted}`; the newest is {newest}",
     "{subject} 没有符合 `{wanted}` 的版本，最新版本是 {newest}",
 )
+NO_RELEASE_BETWEEN = Words(
+    "no release of {subject} matches `{wanted}`; the nearest are {older} and {newer}",
+    "{subject} 没有符合 `{wanted}` 的版本，最接近的是 {older} 和 {newer}",
+)
+NO_RELEASE_BEFORE = Words(
+    "no release of {subject} matches `{wanted}`; the nearest is {nearest}",
+    "{subject} 没有符合 `{wanted}` 的版本，最接近的是 {nearest}",
+)
 NO_RELEASE_AT_COMMIT = Words(
     "the stack takes {subject} from a commit with version {newest}, which does not match `{wanted}`",
     "软件栈从指定的 commit 安装 {subject}，其版本是 {newest}，不符合 `{wanted}`",
