@@ -543,8 +543,8 @@ ALSO_MISSING = Counted(
 MORE_IN_REPORT = Words("and {count} more, see the report", "以及另外 {count} 条，见报告")
 NAMED_AND_MORE = Words("{names} and {count} more", "{names} 以及另外 {count} 个")
 LIMITED = Words(
-    "The time limit was reached: there may be more conflicts and more ways out.",
-    "已达到时间限制：可能还有其他冲突和解决办法。",
+    "Not everything was decided in the time given: there may be more conflicts and more ways out.",
+    "在给定时间内未能得出全部结论：可能还有其他冲突和解决办法。",
 )
 MORE_TIME = Words("hint: --explain-seconds N gives it more time", "提示：可用 --explain-seconds N 延长时间")
 MAY_HAVE_NEWER = Words(
