@@ -113,7 +113,8 @@ def cost(fix: Fix) -> int:
     lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
     lost += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
     lost += sum(EXTRA for name in gone if "[" in name)
-    lost += sum(_MACHINE for change in fix.changes if (change.kind, change.subject) == (ChangeKind.COMPONENT, "soc"))
+    if any((change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes):
+        lost += _MACHINE  # once: other hardware for one target is other hardware
     warnings = [fact for where in fix.environments for fact in where.warnings]
     dropped = {change.subject for change in fix.changes if change.kind is ChangeKind.DROP}
     if any(useless_without(dropped, warnings)):

@@ -602,6 +602,11 @@ def test_each_target_is_told(two: Workspace) -> None:
     assert "demo has a solution for linux-aarch64, Python 3.11: there is no conflict.\n" in run.stdout
     assert run.stderr == "The report is in locks/demo/old: conflict.html, .md and .json.\n"
     assert [path.name for path in (two.locks / "demo").iterdir()] == ["old"]
+    assert run.stdout.endswith("\n\nhint: ascend-lock lock demo --target new locks the target that has a solution\n"), (
+        run.stdout
+    )
+    assert two.lock("--target", "new").status == 0
+    assert "locks the target" not in explain(two, "--target", "old").stdout
 
 
 def test_each_target_is_told_as_json(two: Workspace) -> None:

@@ -445,6 +445,8 @@ WITHOUT_EXTRAS = Counted(
 INSTEAD_WITHOUT = Words("{after} {without}, instead of {before}", "{without}：将 {before} 改为 {after}")
 COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
 ON_TARGET = Words("{change}, for the target {target}", "{change}（目标 {target}）")
+ON_TARGETS = Words("{change}, for {targets}", "{change}（{targets}）")
+THIS_TARGET = Words("this target", "本目标")
 COMPONENT_ADDED = Words("specify {component} {after}", "声明 {component} 为 {after}")
 POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
 POLICY_ADDED = Words("add the policy {after}", "增加策略 {after}")
@@ -556,6 +558,16 @@ SOLVABLE = Words("{stack} has a solution for {target}: there is no conflict.", "
 SEE_PACKAGE = Words(
     "hint: --package NAME explains why a project is pinned to its version",
     "提示：用 --package NAME 查看某个固定版本的原因",
+)
+LOCK_SOLVABLE = Counted(
+    Words(
+        "hint: ascend-lock lock {stack} locks the target that has a solution",
+        "提示：执行 ascend-lock lock {stack}，可锁定有解的目标",
+    ),
+    Words(
+        "hint: ascend-lock lock {stack} locks the targets that have a solution",
+        "提示：执行 ascend-lock lock {stack}，可锁定有解的目标",
+    ),
 )
 WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
 WRITTEN_ONLINE = Words(

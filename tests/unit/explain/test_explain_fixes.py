@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.explain.explain import explain, lettered
+from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
@@ -454,6 +455,14 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
         ["plugin==2 -> plugin==2.post1"],
     ]
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
+
+
+def test_other_hardware_is_a_loss_once_for_however_many_targets() -> None:
+    """Otherwise a line whose loss leaves nothing that works would be dropped rather, with two targets."""
+    sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
+    other = replace(sample.changes[0], kind=ChangeKind.COMPONENT, subject="soc", before="310P", after="A2")
+    one, both = (replace(sample, changes=changes) for changes in ((other,), (other, replace(other, target="two"))))
+    assert cost(both) == cost(one) > cost(sample)
 
 
 def test_what_goes_against_a_fact_comes_last_however_cheap() -> None:
