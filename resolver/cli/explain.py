@@ -48,6 +48,7 @@ from resolver.render.explanation.sentences import target_line
 from resolver.render.explanation.why import why_json, why_text
 from resolver.render.text import json_text
 from resolver.solve.solver import decide
+from resolver.solve.tell import cutoff_text
 from resolver.solve.universe import Universe
 
 _CONFLICT = 1
@@ -126,10 +127,17 @@ def command(
     fix = None if letter is None else named_fix(letter, [answer for _, answer in conflicts])
     original = find_stack(stack, matrices)
     written = [] if fix is None else write_fix(fix, original)
+    solvable = [problem.target.name for _, problem, answer in answers if answer is None]
     if as_json:
         told = [_json(problem, answer, tongue) for _, problem, answer in answers]
         sys.stdout.write(json_text(_whole(told)) + "\n")
     else:
+        if conflicts and solvable and fix is None:
+            until = () if exclude_newer is None else ("--exclude-newer", cutoff_text(exclude_newer))
+            only = [word for name in solvable for word in ("--target", name)]
+            locked = shlex.join([stack, *only, *until, *given])
+            hint = words.LOCK_SOLVABLE(tongue, len(solvable), stack=locked)
+            page.write("\n" + as_called(hint) + "\n")
         for folder, _ in conflicts:
             sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
         # a snapshot suffices to find ways out, but not to lock them

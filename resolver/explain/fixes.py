@@ -42,6 +42,8 @@ def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) ->
     finally:
         for one in search:
             one.close()
+    if found.late:
+        trials.clock.cut()
     found.end()
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeGuard
 
@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.model import text
 from resolver.model.explanation import Change, ChangeKind, Fix
-from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires, Strength, Warns
+from resolver.model.fact import Builds, Excludes, Fact, Metadata, Names, Requires, Strength, Warns
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Source
@@ -113,19 +113,23 @@ def cost(fix: Fix) -> int:
     lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
     lost += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
     lost += sum(EXTRA for name in gone if "[" in name)
-    lost += sum(_MACHINE for change in fix.changes if (change.kind, change.subject) == (ChangeKind.COMPONENT, "soc"))
+    if any((change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes):
+        lost += _MACHINE  # once: other hardware for one target is other hardware
     warnings = [fact for where in fix.environments for fact in where.warnings]
     dropped = {change.subject for change in fix.changes if change.kind is ChangeKind.DROP}
-    if any(fact.grave and _asks_for(fact, dropped) for fact in warnings):
+    if any(useless_without(dropped, warnings)):
         lost += _USELESS
     if any("soc" in fact.components for fact in warnings):
         return price + lost + _OTHER_KERNELS
     return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
 
 
-def _asks_for(fact: Warns, projects: Collection[str]) -> bool:
-    """Whether a warning would not apply with one of these projects."""
-    return any(isinstance(need, Requirement) and need.name in projects for need in fact.unless)
+def useless_without(projects: Collection[str], told: Iterable[Fact]) -> Iterator[str]:
+    """What does not work, according to a warning, where one of these projects is missing."""
+    for fact in told:
+        if isinstance(fact, Warns) and fact.grave:
+            missing = any(isinstance(need, Requirement) and need.name in projects for need in fact.unless)
+            yield from (fact.package,) if missing else ()
 
 
 def aged(change: Change) -> int:

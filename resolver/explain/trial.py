@@ -55,8 +55,13 @@ class Clock:
     def expired(self) -> bool:
         """Whether time is up."""
         late = time.monotonic() > self._end
-        self.limited |= late
+        if late:
+            self.cut()
         return late
+
+    def cut(self) -> None:
+        """Note that something was cut short."""
+        self.limited = True
 
     def is_early(self) -> bool:
         """Whether more than half of the time is left."""
@@ -65,6 +70,10 @@ class Clock:
     def within(self, seconds: float) -> Clock:
         """A limit that ends with this one, or after so many seconds."""
         return _Part(min(seconds, self._end - time.monotonic()), self._tell, self)
+
+    def once(self, seconds: float) -> Clock:
+        """The same for what may be tried again: when it ends, nothing is cut short yet."""
+        return Clock(min(seconds, self._end - time.monotonic()), self._tell)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Report how far a search is. Raises Expired."""
@@ -85,11 +94,10 @@ class _Part(Clock):
         super().__init__(seconds, tell)
         self._whole = whole
 
-    def expired(self) -> bool:
-        """Whether time is up."""
-        late = super().expired()
-        self._whole.limited |= late
-        return late
+    def cut(self) -> None:
+        """Note that something was cut short."""
+        super().cut()
+        self._whole.cut()
 
 
 class Undecided(msgspec.Struct, frozen=True):
@@ -174,7 +182,7 @@ class Trials:
             lookahead.expect(universe.roots())
             noting = self.notes is not None and not strictly  # everything that follows rests on notes
             share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
-            clock = self.clock.within(self.clock.seconds * share)
+            clock = self.clock.once(self.clock.seconds * share)
             with looking(clock.look):
                 found = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
                 answer = found if found is not None else prove(universe, clock.tick)
@@ -182,6 +190,8 @@ class Trials:
                     solve_builds(answer, universe.catalog, tick=clock.tick)
             return answer
         except Expired:
+            if not briefly:
+                self.clock.cut()
             return Undecided()
         except DamagedPageError:
             raise  # everything is requested anew

@@ -139,7 +139,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that can be said of a conflict. With `limited`, time ran out and more may be found with more of it.
+    """All that can be said of a conflict. With `limited`, not everything was decided in time: there may be more.
 
     `missing` are further projects that lines of the stack ask for and that no index has: of those that are many the
     contradictions tell a few. `options` are those that a command needs to find the same ways out.

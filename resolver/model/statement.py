@@ -127,6 +127,7 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
 
     `refusals` are the newest of the releases concerned, of which there are
     `count`. `newest` is the newest release on the indexes, empty where there is none.
+    `nearest` are those just before and just after `wanted`, where a newer one exists than the newest before it.
     `where` names the indexes that were asked, or the file. `unreachable` are indexes
     that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
     says so. `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels
@@ -142,6 +143,7 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     count: int = 0
     newest: str = ""
+    nearest: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     unreachable: tuple[str, ...] = ()
     meant: str = ""

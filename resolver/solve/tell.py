@@ -12,6 +12,8 @@ import difflib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
+from packaging.specifiers import SpecifierSet
+
 from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.component import OTHER_NAMES
@@ -36,6 +38,7 @@ from resolver.model.statement import (
 )
 from resolver.model.tags import machine_of
 from resolver.model.target import Target
+from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
 from resolver.solve.project import Project
@@ -225,6 +228,7 @@ class _Teller:
             where=where,
             count=count,
             newest=str(project.versions[0]) if project.versions else "",
+            nearest=_nearest(project, ground.detail) if ground.lack is Lack.RELEASE else (),
             refusals=tuple(refusals),
             unreachable=tuple(project.unreachable),
             meant=_meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
@@ -232,6 +236,23 @@ class _Teller:
             cutoff=cutoff_text(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
             unread=_unread(project.set_aside) if ground.lack is Lack.RELEASE and not project.versions else (),
         )
+
+
+def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
+    """The releases just before and just after what is wanted; none where nothing comes after it.
+
+    They are final ones, unless a pre-release is wanted or nothing else exists.
+    """
+    wish = SpecifierSet(wanted)
+    bounds = [text.version(one.version.removesuffix(".*")) for one in wish]
+    highest = max((bound for bound in bounds if bound is not None), default=None)
+    if highest is None:
+        return ()
+    among = project.all if names_prerelease(wish) else project.stable or project.all
+    versions = [project.versions[position] for position in project.positions(among)]
+    newer = [version for version in versions if version >= highest]
+    older = [version for version in versions if version < highest]
+    return tuple(map(str, (*older[:1], *newer[-1:]))) if versions[:1] > [highest] else ()
 
 
 def _unread(files: Iterable[SetAside]) -> tuple[Unread, ...]:

@@ -209,7 +209,7 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
     assert run.status == 1
     assert "\nWhy: these 4 cannot all hold together, but any 3 of them can\n" in run.stdout
     assert run.stdout.endswith(
-        "The time limit was reached: there may be more conflicts and more ways out.\n"
+        "Not everything was decided in the time given: there may be more conflicts and more ways out.\n"
         "hint: --explain-seconds N gives it more time\n"
         "No lock was changed.\n"
     )
@@ -222,7 +222,7 @@ def test_a_file_that_takes_long_is_not_waited_for_beyond_the_limit(clash: Worksp
     run = explain(clash, "--explain-seconds", "2")
     assert time.monotonic() - began < 30
     assert run.status == 1
-    assert "The time limit was reached" in run.stdout
+    assert "Not everything was decided in the time given" in run.stdout
 
 
 def test_a_limit_of_nothing_is_refused(clash: Workspace) -> None:
@@ -604,6 +604,11 @@ def test_each_target_is_told(two: Workspace) -> None:
     assert "demo has a solution for linux-aarch64, Python 3.11: there is no conflict.\n" in run.stdout
     assert run.stderr == "The report is in locks/demo/old: conflict.html, .md and .json.\n"
     assert [path.name for path in (two.locks / "demo").iterdir()] == ["old"]
+    assert run.stdout.endswith("\n\nhint: ascend-lock lock demo --target new locks the target that has a solution\n"), (
+        run.stdout
+    )
+    assert two.lock("--target", "new").status == 0
+    assert "locks the target" not in explain(two, "--target", "old").stdout
 
 
 def test_each_target_is_told_as_json(two: Workspace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from shlex import join, quote
 
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -37,9 +38,19 @@ def change_sentence(change: Change, language: Language) -> str:
 
 
 def change_sentences(changes: Sequence[Change], language: Language) -> list[str]:
-    """All changes of a fix or an attempt; a split is one sentence, as are all facts about archives."""
+    """All changes of a fix or an attempt; a split is one sentence, as are all facts about archives.
+
+    So is a component that becomes the same for several targets.
+    """
     together = (ChangeKind.SPLIT, ChangeKind.STATE)
-    told = [change_sentence(change, language) for change in changes if change.kind not in together]
+    same: dict[Change, list[Change]] = {}
+    for change in changes:
+        if change.kind not in together:
+            same.setdefault(replace(change, target="", where=""), []).append(change)
+    told = [
+        change_sentence(several[0], language) if len(several) == 1 else _for_targets(several, language)
+        for several in same.values()
+    ]
     parts = sum(1 for change in changes if change.kind is ChangeKind.SPLIT)
     if parts:
         told.append(words.SPLIT(language, count=parts))
@@ -47,6 +58,13 @@ def change_sentences(changes: Sequence[Change], language: Language) -> list[str]
     if archives:
         told.append(words.FACTS_STATED(language, len(archives), archives=words.COMMA(language).join(archives)))
     return told
+
+
+def _for_targets(changes: Sequence[Change], language: Language) -> str:
+    """One change of several targets."""
+    targets = [change.target or words.THIS_TARGET(language) for change in changes]
+    told = change_sentence(replace(changes[0], target=""), language)
+    return words.ON_TARGETS(language, change=told, targets=words.listed(targets, language))
 
 
 def changes_sentence(changes: Sequence[Change], language: Language) -> str:

@@ -120,6 +120,7 @@ def _lacks(statement: Lacks) -> dict[str, Any]:
         "lack": statement.lack.value,
         "count": statement.count,
         "newest": statement.newest,
+        "nearest": list(statement.nearest),
         "unreachable": list(statement.unreachable),
         "refusals": [
             {

@@ -271,6 +271,14 @@ def _no_release(statement: Lacks, language: Language) -> str:
         return words.NO_RELEASE_READ(language, subject=statement.subject, files=files)
     if not statement.wanted:
         return words.NO_RELEASE_AT_ALL(language, subject=statement.subject)
+    if len(statement.nearest) > 1:
+        older, newer = statement.nearest
+        return words.NO_RELEASE_BETWEEN(
+            language, subject=statement.subject, wanted=statement.wanted, older=older, newer=newer
+        )
+    if statement.nearest and statement.nearest[0] != statement.newest:
+        (nearest,) = statement.nearest
+        return words.NO_RELEASE_BEFORE(language, subject=statement.subject, wanted=statement.wanted, nearest=nearest)
     template = words.NO_RELEASE if statement.newest else words.NO_RELEASE_OR_NEWEST
     return template(language, subject=statement.subject, wanted=statement.wanted, newest=statement.newest)
 

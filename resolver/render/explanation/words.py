@@ -106,6 +106,14 @@ NO_RELEASE = Words(
     "no release of {subject} matches `{wanted}`; the newest is {newest}",
     "{subject} 没有符合 `{wanted}` 的版本，最新版本是 {newest}",
 )
+NO_RELEASE_BETWEEN = Words(
+    "no release of {subject} matches `{wanted}`; the nearest are {older} and {newer}",
+    "{subject} 没有符合 `{wanted}` 的版本，最接近的是 {older} 和 {newer}",
+)
+NO_RELEASE_BEFORE = Words(
+    "no release of {subject} matches `{wanted}`; the nearest is {nearest}",
+    "{subject} 没有符合 `{wanted}` 的版本，最接近的是 {nearest}",
+)
 NO_RELEASE_AT_COMMIT = Words(
     "the stack takes {subject} from a commit with version {newest}, which does not match `{wanted}`",
     "软件栈从指定的 commit 安装 {subject}，其版本是 {newest}，不符合 `{wanted}`",
@@ -437,6 +445,8 @@ WITHOUT_EXTRAS = Counted(
 INSTEAD_WITHOUT = Words("{after} {without}, instead of {before}", "{without}：将 {before} 改为 {after}")
 COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
 ON_TARGET = Words("{change}, for the target {target}", "{change}（目标 {target}）")
+ON_TARGETS = Words("{change}, for {targets}", "{change}（{targets}）")
+THIS_TARGET = Words("this target", "本目标")
 COMPONENT_ADDED = Words("specify {component} {after}", "声明 {component} 为 {after}")
 POLICY_INSTEAD = Words("policy {after} instead of {before}", "策略由 {before} 改为 {after}")
 POLICY_ADDED = Words("add the policy {after}", "增加策略 {after}")
@@ -535,8 +545,8 @@ ALSO_MISSING = Counted(
 MORE_IN_REPORT = Words("and {count} more, see the report", "以及另外 {count} 条，见报告")
 NAMED_AND_MORE = Words("{names} and {count} more", "{names} 以及另外 {count} 个")
 LIMITED = Words(
-    "The time limit was reached: there may be more conflicts and more ways out.",
-    "已达到时间限制：可能还有其他冲突和解决办法。",
+    "Not everything was decided in the time given: there may be more conflicts and more ways out.",
+    "在给定时间内未能得出全部结论：可能还有其他冲突和解决办法。",
 )
 MORE_TIME = Words("hint: --explain-seconds N gives it more time", "提示：可用 --explain-seconds N 延长时间")
 MAY_HAVE_NEWER = Words(
@@ -548,6 +558,16 @@ SOLVABLE = Words("{stack} has a solution for {target}: there is no conflict.", "
 SEE_PACKAGE = Words(
     "hint: --package NAME explains why a project is pinned to its version",
     "提示：用 --package NAME 查看某个固定版本的原因",
+)
+LOCK_SOLVABLE = Counted(
+    Words(
+        "hint: ascend-lock lock {stack} locks the target that has a solution",
+        "提示：执行 ascend-lock lock {stack}，可锁定有解的目标",
+    ),
+    Words(
+        "hint: ascend-lock lock {stack} locks the targets that have a solution",
+        "提示：执行 ascend-lock lock {stack}，可锁定有解的目标",
+    ),
 )
 WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
 WRITTEN_ONLINE = Words(

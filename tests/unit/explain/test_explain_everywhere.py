@@ -16,7 +16,7 @@ from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.explanation.changes import change_sentence, outcome_sentence
+from resolver.render.explanation.changes import change_sentence, change_sentences, outcome_sentence
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -129,6 +129,14 @@ def test_two_machines_that_each_have_a_cann_too_old_get_one_way_out() -> None:
     assert change_sentence(other, "en") == "CANN 8.5.0 instead of 8.3.RC1, for the target two"
     assert change_sentence(other, "zh") == "CANN 由 8.3.RC1 改为 8.5.0（目标 two）"
     assert [fix.environments[0].count for fix in found.fixes] == [1]
+
+
+def test_what_becomes_the_same_for_several_targets_is_told_once() -> None:
+    catalog = DataCatalog({"plugin": {"2": []}})
+    more = "".join(target(name, cann="8.3.RC1") for name in ("one", "two", "three")) + needs("==2", "8.5.0")
+    (fix,) = explained(catalog, "plugin==2", more=more, name="two").fixes
+    assert change_sentences(fix.changes, "en") == ["CANN 8.5.0 instead of 8.3.RC1, for this target, one and three"]
+    assert change_sentences(fix.changes, "zh") == ["CANN 由 8.3.RC1 改为 8.5.0（本目标、one 和 three）"]
 
 
 def test_each_target_has_the_same_ways_out() -> None:

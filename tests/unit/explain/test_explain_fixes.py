@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.explain.explain import explain, lettered
+from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
@@ -423,6 +424,24 @@ def test_environments_are_split_by_what_was_hidden_too() -> None:
     assert [where.requires for where in split.environments] == [("two", "three"), ("one",)]
 
 
+def test_a_split_puts_nothing_where_it_does_not_work() -> None:
+    """`engine` clashes with nothing; without `plugin` it does not run, so it goes with that one alone."""
+    releases: dict[str, dict[str, list[str]]] = {
+        "trainer": {"1": ["base==1"]},
+        "plugin": {"1": ["base==2"]},
+        "engine": {"1": []},
+        "base": {"1": [], "2": []},
+    }
+    idle = warning("engine", "==1", "It cannot run by itself.", 'grave = true\nunless = ["plugin"]')
+    fixes = ways_out(DataCatalog(releases), "trainer", "engine", "plugin", facts=idle)
+    split = next(fix for fix in fixes if len(fix.environments) > 1)
+    assert [where.requires for where in split.environments] == [("trainer",), ("engine", "plugin")]
+
+    releases["trainer"]["1"] += ["engine"]  # which thus comes back
+    fixes = ways_out(DataCatalog(releases), "trainer", "engine", "plugin", facts=idle)
+    assert [fix for fix in fixes if len(fix.environments) > 1] == []
+
+
 def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_out() -> None:
     """The release alone is the smaller change, and nobody knows what it is for: with it the pair was not looked for."""
     catalog = DataCatalog({"base": {"1": [], "2": []}})
@@ -436,6 +455,14 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
         ["plugin==2 -> plugin==2.post1"],
     ]
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
+
+
+def test_other_hardware_is_a_loss_once_for_however_many_targets() -> None:
+    """Otherwise a line whose loss leaves nothing that works would be dropped rather, with two targets."""
+    sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
+    other = replace(sample.changes[0], kind=ChangeKind.COMPONENT, subject="soc", before="310P", after="A2")
+    one, both = (replace(sample, changes=changes) for changes in ((other,), (other, replace(other, target="two"))))
+    assert cost(both) == cost(one) > cost(sample)
 
 
 def test_what_goes_against_a_fact_comes_last_however_cheap() -> None:

@@ -13,6 +13,7 @@ from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs
+from resolver.model.explanation import Explanation
 from resolver.model.release import File, Metadata
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
@@ -78,8 +79,12 @@ def refuted(catalog: Slow, *lines: str) -> tuple[Refutation, Inputs]:
 
 def ways_out(catalog: Slow, *lines: str) -> list[str]:
     """What changes, where there is ten times as much time."""
+    return [fix.changes[0].after for fix in explained(catalog, *lines).fixes]
+
+
+def explained(catalog: Slow, *lines: str) -> Explanation:
     answer, inputs = refuted(catalog, *lines)
-    return [fix.changes[0].after for fix in explain(answer, inputs, Clock(10 * SECONDS)).fixes]
+    return explain(answer, inputs, Clock(10 * SECONDS))
 
 
 def test_a_trial_ends_in_the_middle_of_a_run_of_releases(catalog: Slow) -> None:
@@ -131,4 +136,20 @@ def test_a_trial_that_takes_long_is_tried_again(catalog: Slow) -> None:
     catalog.add_wheel("d", "1.0")
     for release in range(20):
         catalog.add_wheel("d", f"2.{release}", metadata_python=">=4")
-    assert "b==2" in ways_out(catalog, "a==1", "b==1")
+    found = explained(catalog, "a==1", "b==1")
+    assert "b==2" in [fix.changes[0].after for fix in found.fixes]
+    assert not found.limited, "everything was decided in the end"
+
+
+def test_a_trial_that_stays_undecided_is_told(catalog: Slow) -> None:
+    """No file of `d` is of use, and they are too many to be read even the second time."""
+    catalog.add_wheel("a", "1", ["c==1"])
+    catalog.add_wheel("b", "1", ["c==2"])
+    catalog.add_wheel("b", "2", ["d"])
+    catalog.add_wheel("c", "1")
+    catalog.add_wheel("c", "2")
+    for release in range(40):
+        catalog.add_wheel("d", f"2.{release}", metadata_python=">=4")
+    found = explained(catalog, "a==1", "b==1")
+    assert "b==2" not in [fix.changes[0].after for fix in found.fixes]
+    assert found.limited

@@ -108,6 +108,16 @@ def refusal(version: str, *files: SetAside) -> Refusal:
             "no release of x matches `==9.9`; the newest is 2.0",
             "x 没有符合 `==9.9` 的版本，最新版本是 2.0",
         ),
+        (
+            lacks(Lack.RELEASE, wanted="==1.5", newest="2.0", nearest=("1.4", "1.6")),
+            "no release of x matches `==1.5`; the nearest are 1.4 and 1.6",
+            "x 没有符合 `==1.5` 的版本，最接近的是 1.4 和 1.6",
+        ),
+        (
+            lacks(Lack.RELEASE, wanted="==0.5", newest="2.0", nearest=("0.9",)),
+            "no release of x matches `==0.5`; the nearest is 0.9",
+            "x 没有符合 `==0.5` 的版本，最接近的是 0.9",
+        ),
         (lacks(Lack.RELEASE, wanted="==9.9"), "no release of x matches `==9.9`", "x 没有符合 `==9.9` 的版本"),
         (lacks(Lack.RELEASE), "the index page of x lists no release", "软件源的 x 页面没有列出任何版本"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pytest
 from msgspec.structs import replace
 
 from resolver.model.problem import Policy
@@ -23,8 +24,26 @@ def test_no_version_in_the_range() -> None:
     catalog = DataCatalog({"torch": {"2.8.0": [], "2.9.0": []}})
     assert told(problem("torch==2.8.1"), catalog) == [
         "the stack asks for torch==2.8.1 @ stack.toml:5",
-        "no release of torch matches `==2.8.1`; the newest is 2.9.0 @ looked up on pypi",
+        "no release of torch matches `==2.8.1`; the nearest are 2.8.0 and 2.9.0 @ looked up on pypi",
     ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nearest"),
+    [
+        ("==2.8.1", "the nearest are 2.8.0.post1 and 2.9.0"),
+        (">=2.8.1,<2.9", "the nearest are 2.8.0.post1 and 2.9.0"),
+        ("==2.9.0.dev1", "the nearest are 2.8.0.post1 and 2.9.0rc1"),  # a pre-release is wanted
+        ("==2.8.0+cpu", "the nearest are 2.8.0 and 2.8.0.post1"),
+        ("<2.7", "the nearest is 2.8.0"),
+        ("==2.11.*", "the newest is 2.10.0"),
+        (">2.10", "the newest is 2.10.0"),
+    ],
+)
+def test_the_releases_nearest_to_a_wish(wanted: str, nearest: str) -> None:
+    releases: dict[str, list[str]] = {one: [] for one in ("2.8.0", "2.8.0.post1", "2.9.0rc1", "2.9.0", "2.10.0")}
+    (_, lack) = told(problem(f"torch{wanted}"), DataCatalog({"torch": releases}))
+    assert lack.endswith(f"; {nearest} @ looked up on pypi")
 
 
 def test_a_project_without_any_release() -> None:
