@@ -74,13 +74,14 @@ def read_text(path: Path, limit: int) -> str:
 def listed(folder: Path, ending: str) -> list[Path]:
     """The files in a folder whose names end so, sorted; none where there is no folder.
 
-    Raises OSError where it cannot be listed, which `Path.glob` takes for an empty folder.
+    Hidden ones are none of them: macOS copies a file `a` with a `._a` beside it, and editors keep a `.#a`. Raises
+    OSError where the folder cannot be listed, which `Path.glob` takes for an empty one.
     """
     try:
         names = os.listdir(folder)  # noqa: PTH208 -- all before the first
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [folder / name for name in sorted(names) if name.endswith(ending)]
+    return [folder / name for name in sorted(names) if name.endswith(ending) and name[0] != "."]
 
 
 def write(path: Path, content: bytes) -> None:

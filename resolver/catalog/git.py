@@ -91,6 +91,10 @@ class Repositories:
             return Named(tag, "tag")
         return Named(found[refs[2]], "branch") if refs[2] in found else None
 
+    def require(self, url: str, commit: str) -> None:
+        """Raise NoSuchCommit if the repository does not have the commit, UnreadRepository if nobody can tell."""
+        self._fetched(url, commit)
+
     def read(self, url: str, commit: str, path: str) -> bytes | None:
         """A file at a commit; None if there is none. Raises UnreadRepository; NoSuchCommit."""
         listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")

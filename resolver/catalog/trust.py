@@ -28,11 +28,13 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
     """Compare a fact with the files of its commit that it names. Empty if they say the same.
 
     Otherwise the reason why the fact is taken on trust: it names no file, the files state nothing statically, or the
-    repository could not be read. Raises InputError if the files contradict it.
+    repository could not be read. Raises InputError if the files contradict it, or the repository lacks the commit.
     """
     stated: dict[str, set[str]] = {}
     silent = not fact.requires_from
     try:
+        if not fact.requires_from:
+            repositories.require(fact.git, fact.commit)
         _require_submodules(fact, repositories)
         for path in fact.requires_from:
             lines = _lines(fact, path, repositories)
@@ -43,7 +45,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, fact.where) from None
     except UnreadRepository:
-        return _NOT_READ.format(id=fact.id)
+        return (_NOT_READ if fact.requires_from or fact.recipe.submodules else _NOT_SAID).format(id=fact.id)
     if not stated:
         return _NOT_SAID.format(id=fact.id)
     own = {_normal(line) for line in fact.recipe.requires}

@@ -27,7 +27,7 @@ from resolver.model.origin import StackLine
 from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
-from resolver.model.target import Target, default_name
+from resolver.model.target import PLATFORMS, Target, default_name
 from resolver.profile import counts
 
 _Path = tuple[str | int, ...]
@@ -337,6 +337,7 @@ def _compile_indexes(
     own: bool,
 ) -> Indexes:
     indexes = {PYPI: Index(name=PYPI)}
+    rows_of: list[tuple[str, int]] = [("binding", number) for number in range(len(binding_rows))]
     bindings = [
         Binding(
             packages=_bound(document, row.packages, "binding", number),
@@ -372,6 +373,7 @@ def _compile_indexes(
         if index.packages:
             packages = _bound(document, index.packages, "index", number)
             bindings.append(Binding(packages=packages, indexes=(index.name,)))
+            rows_of.append(("index", number))
     for number, row in enumerate(binding_rows):
         for position, name in enumerate(row.indexes):
             if name not in indexes:
@@ -381,7 +383,26 @@ def _compile_indexes(
                     where=document.place("binding", number, "indexes", position),
                     hint=f"did you mean `{close[0]}`?" if close else f"known are {', '.join(sorted(indexes))}",
                 )
+    _require_effect(document, bindings, rows_of)
     return Indexes(indexes=indexes, bindings=tuple(bindings), own=own)
+
+
+def _require_effect(document: _Document, bindings: Sequence[Binding], rows: Sequence[tuple[str, int]]) -> None:
+    """Raise InputError where a row binds a project that earlier ones bind already on each of its platforms."""
+    bound: dict[tuple[str, str], tuple[str | int, ...]] = {}
+    for binding, row in zip(bindings, rows, strict=True):
+        for at, name in enumerate(binding.packages):
+            place = (*row, "packages", at)
+            earlier = [bound.get((name, platform)) for platform in binding.platforms or PLATFORMS]
+            if earlier[0] is not None and None not in earlier:
+                raise InputError(
+                    f"`{name}` is already bound" if name != "*" else "all other projects are already bound",
+                    where=document.place(*place),
+                    why=f"the first binding counts, and that is the one at {document.line(*earlier[0])}",
+                    hint="remove one of the two, or restrict the first to some `platforms`",
+                )
+            for platform in binding.platforms or PLATFORMS:
+                bound.setdefault((name, platform), place)
 
 
 def _bound(document: _Document, names: list[str], *path: str | int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, read
-from resolver.matrix.names import stack_names, toml_files
+from resolver.matrix.names import files, stack_names, toml_files
 from resolver.profile import counts
 
 
@@ -90,7 +90,7 @@ def readings_folder(matrices: Path) -> Path:
 
 def _digest(folder: Path) -> str:
     found = hashlib.sha256()
-    for path in sorted(folder.glob("*.json")):
+    for path in files(folder, ".json"):
         with suppress(OSError):  # reported by whoever needs the file
             content = path.read_bytes()
             found.update(f"{path.name}\0{len(content)}\0".encode() + content)

@@ -10,8 +10,13 @@ from resolver.errors import InputError
 
 def toml_files(folder: Path) -> list[Path]:
     """The TOML files in a folder, sorted. Raises InputError where it cannot be listed: it may have some."""
+    return files(folder, ".toml")
+
+
+def files(folder: Path, ending: str) -> list[Path]:
+    """The files in a folder whose names end so, sorted. Raises InputError like `toml_files`."""
     try:
-        return disk.listed(folder, ".toml")
+        return disk.listed(folder, ending)
     except OSError as error:
         raise InputError(
             "a folder cannot be listed",

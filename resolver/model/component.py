@@ -88,6 +88,14 @@ class Clause(msgspec.Struct, frozen=True):
             return same if self.operator == "==" else not same
         return SIGNS[self.operator](value, self.value)
 
+    def allows_from(self, value: Value) -> bool:
+        """Whether this value and every newer one meet the clause."""
+        if self.operator != "!=" or not isinstance(value, SystemVersion):
+            return self.operator in (">=", ">") and self.allows(value)
+        if isinstance(self.value, SystemVersion):
+            return value.holds(">", self.value)
+        return value.line[: len(self.line)] > self.line
+
 
 class ComponentRequirement(msgspec.Struct, frozen=True):
     """Any of `alternatives`, each of them all of its clauses."""
@@ -127,16 +135,12 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
     def is_promised_by(self, system: Mapping[str, Value]) -> bool:
         """Whether every machine of a target that states these components meets the requirement.
 
-        `hdk` is the oldest driver that they have, so a requirement on it must admit every newer one as well. Only
-        `>=` and `>` count as such.
+        `hdk` is the oldest driver that they have, so a requirement on it must admit every newer one as well.
         """
         value = system.get(self.component)
         if value is None or self.component != "hdk":
             return value is not None and self.allows(value)
-        return any(
-            all(clause.operator in (">=", ">") and clause.allows(value) for clause in clauses)
-            for clauses in self.alternatives
-        )
+        return any(all(clause.allows_from(value) for clause in clauses) for clauses in self.alternatives)
 
     def __str__(self) -> str:
         return self.text

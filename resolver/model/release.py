@@ -46,6 +46,7 @@ class Reason(Enum):
     VERSION = "has a version that violates PEP 440"
     TAGS = "is built for another platform or Python"
     PYTHON = "needs a different Python"
+    PATCH = "needs certain patch releases of Python, and the target states none"
     YANKED = "was yanked"
     NEWER = "was uploaded after the cut-off"
     NO_DATE = "has no upload time to compare with the cut-off"

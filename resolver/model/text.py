@@ -32,6 +32,9 @@ _DEEPEST: Final = 50
 # one has all of it but the marker, and no honest one has a fifth of that there.
 LONG: Final = 1_000
 
+# A wildcard after an order: `>=3.6.*`. packaging took it before version 22, and metadata of that time has it.
+_ORDERED_LINE: Final = re.compile(r"([<>]=?\s*[0-9]+(?:\.[0-9]+)*)\.\*")
+
 # What a marker asks of the extra.
 _EXTRA: Final = re.compile(r"\bextra\b")
 _EXTRA_NAMED: Final = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
@@ -62,6 +65,15 @@ def specifier_set(text: str) -> SpecifierSet:
     if why := _beyond_measure(text, LONG):
         raise InvalidSpecifier(why)
     return SpecifierSet(text)
+
+
+@lru_cache(_MEMO)
+def pythons(text: str) -> SpecifierSet | None:
+    """The versions that a Requires-Python admits, or None where it is not a specifier set.
+
+    `>=3.6.*` is read as `>=3.6`, which it meant when it was valid; uv does so, too, and pip takes no notice of it.
+    """
+    return specifiers(_ORDERED_LINE.sub(r"\1", text)) if "*" in text else specifiers(text)
 
 
 @lru_cache(_MEMO)

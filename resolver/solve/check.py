@@ -477,9 +477,10 @@ def _parsed_tags(joined: str) -> Collection[str]:
 
 @cache
 def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool | None:
-    """Whether a Requires-Python admits each of these; None if it is invalid."""
+    """Whether a Requires-Python admits each of these; None if it is invalid. `>=3.6.*` stands for `>=3.6`."""
+    clauses = (clause.strip() for clause in requires_python.split(","))
     try:
-        admitted = SpecifierSet(requires_python)
+        admitted = SpecifierSet(",".join(one.removesuffix(".*") if one[:1] in ("<", ">") else one for one in clauses))
         return all(admitted.contains(python, prereleases=True) for python in pythons)
     except InvalidSpecifier:
         return None

@@ -203,8 +203,9 @@ class Edges:
             self.refused[release.file.filename] = error
             mixed_up[release.file.filename] = error
             return (_nothing(release, parent, error.message, _MIXED_UP),)
-        if refusal := self._screen.python_refusal(lines.requires_python):
-            return (_nothing(release, parent, refusal, refusal, Reason.PYTHON),)
+        if (refusal := self._screen.python_refusal(lines.requires_python)) is not None:
+            reason, why = refusal
+            return (_nothing(release, parent, why, why, reason),)
         if release not in self._extras:
             self._extras[release] = frozenset(map(text.name, lines.extras))
         extra = candidate.package.extra

@@ -159,7 +159,7 @@ def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark
 def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
     """Findings about a need on Python from Requires-Python of one release."""
     said = offers.said(fact.package, version)
-    stated = text.specifiers(said.lines.requires_python)
+    stated = text.pythons(said.lines.requires_python)
     if stated is None:
         raise Unreadable(f"{said.python} has an invalid Requires-Python")
     told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}

@@ -333,3 +333,27 @@ def test_a_stack_by_path_works_like_one_by_name(workspace: Workspace, index: Loo
     moved = workspace.root / "elsewhere.toml"
     written.rename(moved)
     assert workspace.locked("--json", stack="./elsewhere.toml").json == by_name
+
+
+def test_requires_python_with_a_wildcard_after_an_order_is_read(workspace: Workspace, index: LoopbackIndex) -> None:
+    """packaging took `>=3.6.*` before version 22, and releases of that time have it."""
+    index.add_wheel("demo", "1.0", requires_python=">=3.6.*")
+    index.add_wheel("demo", "2.0", requires_python=">=3.11.*")
+    workspace.stack("demo", target=TWO)
+    run = workspace.lock("--json")
+    found = {one["target"]: (one["status"], one["pins"]) for one in run.json["targets"]}
+    assert found == {"old": ("locked", {"demo": "1.0"}), "new": ("locked", {"demo": "2.0"})}
+
+
+def test_that_the_patch_release_is_missing_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0", requires_python="!=3.10.1")
+    target = '[target]\nname = "here"\npython = "{}"\nplatform = "linux-aarch64"\n'
+    workspace.stack("demo", target=target.format("3.10"))
+    assert workspace.lock().status == 1
+    folder = workspace.locks / "demo/here"
+    told = "needs certain patch releases of Python, and the target states none (Requires-Python !=3.10.1)"
+    assert told in (folder / "conflict.md").read_text()
+    told = "只支持 Python 的某些补丁版本，而目标没有写明补丁版本（Requires-Python !=3.10.1）"
+    assert told in (folder / "conflict.zh.md").read_text()
+    workspace.stack("demo", target=target.format("3.10.2"))
+    assert workspace.lock().status == 0

@@ -72,6 +72,21 @@ def test_a_committed_lock_is_what_its_snapshot_gives(plain: Workspace, stack: st
     assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
 
 
+def test_the_stack_without_operators_locks_for_a3_as_the_readme_says(plain: Workspace) -> None:
+    for folder in ("matrices", "snapshots"):
+        shutil.copytree(REPOSITORY / folder, plain.root / folder, dirs_exist_ok=True)
+    path = plain.root / "matrices" / "stacks" / "verl-qwen3.5-source.toml"
+    text = path.read_text(encoding="utf-8")
+    for line in ('soc = "A2"', 'SOC_VERSION = "910b"', 'needs = ["soc in A2"]'):
+        assert text.count(line) == 1
+        text = text.replace(line, line.replace("A2", "A3").replace("910b", "910c"))
+    path.write_text(text, encoding="utf-8")
+    run = plain.run("lock", "verl-qwen3.5-source", "--offline")
+    assert run.status == 0, run.stderr
+    (script,) = (plain.locks / "verl-qwen3.5-source").glob("*-a3/install.sh")
+    assert "COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910c" in script.read_text(encoding="utf-8")
+
+
 def test_operators_are_left_out_by_both_variables() -> None:
     """COMPILE_CUSTOM_KERNELS alone still builds AclNN's, which fails in the archive; 910b passes it over."""
     (script,) = (REPOSITORY / "locks" / "verl-qwen3.5-source").glob("*/install.sh")

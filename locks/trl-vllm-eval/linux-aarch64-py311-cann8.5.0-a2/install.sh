@@ -414,7 +414,7 @@ if stage 3 triton-ascend triton-ascend "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
-if stage 4 '164 distributions' '164 个软件包' "$here/stages/4.txt"; then
+if stage 4 '165 distributions' '165 个软件包' "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
@@ -477,5 +477,5 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say 'trl-vllm-eval is installed: 170 distributions, as locked' \
-    'trl-vllm-eval 已安装：170 个软件包，与锁文件一致'
+say 'trl-vllm-eval is installed: 171 distributions, as locked' \
+    'trl-vllm-eval 已安装：171 个软件包，与锁文件一致'

@@ -2509,6 +2509,7 @@ LOCK = r"""
 {"name": "pydantic-extra-types", "version": "2.11.1", "stage": 4, "sha256": ["1722ea2bddae5628ace25f2aa685b69978ef533123e5638cfbddb999e0100ec1"]},
 {"name": "pygments", "version": "2.21.0", "stage": 4, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
 {"name": "pyjwt", "version": "2.15.1", "stage": 4, "sha256": ["42d59d631f7768a1028a64c7ff581a9bf7519804daf91fc5b6c56e30eec5e193"]},
+{"name": "pylatexenc", "version": "2.11", "stage": 4, "sha256": ["e78e7391d6c104f1ed150e21cfaa58016cdb50aa54406a2eecb793649ffdfdd0"]},
 {"name": "python-dateutil", "version": "4.0.0", "stage": 4, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
 {"name": "python-dotenv", "version": "1.2.4", "stage": 4, "sha256": ["42269a8a5b3fd54ffa6f3d84b18abed50064717576b4ecf03dc4a55d8aa04fdc"]},
 {"name": "python-json-logger", "version": "4.2.0", "stage": 4, "sha256": ["158a52126fcd6869e09574d2b66272666f3dc8f468c62637ef9a1fa883719cb9"]},

@@ -35,7 +35,7 @@ class Screen:
         self._target = target
         self._cutoff = exclude_newer
         self._tagged: dict[str, _Tagged | None] = {}
-        self._pythons: dict[str, str] = {}
+        self._pythons: dict[str, tuple[Reason, str] | None] = {}
 
     def __call__(self, files: tuple[File, ...]) -> Screened:
         """Sort one release's files into usable and set aside. A yanked file stays usable here."""
@@ -68,25 +68,27 @@ class Screen:
         archives.sort(key=lambda file: (not file.filename.endswith(".tar.gz"), file.filename))
         return Screened(tuple(row[2] for row in wheels), tuple(archives), tuple(set_aside))
 
-    def python_refusal(self, requires_python: str) -> str:
-        """Why the target's Python is not in `requires_python`; empty if it is."""
+    def python_refusal(self, requires_python: str) -> tuple[Reason, str] | None:
+        """Why the target's Python is not in `requires_python`, with the specifics; None if it is."""
         if not requires_python:
-            return ""
-        known = self._pythons.get(requires_python)
-        if known is None:
-            specifiers = text.specifiers(requires_python)
-            if specifiers is None:
-                known = f"Requires-Python `{requires_python}` cannot be read"
-            elif all(specifiers.contains(python, prereleases=True) for python in self._target.pythons(requires_python)):
-                known = ""
-            else:
-                known = f"Requires-Python {requires_python}"
-            self._pythons[requires_python] = known
-        return known
+            return None
+        if requires_python not in self._pythons:
+            self._pythons[requires_python] = self._refuse_python(requires_python)
+        return self._pythons[requires_python]
+
+    def _refuse_python(self, requires_python: str) -> tuple[Reason, str] | None:
+        specifiers = text.pythons(requires_python)
+        if specifiers is None:
+            return Reason.PYTHON, f"Requires-Python `{requires_python}` cannot be read"
+        pythons = self._target.pythons(requires_python)
+        admitted = sum(specifiers.contains(python, prereleases=True) for python in pythons)
+        if admitted == len(pythons):
+            return None
+        return Reason.PATCH if admitted else Reason.PYTHON, f"Requires-Python {requires_python}"
 
     def _refuse(self, file: File) -> tuple[Reason | None, str]:
-        if refusal := self.python_refusal(file.requires_python):
-            return Reason.PYTHON, refusal
+        if (refusal := self.python_refusal(file.requires_python)) is not None:
+            return refusal
         if self._cutoff is not None:
             uploaded = moment(file.uploaded)
             if uploaded is None:

@@ -70,7 +70,7 @@ _decode = msgspec.json.Decoder(_Readings).decode
 class Readings:
     """The readings in a folder, one `PROJECT.json` each. They are loaded when an archive of the project is needed.
 
-    May be used from any thread. Without a folder there are none.
+    May be used from any thread. Without a folder there are none; one that cannot be listed is an InputError.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -90,7 +90,15 @@ class Readings:
 
     @cached_property
     def _projects(self) -> frozenset[str]:
-        return frozenset(path.stem for path in self._folder.glob(f"*{_ENDING}")) if self._folder else frozenset()
+        try:
+            return frozenset(path.stem for path in disk.listed(self._folder, _ENDING)) if self._folder else frozenset()
+        except OSError as error:
+            raise InputError(
+                "the recorded readings of archives cannot be listed",
+                where=str(self._folder),
+                why=error.strerror or str(error),
+                hint=disk.advice(error.errno),
+            ) from None
 
     def _of(self, file: File) -> Reading | None:
         project = text.name(file.filename.rpartition("-")[0])

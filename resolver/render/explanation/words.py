@@ -249,6 +249,16 @@ OR = Words(" or ", " 或 ")
 SET_ASIDE_PYTHON = Counted(
     Words("needs a different Python", "要求其他 Python 版本"), Words("need a different Python", "要求其他 Python 版本")
 )
+SET_ASIDE_PATCH = Counted(
+    Words(
+        "needs certain patch releases of Python, and the target states none",
+        "只支持 Python 的某些补丁版本，而目标没有写明补丁版本",
+    ),
+    Words(
+        "need certain patch releases of Python, and the target states none",
+        "只支持 Python 的某些补丁版本，而目标没有写明补丁版本",
+    ),
+)
 SET_ASIDE_YANKED = Counted(Words("was yanked", "已被撤回（yanked）"), Words("were yanked", "已被撤回（yanked）"))
 SET_ASIDE_NEWER = Counted(
     Words("was uploaded after the cut-off", "在截止时间之后上传"),
@@ -316,6 +326,7 @@ _PREDICATES = {
     Reason.VERSION: SET_ASIDE_VERSION,
     Reason.TAGS: SET_ASIDE_TAGS,
     Reason.PYTHON: SET_ASIDE_PYTHON,
+    Reason.PATCH: SET_ASIDE_PATCH,
     Reason.YANKED: SET_ASIDE_YANKED,
     Reason.NEWER: SET_ASIDE_NEWER,
     Reason.NO_DATE: SET_ASIDE_NO_DATE,

@@ -76,8 +76,8 @@ def test_dynamic_fields() -> None:
             ),
         ),
         (
-            text("Requires-Python: >=3.6.*"),
-            "demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `>=3.6.*`",
+            text("Requires-Python: ~=3.6.*"),
+            "demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `~=3.6.*`",
         ),
         (
             text(f"Requires-Dist: x<{'9' * 5000}"),

@@ -226,6 +226,16 @@ def test_what_the_files_do_not_say_is_taken_on_trust(desk: Desk, more: str) -> N
     )
 
 
+@pytest.mark.parametrize("more", ["", "requires-from = ['setup.py']"])
+def test_a_fact_about_a_commit_that_the_repository_lacks(desk: Desk, more: str) -> None:
+    desk.repository.commit({"setup.py": "raise SystemExit\n"})
+    assert desk.error("0" * 40, facts=desk.source("0" * 40, more)) == (
+        "the repository does not have the commit\n  at matrices/facts/verl.toml:1\n"
+        f"  file://<root>/verl does not give {'0' * 40}\n"
+        "hint: check the hash: a commit that a force push removed, or that only another copy has, cannot be fetched"
+    )
+
+
 # --- repositories
 
 

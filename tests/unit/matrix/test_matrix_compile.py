@@ -308,6 +308,13 @@ def test_bindings(tmp_path: Path) -> None:
     assert not indexes.own
 
 
+def test_of_two_bindings_of_a_project_the_first_rules_where_it_applies(tmp_path: Path) -> None:
+    rest = '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\n'
+    (problem,) = compiled(tmp_path, indexes=INDEXES + rest)
+    assert problem.indexes.binding("torch", "linux-x86_64").indexes == ("cpu",)
+    assert problem.indexes.binding("torch", "linux-aarch64").indexes == ("pypi",)
+
+
 def test_a_stack_may_bring_its_own(tmp_path: Path) -> None:
     own = '[[index]]\nname = "mine"\nurl = "http://127.0.0.1:8000"\n[[binding]]\npackages = ["*"]\nindexes = ["mine"]\n'
     (problem,) = compiled(tmp_path, STACK + TARGET + own, indexes=INDEXES)

@@ -13,6 +13,7 @@ import pytest
 from resolver.errors import InputError
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load
+from resolver.matrix.names import stack_names
 
 STACK = """\
 [stack]
@@ -428,10 +429,10 @@ def test_no_folder_of_facts(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("folder", ["facts", "stacks"])
+@pytest.mark.parametrize("folder", ["facts", "stacks", "archives"])
 def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
-    """Else the stack would be locked as if there were no facts."""
-    for name in ("stacks", "facts"):
+    """Else the stack would be locked as if there were no facts, or each archive downloaded."""
+    for name in ("stacks", "facts", "archives"):
         (tmp_path / name).mkdir()
     (tmp_path / "stacks" / "s.toml").write_text(STACK)
 
@@ -446,10 +447,23 @@ def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.Monk
     for name in ("listdir", "scandir"):
         monkeypatch.setattr(os, name, refusing(getattr(os, name)))
     with pytest.raises(InputError) as caught:
-        load("s" if folder == "facts" else "t", tmp_path)
+        load("t" if folder == "stacks" else "s", tmp_path)
     assert str(caught.value) == (
         f"a folder cannot be listed\n  at {tmp_path}/{folder}\n  Permission denied\nhint: check the permissions there"
     )
+
+
+def test_what_macos_and_editors_leave_beside_a_file_is_no_fact_and_no_stack(tmp_path: Path) -> None:
+    for name in ("stacks", "facts", "archives"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "stacks" / "s.toml").write_text(STACK)
+    (tmp_path / "facts" / "a.toml").write_text("")
+    before = load("s", tmp_path)
+    for name in ("stacks/._s.toml", "facts/._a.toml", "archives/._a.json"):
+        (tmp_path / name).write_bytes(b"\0\5\26\7\0\2\0\0Mac OS X        ")
+    (tmp_path / "facts" / ".#a.toml").symlink_to("somebody@host.1")
+    assert load("s", tmp_path) == before
+    assert stack_names(tmp_path) == ["s"]
 
 
 @pytest.mark.parametrize(
@@ -744,6 +758,24 @@ def test_an_id_that_two_files_use(tmp_path: Path) -> None:
             '[[binding]]\npackages = []\nindexes = ["pypi"]\n',
             "`packages` is an empty list\n  at {}:2: binding[0].packages\nhint: name at least one",
             id="no packages",
+        ),
+        pytest.param(
+            '[[binding]]\npackages = ["b", "a"]\nindexes = ["pypi"]\n\n'
+            '[[binding]]\npackages = ["A"]\nindexes = ["pypi"]\nplatforms = ["linux-x86_64"]\n',
+            "`a` is already bound\n"
+            "  at {0}:6: binding[1].packages[0]\n"
+            "  the first binding counts, and that is the one at {0}:2\n"
+            "hint: remove one of the two, or restrict the first to some `platforms`",
+            id="a binding after one of the same project",
+        ),
+        pytest.param(
+            '[[binding]]\npackages = ["*"]\nindexes = ["pypi"]\n\n'
+            '[[index]]\nname = "all"\nurl = "https://h.test"\npackages = ["a", "*"]\n',
+            "all other projects are already bound\n"
+            "  at {0}:8: index[0].packages[1]\n"
+            "  the first binding counts, and that is the one at {0}:2\n"
+            "hint: remove one of the two, or restrict the first to some `platforms`",
+            id="an index after a binding of all projects",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.system import SystemVersion
 from tests.unit.model.test_model_system import versions
 
 
@@ -165,7 +166,12 @@ def test_in_is_any_of_its_values(values: list[object], value: object) -> None:
         ("hdk < 26.0.0", "25.3.rc1", False),
         ("hdk >= 25.2.0, < 26.0.0", "25.3.rc1", False),
         ("hdk in 25.3.rc1 | 25.5.0", "25.3.rc1", False),
-        ("hdk != 25.2.0", "25.3.rc1", False),
+        ("hdk != 25.2.0", "25.3.rc1", True),
+        ("hdk != 25.3.rc1", "25.3.rc1", False),
+        ("hdk != 25.5.0", "25.3.rc1", False),
+        ("hdk != 25.2.*", "25.3.rc1", True),
+        ("hdk != 25.3.*", "25.3.rc1", False),
+        ("hdk != 25.5.*", "25.3.rc1", False),
         ("cann < 9.0.0", "8.5.0", True),
         ("cann in 8.5.0 | 8.5.1", "8.5.0", True),
         ("cann >= 9.0.0", "8.5.0", False),
@@ -176,3 +182,13 @@ def test_the_driver_of_a_target_is_the_oldest_of_its_machines(text: str, stated:
     assert need is not None
     assert need.is_promised_by({need.component: parse_value(need.component, stated)}) is promised
     assert not need.is_promised_by({"soc": "A2"})
+
+
+@given(st.sampled_from(["==", "!=", "<", ">", "<=", ">="]), *[versions()] * 3)
+def test_what_is_promised_holds_for_every_newer_driver(
+    sign: str, named: object, one: SystemVersion, other: SystemVersion
+) -> None:
+    need = ComponentRequirement.parse(f"hdk {sign} {named}")
+    assert need is not None
+    if need.is_promised_by({"hdk": min(one, other)}):
+        assert need.allows(max(one, other))

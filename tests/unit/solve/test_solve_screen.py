@@ -7,9 +7,10 @@ import datetime as dt
 import pytest
 
 from resolver.catalog.parse.screen import Screen, Screened
-from resolver.model.release import File
+from resolver.model.release import File, Reason
 from tests.problems import target
 
+PATCH = "needs certain patch releases of Python, and the target states none"
 CUTOFF = dt.datetime(2026, 11, 20, tzinfo=dt.timezone.utc)
 
 
@@ -103,7 +104,7 @@ def test_yanked_files_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("requires_python", "refusal"),
+    ("requires_python", "predicate"),
     [
         ("", ""),
         (">=3.8", ""),
@@ -111,33 +112,38 @@ def test_yanked_files_stay() -> None:
         ("==3.11.*", ""),
         (">=3.11.0", ""),
         ("~=3.11.0", ""),
-        (">=3.11.4", "Requires-Python >=3.11.4"),  # a target that says 3.11 may be 3.11.0
-        ("<=3.11", "Requires-Python <=3.11"),  # and it may be 3.11.7
-        (">=3.8,<3.11.3", "Requires-Python >=3.8,<3.11.3"),
-        ("==3.11", "Requires-Python ==3.11"),
-        (">=3.12", "Requires-Python >=3.12"),
-        ("!=3.11.*", "Requires-Python !=3.11.*"),
-        ("<3.11", "Requires-Python <3.11"),
-        (">=3.8.*", "Requires-Python `>=3.8.*` cannot be read"),
-        ("three", "Requires-Python `three` cannot be read"),
+        (">=3.11.4", f"{PATCH} (Requires-Python >=3.11.4)"),  # a target that says 3.11 may be 3.11.0
+        ("<=3.11", f"{PATCH} (Requires-Python <=3.11)"),  # and it may be 3.11.7
+        (">=3.8,<3.11.3", f"{PATCH} (Requires-Python >=3.8,<3.11.3)"),
+        ("==3.11", f"{PATCH} (Requires-Python ==3.11)"),
+        (">=3.8,!=3.11.1", f"{PATCH} (Requires-Python >=3.8,!=3.11.1)"),
+        (">=3.12", "needs a different Python (Requires-Python >=3.12)"),
+        ("!=3.11.*", "needs a different Python (Requires-Python !=3.11.*)"),
+        ("<3.11", "needs a different Python (Requires-Python <3.11)"),
+        (">=3.12.*", "needs a different Python (Requires-Python >=3.12.*)"),
+        (">=3.8.*", ""),  # in metadata from before packaging 22
+        (">= 3.*, !=3.9.*, <4.*", ""),
+        ("three", "needs a different Python (Requires-Python `three` cannot be read)"),
+        ("~=3.8.*", "needs a different Python (Requires-Python `~=3.8.*` cannot be read)"),
     ],
 )
-def test_requires_python(requires_python: str, refusal: str) -> None:
-    assert Screen(target(), None).python_refusal(requires_python) == refusal
-    expected = [f"a-1.tar.gz needs a different Python ({refusal})"] if refusal else []
+def test_requires_python(requires_python: str, predicate: str) -> None:
+    expected = [f"a-1.tar.gz {predicate}"] if predicate else []
     assert set_aside(File("a-1.tar.gz", requires_python=requires_python)) == expected
 
 
 @pytest.mark.parametrize(
     ("python", "requires_python", "refusal"),
     [
-        ("3.11.0", "<=3.11", ""),
-        ("3.11.7", "<=3.11", "Requires-Python <=3.11"),
-        ("3.11.7", ">=3.11.4,<3.11.8", ""),
-        ("3.11.8", ">=3.11.4,<3.11.8", "Requires-Python >=3.11.4,<3.11.8"),
+        ("3.11.0", "<=3.11", None),
+        ("3.11.7", "<=3.11", (Reason.PYTHON, "Requires-Python <=3.11")),
+        ("3.11.7", ">=3.11.4,<3.11.8", None),
+        ("3.11.8", ">=3.11.4,<3.11.8", (Reason.PYTHON, "Requires-Python >=3.11.4,<3.11.8")),
     ],
 )
-def test_requires_python_where_the_patch_number_is_known(python: str, requires_python: str, refusal: str) -> None:
+def test_requires_python_where_the_patch_number_is_known(
+    python: str, requires_python: str, refusal: tuple[Reason, str] | None
+) -> None:
     assert Screen(target(python), None).python_refusal(requires_python) == refusal
 
 
