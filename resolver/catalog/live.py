@@ -207,9 +207,19 @@ class LiveCatalog:
                     "for machines without network access make a bundle (ascend-lock bundle)"
                 )
             raise IndexFailure(
-                f"{what} is not in the cache, and --offline does not use the network.", why=why, hint=hint
+                f"{what} is not in the cache, and --offline does not use the network.",
+                where=self._index_of(file),
+                why=why,
+                hint=hint,
             )
         return self._go_online()
+
+    def _index_of(self, file: File) -> str:
+        """The index on whose page a file is, for messages; empty if it was not looked up here."""
+        found = self._lookups.get(self._release(file).project)
+        pages = found.pages if found is not None else ()
+        name = next((page.index for page in pages if any(file in files for files in page.releases.values())), "")
+        return name and f"index `{name}`"
 
     def _ahead(self) -> Network | None:
         """The network for look-ahead; None offline, and after `close`."""

@@ -183,6 +183,7 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     offline.lookup(DEMO)
     assert failure(lambda: offline.metadata(wheel)) == (
         "demo-1.0-py3-none-any.whl is not in the cache, and --offline does not use the network.\n"
+        "  at index `pypi`\n"
         "  Its index gives no sha256, and such files are not cached because they may change.\n"
         "hint: lock without --offline, or use an index whose pages have hashes; for machines without network "
         "access make a bundle (ascend-lock bundle)"
