@@ -62,6 +62,20 @@ def install(workspace: Workspace, python: Path | str, *arguments: str, stack: st
     return execute(workspace, [str(script), "--python", str(python), *arguments], **changes)
 
 
+def start_install(workspace: Workspace, python: Path) -> subprocess.Popen[str]:
+    """Start a lock's install.sh, in a process group of its own as on a terminal, without waiting."""
+    return subprocess.Popen(
+        [str(workspace.folder() / "install.sh"), "--python", str(python)],
+        cwd=workspace.root,
+        env=environment(workspace),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
 def execute(workspace: Workspace, command: list[str], **changes: str) -> Run:
     """Run any command where install.sh would run."""
     done = subprocess.run(

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,8 @@ from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks, limited
 from tests.faults.row import lock_often
-from tests.functional.workspace import Workspace, tree
+from tests.functional.machine import install, installed, make_environment, start_install
+from tests.functional.workspace import HERE, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
 from tests.repositories import Repository
 
@@ -45,6 +48,60 @@ def test_a_bundle_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(t
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(tmp_path: Path) -> None:
     assert kill_installs(tmp_path / "work", 1, seed=2).killed == 1
+
+
+@pytest.fixture
+def waiting(workspace: Workspace, index: LoopbackIndex) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    """A new environment, and an install.sh in it whose pip waits for a wheel."""
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo", target=HERE)
+    workspace.locked()
+    python = make_environment(workspace.root / "env")
+    index.fault("/files/*", delayed(60), times=1)
+    index.clear()
+    process = start_install(workspace, python)
+    wait_until(lambda: any(request.path.startswith("/files/") for request in index.requests), process)
+    yield python, process
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+def test_an_install_waits_for_no_other_and_for_no_pip_that_a_killed_one_left(
+    workspace: Workspace, waiting: tuple[Path, subprocess.Popen[str]]
+) -> None:
+    python, process = waiting
+    beside = install(workspace, python)
+    start = "error: another install.sh, or what it left running, is at work in <root>/env: process "
+    assert (beside.status, beside.stderr[: len(start)]) == (1, start)
+    both = set(beside.stderr.removeprefix(start).splitlines()[0].split(", "))
+    process.kill()
+    process.wait()
+    alone = install(workspace, python, LANG="zh_CN.UTF-8")
+    assert alone.status == 1
+    told = re.fullmatch(
+        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中工作：进程 (.+)\n提示：请等它结束，然后重新运行\n",
+        alone.stderr,
+    )
+    assert told
+    assert {one.split()[0] for one in both - {told[1]}} == {str(process.pid)}
+    assert installed(python) == {}
+    os.killpg(process.pid, signal.SIGKILL)
+    assert install(workspace, python).status == 0
+    assert installed(python) == {"demo": "1.0"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+def test_an_install_that_is_interrupted_says_how_to_go_on(
+    workspace: Workspace, waiting: tuple[Path, subprocess.Popen[str]]
+) -> None:
+    python, process = waiting
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it
+    run = workspace.finish(process)
+    assert (run.status, run.stderr.splitlines()[-1]) == (130, "interrupted; run install.sh again to continue")
+    assert tree(workspace.temporary) == {}
+    assert install(workspace, python).status == 0
 
 
 def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:

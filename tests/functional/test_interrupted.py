@@ -16,7 +16,7 @@ import pytest
 
 from tests.cached import require_sound_cache
 from tests.functional.conftest import Setup
-from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree
+from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
 
 INTERRUPTED = "\ninterrupted; no lock was left half-written\n"  # on a terminal the first line holds ^C
@@ -50,15 +50,6 @@ def releases(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Calla
         workspace.stack(f"demo=={version}")
 
     return ask
-
-
-def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Until something is so; it must come to be so while the process runs."""
-    deadline = time.monotonic() + 30
-    while not reached():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.0005)
 
 
 # --- signals

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -188,3 +189,12 @@ def tree(folder: Path) -> Tree:
         str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes()
         for path in sorted(folder.rglob("*"))
     }
+
+
+def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Until something is so; it must come to be so while the process runs."""
+    deadline = time.monotonic() + 30
+    while not reached():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.0005)

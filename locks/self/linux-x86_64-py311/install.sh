@@ -276,7 +276,43 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
     say "stage $1 of 1: $title" "第 $1 阶段，共 1 个：$title"
 }
 
-if [ "$dry_run" = no ]; then sweep "$here/stages/1.txt"; fi
+# One install.sh at a time in an environment. Whatever this one starts holds the lock too, so a pip that goes on after
+# its install.sh was killed is not disturbed. The kernel releases it when the last of them has ended; no file is left.
+reserve() {
+    local environment others
+    environment=$("$python" -c 'import sys; print(sys.prefix)')
+    exec 9<"$environment"
+    others=$("$python" -I - $$ <<'EOF'
+import fcntl, glob, os, sys
+
+try:
+    fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    found = []
+    for path in glob.glob("/proc/[0-9]*/fd/9"):
+        process = path.split("/")[2]
+        try:
+            if os.path.samefile(path, "/dev/fd/9") and int(process) not in (os.getpid(), os.getppid(), int(sys.argv[1])):
+                with open("/proc/%s/comm" % process) as file:
+                    found.append("%s (%s)" % (process, file.read().strip()))
+        except OSError:  # it has ended, or is somebody else's
+            pass
+    print(", ".join(found) or "?")
+except OSError:  # a file system without locks
+    pass
+EOF
+    )
+    [ -z "$others" ] ||
+        fail "another install.sh, or what it left running, is at work in $environment: process $others" \
+            "wait until it has ended, then run this again" \
+            "另一个 install.sh 或它留下的进程正在 $environment 中工作：进程 $others" "请等它结束，然后重新运行"
+}
+
+if [ "$dry_run" = no ]; then
+    trap 'say "interrupted; run install.sh again to continue" "已中断；重新运行 install.sh 即可继续" >&2; exit 130' INT
+    reserve
+    sweep "$here/stages/1.txt"
+fi
 
 if stage 1 '21 distributions' '21 个软件包' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
