@@ -87,20 +87,25 @@ STATES: Final = (
 FILES: Final = Counted(Words("{count} file", "{count} 个文件"), Words("{count} files", "{count} 个文件"))
 FAULTS: Final = Counted(Words("{count} fault", "{count} 处问题"), Words("{count} faults", "{count} 处问题"))
 BUNDLED: Final = Words(
-    "{folder} holds the {files} ({size} MB) of {served}; {fetched} downloaded now.",
-    "{folder} 中有 {files}（{size} MB），供 {served} 使用；本次下载了 {fetched}。",
+    "{folder} holds the {files} ({size}) of {served}; {fetched} downloaded now.",
+    "{folder} 中有 {files}（{size}），供 {served} 使用；本次下载了 {fetched}。",
 )
 SERVED: Final = Words("{stack} for {target}", "{stack}（目标 {target}）")
 PRUNED: Final = Words("Removed, no lock needs it: {name}", "已删除，没有锁文件需要它：{name}")
 LEFT: Final = Words(
     "No longer needed by any lock (--prune removes it): {name}", "不再被任何锁文件需要（--prune 可删除）：{name}"
 )
+LOCKS: Final = Counted(Words("{count} lock", "{count} 个锁文件"), Words("{count} locks", "{count} 个锁文件"))
+NOT_BUNDLED: Final = Words(
+    "{locks} of this run could not be bundled, see the errors; the same command tries again.",
+    "本次有 {locks}未能打包，见错误信息；再次执行同一命令会重试。",
+)
 COPY: Final = Words(
     "Next: copy {folder} to the target and run {name}/install.sh there.",
     "下一步：将 {folder} 复制到目标机器，并在那里运行 {name}/install.sh。",
 )
 WHOLE: Final = Words(
-    "{folder}: {files} ({size} MB), all match {manifest}", "{folder}：{files}（{size} MB），均与 {manifest} 一致"
+    "{folder}: {files} ({size}), all match {manifest}", "{folder}：{files}（{size}），均与 {manifest} 一致"
 )
 DAMAGED: Final = Words("{folder} is damaged: {faults}", "{folder} 已损坏：{faults}")
 STRAY: Final = Words("{name} belongs to no lock of the bundle", "{name} 不属于此离线包中的任何锁文件")
