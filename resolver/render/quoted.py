@@ -36,6 +36,10 @@ _HEARD: Final = (
         "Index `{name}` cannot be reached. {why} The stack's own records of its files are used instead.",
         "无法访问软件源 `{name}`：{why} 改为采用软件栈对其文件的说明。",
     ),
+    Phrase(
+        "{url} could not be read: {why}\nhint: git can use a mirror or a copy instead: {command}",
+        "无法读取 {url}：{why}\n提示：git 可以改用镜像或副本：{command}",
+    ),
     Phrase("{url} could not be read: {why}", "无法读取 {url}：{why}"),
     Phrase(
         "The index has no sha256 for {file}; it was downloaded ({size} bytes) and hashed: {sha256}.",
