@@ -57,6 +57,14 @@ _HEARD: Final = (
         "\n提示：请从该文件中删去密码，写入 ~/.netrc：machine HOST login USER password PASSWORD",
     ),
     Phrase(
+        "There are no facts about {name} in {folder}, and the ones that ship with ascend-lock are not used."
+        "\nhint: copy the whole folder matrices and add yours to it; facts for one stack can be in its own file, as "
+        "[[fact.requires]] and the like",
+        "{folder} 中没有关于 {name} 的事实，也不会采用 ascend-lock 自带的事实。"
+        "\n提示：请复制整个 matrices 目录，再把自己的事实加进去；只用于某个软件栈的事实可以写在它自己的文件中，如 "
+        "[[fact.requires]]",
+    ),
+    Phrase(
         "A page in the cache is damaged. It was discarded, and pages are fetched again.",
         "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
     ),

@@ -40,6 +40,12 @@ def bind(
     """)
 
 
+@pytest.fixture(autouse=True)
+def facts_about_it(workspace: Workspace) -> None:
+    """A file of facts about torch-npu, without which locking warns; it has none."""
+    workspace.facts("torch-npu", "")
+
+
 # --- who is asked
 
 
