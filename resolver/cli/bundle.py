@@ -32,7 +32,7 @@ from resolver.render.bundle import bundle_script
 from resolver.render.files import render
 
 
-@click.command("bundle")
+@click.command("bundle", short_help="Download every file of locks into one folder.")
 @click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True, shell_complete=options.completed)
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @click.option("--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network.")

@@ -149,9 +149,14 @@ TAKEN_OUT: Final = Words(
 )
 
 SEMICOLON: Final = Words("; ", "；")
+ALSO: Final = Words(", ", "，")
 GOING_ON: Final = Words("{label}: {done}", "{label}：{done}")
-STEPS: Final = Words("{packages} packages, {rounds} steps", "{packages} 个软件包，{rounds} 步")
-REQUESTS: Final = Words("{count} requests, {size} MB", "{count} 次请求，{size} MB")
+PACKAGES: Final = Counted(Words("{count} package", "{count} 个软件包"), Words("{count} packages", "{count} 个软件包"))
+STEPS: Final = Counted(Words("{count} step", "{count} 步"), Words("{count} steps", "{count} 步"))
+REQUESTS: Final = Counted(
+    Words("{count} request, {size} MB", "{count} 次请求，{size} MB"),
+    Words("{count} requests, {size} MB", "{count} 次请求，{size} MB"),
+)
 OF: Final = Words("{part} of {whole}", "{part} / {whole}")
 TRANSFER: Final = Words("{size} MB, {rate} MB/s", "{size} MB，{rate} MB/s")
 LOCKING: Final = Words("locking {stack} for {target}", "正在锁定 {stack}，目标 {target}")

@@ -31,6 +31,7 @@ def test_the_table_is_replaced_and_nothing_around_it(tmp_path: Path, monkeypatch
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:
     told = CliRunner().invoke(commands._commands, ["--help"]).output
+    assert "..." not in told.partition("Commands:\n")[2].partition("\n\n")[0], "a sentence is cut off"
     examples = [line.split() for line in told.partition("Examples:\n")[2].splitlines()]
     assert [words[:3] for words in examples] == [
         ["ascend-lock", "lock", "verl-qwen3.5"],
