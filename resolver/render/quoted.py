@@ -69,6 +69,8 @@ _HEARD: Final = (
         "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
     ),
 )
+# How often an index was tried, which ends the reason of it
+_TRIED: Final = re.compile(r" \((\d+) (?:try|tries)\)\. ?")
 # Items that two of a lock's phrases list, each after a colon
 _FROM: Final = re.compile(r" \(from ([^()]+)\)(, )?")
 _ON: Final = re.compile(r" on ([^()]+) \(it is from ([^()]+) now\)(, )?")
@@ -78,14 +80,16 @@ def quoted(text: str, language: Language) -> str:
     """A reason in the language; unchanged if it has no Chinese."""
     if language == "en":
         return text
-    return next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
+    told = next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
+    return _TRIED.sub(r"（尝试 \1 次）。", told)
 
 
 def heard(text: str, language: Language) -> str:
     """A warning of a run in the language; unchanged if it has no Chinese."""
     if language == "en":
         return text
-    return next((told for phrase in _HEARD if (told := phrase.chinese_of(text)) is not None), text)
+    told = next((told for phrase in _HEARD if (told := phrase.chinese_of(text)) is not None), text)
+    return _TRIED.sub(r"（尝试 \1 次）。", told)
 
 
 def caution(sentence: str, about: Sequence[LockedFact]) -> str:
