@@ -23,8 +23,9 @@ MOVED: Final = Counted(
     Words("Written to {folder}; {count} pins changed: {moves}", "已写入 {folder}；{count} 个版本有变化：{moves}"),
 )
 MORE_MOVES: Final = Words(", and {count} more", "，另有 {count} 个")
-CAME: Final = Words("(new)", "（新增）")
-GONE: Final = Words("(removed)", "（移除）")
+MOVE: Final = Words("{name} {old} -> {new}", "{name} {old} -> {new}")
+CAME: Final = Words("{name} {version} (new)", "{name} {version}（新增）")
+GONE: Final = Words("{name} {version} (removed)", "{name} {version}（移除）")
 WARNINGS: Final = Counted(Words("{count} warning", "{count} 条警告"), Words("{count} warnings", "{count} 条警告"))
 SOME_TOLD: Final = Words(", {count} of them shown above", "，其中 {count} 条见上文")
 ALL_TOLD: Final = Words(", all shown above", "，均见上文")
