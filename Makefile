@@ -11,6 +11,8 @@ UPSTREAM ?=
 STACK   ?=
 TARGET  ?=
 DIR     ?=
+FORMAT  ?=
+OUTPUT  ?=
 PACKAGE ?=
 APPLY   ?=
 OFFLINE ?=
@@ -25,7 +27,7 @@ unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLA
 	PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain verify bundle export check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
 help: ## list these commands
 	@echo "Locks software stacks for Ascend NPUs. The commands:"
@@ -64,6 +66,13 @@ ifeq ($(STACK),)
 	@echo "Which stack? make bundle STACK=… [TARGET=…] [DIR=…]"; exit 2
 else
 	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
+endif
+
+export: $(VENV)/.run ## write a lock for other tools: STACK=name FORMAT=pylock (or sbom, containerfile) [TARGET=…] [OUTPUT=file] [ARGS=…]
+ifeq ($(and $(STACK),$(FORMAT)),)
+	@echo "Which stack, in which format? make export STACK=… FORMAT=pylock [TARGET=…] [OUTPUT=…]"; exit 2
+else
+	@$(LOCK) export $(STACK) --format $(FORMAT) $(if $(TARGET),--target $(TARGET)) $(if $(OUTPUT),--output $(OUTPUT)) $(ARGS)
 endif
 
 check-locks: $(VENV)/.run ## say which locks no longer match their stack and facts: [STACK=name (or several) [TARGET=…]] [UPSTREAM=1: ask their indexes, too]

@@ -37,6 +37,8 @@ _SETTINGS = {
     "maintenance.auto": "false",
     "transfer.fsckObjects": "true",
 }
+# What git, curl and ssh say where no server was reached
+_NO_NETWORK = re.compile("resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I)
 _NO_REASON = "fatal: Could not read from remote repository."
 # Variables that would make git look at another repository than the one it is told of.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
@@ -198,7 +200,7 @@ class Repositories:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
                 raise NoSuchCommit(url, commit) from None
             self._lost[host] = error.why
-            self._warn(f"{url} could not be read: {error.why}")
+            self._warn(f"{url} could not be read: {error.why}{_mirror_hint(url, error.why)}")
             raise UnreadRepository(error.why) from None
 
 
@@ -206,6 +208,15 @@ def _host(url: str) -> str:
     """The host of an address, or its path on this machine: once that cannot be reached, it is not asked again."""
     parts = urlsplit(url)
     return parts.hostname or parts.path
+
+
+def _mirror_hint(url: str, why: str) -> str:
+    """What to do about a host that the network does not reach; empty for one that answered, and for a path."""
+    parts = urlsplit(url)
+    if not parts.hostname or not _NO_NETWORK.search(why):
+        return ""
+    base = f"{parts.scheme}://{parts.netloc}/"
+    return f"\nhint: git can use a mirror or a copy instead: git config --global url.https://MIRROR/.insteadOf {base}"
 
 
 def _ref(commit: str) -> str:

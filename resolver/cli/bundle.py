@@ -14,7 +14,7 @@ import msgspec
 
 from resolver import disk
 from resolver.cli import options
-from resolver.cli.bundling import alone, fetch, fetch_sources, kept_texts, parts_of, refuse_unknown, wanted
+from resolver.cli.bundling import Gathered, alone, gather, kept_texts, parts_of, refuse_unknown
 from resolver.cli.called import as_called, command_line
 from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, named
@@ -32,7 +32,7 @@ from resolver.render.bundle import bundle_script
 from resolver.render.files import render
 
 
-@click.command("bundle")
+@click.command("bundle", short_help="Download every file of locks into one folder.")
 @click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True, shell_complete=options.completed)
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @click.option("--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network.")
@@ -85,26 +85,25 @@ def command(
     _make(folder)
     with alone(folder):
         old = bundle.read(folder)
-        sources = fetch_sources(parts, folder, progress)
-        served, files = wanted(parts)
-        served, entries = bundle.merged(None if prune else old, served, [*files, *sources])
-        fetched = fetch(parts, entries, folder, matrices, progress)
-        entries = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in entries]
+        got = gather(parts, old, folder, matrices, progress, prune=prune)
+        served = got.served
+        entries = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in got.entries]
         texts = {
-            f"{part.served.folder}/{name}": text for part in parts for name, text in render(part.lock).items()
+            f"{part.served.folder}/{name}": text for part in got.parts for name, text in render(part.lock).items()
         } | bundle_script(served)
-        texts |= kept_texts(folder, old, {lock.folder for lock in served} - {part.served.folder for part in parts})
-        left = bundle.left_over(folder, old, {*(row.path for row in entries), *texts})
+        texts |= kept_texts(folder, old, {lock.folder for lock in served} - {part.served.folder for part in got.parts})
+        needed = {*(row.path for row in entries), *texts, *bundle.temporary(texts)}
+        left = bundle.left_over(folder, old, needed)
         manifest = bundle.write(folder, served, entries, texts, left)
         if prune and left:  # in the manifest until they are removed, so that a killed run leaves none for good
             _remove(left, folder)
             manifest = bundle.write(folder, served, entries, texts, ())
     progress.clear()
     if as_json:
-        _tell_json(folder, manifest, fetched, left, pruned=prune)
+        _tell_json(folder, manifest, got, left, pruned=prune)
     else:
-        _tell(folder, manifest, fetched, left, tongue, pruned=prune)
-    return 0
+        _tell(folder, manifest, got, left, tongue, pruned=prune)
+    return max((error.exit_status for error in got.failed.values()), default=0)
 
 
 def _locked(stacks: Sequence[str], matrices: Path, locks: Path, given: Sequence[str]) -> list[str]:
@@ -176,7 +175,7 @@ def _check(folder: Path, language: Language, *, as_json: bool) -> int:
 def _tell_whole(folder: Path, manifest: Manifest, faults: int, language: Language) -> None:
     if not faults:
         files = words.FILES(language, len(manifest.files))
-        told = words.WHOLE(language, folder=folder, files=files, size=_megabytes(manifest), manifest=bundle.MANIFEST)
+        told = words.WHOLE(language, folder=folder, files=files, size=_size(manifest), manifest=bundle.MANIFEST)
         sys.stdout.write(told + "\n")
         return
     sys.stdout.write(words.DAMAGED(language, folder=folder, faults=words.FAULTS(language, faults)) + "\n")
@@ -186,25 +185,27 @@ def _tell_whole(folder: Path, manifest: Manifest, faults: int, language: Languag
     sys.stdout.write(as_called(words.BUNDLE_AGAIN(language, command=f"ascend-lock bundle {stacks} {folder}") + "\n"))
 
 
-def _megabytes(manifest: Manifest) -> str:
-    return f"{sum(row.size for row in manifest.files) / 1e6:.1f}"
+def _size(manifest: Manifest) -> str:
+    size = sum(row.size for row in manifest.files)
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
 
 
-def _tell_json(folder: Path, manifest: Manifest, fetched: Sequence[str], left: Sequence[str], *, pruned: bool) -> None:
+def _tell_json(folder: Path, manifest: Manifest, got: Gathered, left: Sequence[str], *, pruned: bool) -> None:
     told = {
-        "status": "bundled",
+        "status": "incomplete" if got.failed else "bundled",
         "folder": str(folder),
         "locks": [f"{lock.stack}/{lock.target}" for lock in manifest.locks],
         "files": len(manifest.files),
         "bytes": sum(row.size for row in manifest.files),
-        "downloaded": list(fetched),
+        "downloaded": list(got.fetched),
+        "failed": [{"lock": name.removeprefix("locks/"), **error.parts()} for name, error in got.failed.items()],
         "pruned" if pruned else "left": list(left),
     }
     sys.stdout.write(json.dumps(told, indent=2) + "\n")
 
 
 def _tell(
-    folder: Path, manifest: Manifest, fetched: Sequence[str], left: Sequence[str], language: Language, *, pruned: bool
+    folder: Path, manifest: Manifest, got: Gathered, left: Sequence[str], language: Language, *, pruned: bool
 ) -> None:
     locks = [words.SERVED(language, stack=lock.stack, target=lock.target) for lock in manifest.locks]
     lines = [
@@ -212,11 +213,18 @@ def _tell(
             language,
             folder=folder,
             files=words.FILES(language, len(manifest.files)),
-            size=_megabytes(manifest),
+            size=_size(manifest),
             served=words.COMMA(language).join(locks),
-            fetched=words.FILES(language, len(fetched)),
+            fetched=words.FILES(language, len(got.fetched)),
         )
     ]
     lines += [(words.PRUNED if pruned else words.LEFT)(language, name=name) for name in left]
+    for name, error in got.failed.items():
+        _, stack, target = name.split("/")
+        who = words.FAILURE_OF(language, stack=stack, target=target)
+        sys.stderr.write(as_called(f"{who}: error: {error}\n"))
+    sys.stderr.flush()
+    if got.failed:
+        lines.append(words.NOT_BUNDLED(language, locks=words.LOCKS(language, len(got.failed))))
     lines.append(words.COPY(language, folder=folder, name=folder.name))
     sys.stdout.write("".join(f"{line}\n" for line in lines))

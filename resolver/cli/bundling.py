@@ -13,13 +13,13 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from resolver.catalog.git import Repositories
+from resolver.catalog.git import NoSuchCommit, Repositories
 from resolver.catalog.store.cache import default_folder
 from resolver.catalog.wheelhouse import save_sources
 from resolver.cli.called import command_line
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.progress import Progress
-from resolver.errors import IndexFailure, InputError, StaleLock
+from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock
 from resolver.lock import bundle
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Entry, Manifest, Served
@@ -95,39 +95,89 @@ def wanted(parts: Sequence[Part]) -> tuple[list[Served], list[Entry]]:
     return [part.served for part in parts], rows
 
 
-def fetch_sources(parts: Sequence[Part], folder: Path, progress: Progress) -> list[Entry]:
-    """Save git sources below the folder; complete ones that are there already are kept."""
+class Gathered(msgspec.Struct, frozen=True):
+    """The locks that are complete in the folder, with all rows of the manifest and the names of files `fetched` now.
+
+    `failed`: why the others of this run are not, by the folder of each.
+    """
+
+    parts: tuple[Part, ...]
+    served: tuple[Served, ...]
+    entries: tuple[Entry, ...]
+    fetched: tuple[str, ...]
+    failed: dict[str, ResolverError]
+
+
+def gather(
+    parts: Sequence[Part], old: Manifest | None, folder: Path, matrices: Path, progress: Progress, *, prune: bool
+) -> Gathered:
+    """Download what the folder lacks of these locks and of the others in the `old` manifest.
+
+    A lock of which something cannot be had leaves the others alone. Its failure is raised if no lock is left, or with
+    `prune`, which might remove what that lock needs.
+    """
+    failed: dict[str, ResolverError] = {}
+
+    def checked() -> list[Part]:
+        ready = [part for part in parts if part.served.folder not in failed]
+        if failed and (prune or not ready):
+            raise next(iter(failed.values()))
+        return ready
+
+    sources = _fetch_sources(parts, folder, progress, failed)
+    served, entries = _rows(checked(), sources, None if prune else old)
+    progress.label(words.COMPARING(progress.language, folder=folder))
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        there = threads.map(lambda row: bundle.sha256_of(folder / row.path) == row.sha256, entries)
+        missing = {row.path for row, found in zip(entries, there, strict=True) if not found}
+    if not missing:
+        return Gathered(tuple(checked()), served, entries, (), failed)
+    progress.label(words.LOOKING_UP(progress.language, files=words.FILES(progress.language, len(missing))))
+    with closing(Catalogs(matrices, progress)) as catalogs:
+        files: dict[str, File] = {}
+        for part in checked():
+            try:
+                files |= {file.filename: file for file in _offers(part, missing - files.keys(), catalogs)}
+            except IndexFailure as error:
+                failed[part.served.folder] = error
+        ready = checked()
+        served, entries = _rows(ready, sources, None if prune else old)
+        rows = {row.path: row for row in entries if row.path in missing}
+        if lost := sorted(rows.keys() - files.keys()):
+            raise _damaged(folder / lost[0], rows[lost[0]].locks[0])
+        progress.label(words.BUNDLING(progress.language, folder=folder))
+        catalogs.pool.save([files[name] for name in rows], folder, progress.copying)
+    return Gathered(tuple(ready), served, entries, tuple(sorted(rows)), failed)
+
+
+def _rows(
+    parts: Sequence[Part], sources: Sequence[Entry], old: Manifest | None
+) -> tuple[tuple[Served, ...], tuple[Entry, ...]]:
+    """All locks and files of the manifest, sorted: those of the parts, and those that stay from the old one."""
+    served, files = wanted(parts)
+    ours = {lock.folder for lock in served}
+    told = bundle.merged(old, served, [*files, *(row for row in sources if ours.issuperset(row.locks))])
+    return tuple(told[0]), tuple(told[1])
+
+
+def _fetch_sources(
+    parts: Sequence[Part], folder: Path, progress: Progress, failed: dict[str, ResolverError]
+) -> list[Entry]:
+    """Save git sources below the folder; complete ones that are there already are kept. Adds to `failed`."""
     repositories = Repositories(default_folder(), warn=progress.warn)
     rows = []
     for part in parts:
-        for path, pin in save_sources(part.lock, folder, repositories).items():
+        try:
+            saved = save_sources(part.lock, folder, repositories)
+        except (IndexFailure, NoSuchCommit) as error:
+            failed[part.served.folder] = error
+            continue
+        for path, pin in saved.items():
             name = path.relative_to(folder).as_posix()
             digest = bundle.sha256_of(path)
             needs = (f"{pin.name}=={pin.version}",)
             rows.append(Entry(path=name, sha256=digest, size=0, pins=needs, locks=(part.served.folder,)))
     return rows
-
-
-def fetch(
-    parts: Sequence[Part], entries: Sequence[Entry], folder: Path, matrices: Path, progress: Progress
-) -> list[str]:
-    """Download missing files. Returns the names of those that existed, which includes files of locks bundled before."""
-    progress.label(words.COMPARING(progress.language, folder=folder))
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        there = threads.map(lambda row: bundle.sha256_of(folder / row.path) == row.sha256, entries)
-        missing = {row.path: row for row, found in zip(entries, there, strict=True) if not found}
-    if not missing:
-        return []
-    progress.label(words.LOOKING_UP(progress.language, files=words.FILES(progress.language, len(missing))))
-    with closing(Catalogs(matrices, progress)) as catalogs:
-        files: dict[str, File] = {}
-        for part in parts:
-            files |= {file.filename: file for file in _offers(part, missing.keys() - files.keys(), catalogs)}
-        if lost := sorted(missing.keys() - files.keys()):
-            raise _damaged(folder / lost[0], missing[lost[0]].locks[0])
-        progress.label(words.BUNDLING(progress.language, folder=folder))
-        catalogs.pool.save(list(files.values()), folder, progress.copying)
-    return sorted(files)
 
 
 def _offers(part: Part, names: set[str], catalogs: Catalogs) -> Iterator[File]:

@@ -37,7 +37,7 @@ _STATUS = {
 }
 
 
-@click.command("check")
+@click.command("check", short_help="Check whether locks still match their inputs.")
 @click.argument("stacks", metavar="[STACK...]", nargs=-1, shell_complete=options.completed)
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @options.matrices

@@ -164,14 +164,13 @@ def _answer(
     problem: Problem, previous: Lock | None, question: _Question, catalogs: Catalogs, progress: Progress, page: Page
 ) -> Explanation | Why | None:
     """Why one target has no solution, or why a pin is what it is; None where there is a solution. It is on the page."""
-    inputs, cutoff, seconds = question.inputs, question.cutoff, question.seconds
+    inputs, cutoff, seconds, tongue = question.inputs, question.cutoff, question.seconds, progress.language
+    progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
     remembered = RememberedExplanation(catalogs.pool.cache, inputs, problem, cutoff, seconds, {})
     known = remembered.recall(catalogs.marks) if question.wanted is None and not question.anew else None
     if known is not None:
         page.whole(known)
         return known
-    tongue = progress.language
-    progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
     explaining = Explaining(inputs, cutoff, seconds, catalogs, progress, page, remembered)
     answer = catalogs.ask(problem, partial(_solve, problem, previous, question, explaining, progress))
     match answer:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.model.resolution import Resolution
     from resolver.solve.solver import Refutation
 
+_NEEDS_FACTS = ("torch-npu", "vllm-ascend")  # their metadata says nothing of CANN, nor of what to install with them
 _TIMES = 20  # attempts to lock a stack, as another run may be faster
 
 
@@ -100,12 +101,25 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
     inputs = load(stack, order.matrices)
     jobs = []
     problems = chosen(compile_problems(inputs, exclude_newer=order.cutoff), order.targets)
+    _warn_of_missing_facts(problems, order.matrices, progress)
     for problem in with_sources(problems, offline=offline, progress=progress):
         folder = order.locks / problem.stack.name / problem.target.name
         previous = _previous(folder, upgrade=order.wishes.upgrade)
         known = not (folder / lock_file.NAME).exists() and lock_folder.has_report(folder)
         jobs.append(Job(inputs, problem, folder, previous, known))
     return jobs
+
+
+def _warn_of_missing_facts(problems: Sequence[Problem], matrices: Path, progress: Progress) -> None:
+    """Somebody with a folder of facts of their own may expect those that ship with the program to apply as well."""
+    asked = {ask.need.name for problem in problems for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
+    for name in _NEEDS_FACTS:
+        if name in asked and not (matrices / "facts" / f"{name}.toml").is_file():
+            progress.warn(
+                f"There are no facts about {name} in {matrices / 'facts'}, and the ones that ship with ascend-lock are "
+                "not used.\nhint: copy the whole folder matrices and add yours to it; facts for one stack can be in "
+                "its own file, as [[fact.requires]] and the like"
+            )
 
 
 def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:

@@ -44,12 +44,11 @@ def locked(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
     if ALL not in stacks:
         return named(stacks, matrices)
     here = _with_locks(locks)
-    known = named((ALL,), matrices)
+    names = set(stack_names(matrices))
+    files = [str(path) for name in sorted(here - names) if (path := _beside(locks, name)).is_file()]
+    known = named((ALL,), matrices) if names or not files else []
     if locks.resolve().parent != matrices.resolve().parent:
         known = [name for name in known if name in here]
-    files = [
-        str(path) for name in sorted(here - set(stack_names(matrices))) if (path := _beside(locks, name)).is_file()
-    ]
     return list(dict.fromkeys([*known, *files, *(stack for stack in stacks if stack != ALL)]))
 
 

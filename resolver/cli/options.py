@@ -58,7 +58,7 @@ def matrices(function: _Command) -> _Command:
     return click.option(
         "--matrices",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Folder of facts and stacks (default: ./matrices).",
+        help="Folder of facts, indexes and stacks, in place of ./matrices or, without that, the one that ships.",
     )(function)
 
 

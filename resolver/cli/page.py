@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from msgspec.structs import replace
@@ -51,7 +52,8 @@ class Page:
         if further:
             self.write(further_text(further, self._language, self.width()) + "\n")
         told = replace(explanation, options=(*explanation.options, *self._options))
-        self.write(as_called(ways_text(told, self._language, self.width())))
+        in_checkout = Path("matrices").is_dir()
+        self.write(as_called(ways_text(told, self._language, self.width(), in_checkout=in_checkout)))
 
     def whole(self, explanation: Explanation) -> None:
         """Write both parts of an explanation that is known already."""

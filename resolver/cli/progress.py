@@ -11,12 +11,13 @@ from resolver.catalog.meter import Traffic
 from resolver.errors import shown
 from resolver.model.language import Language
 from resolver.render import words
-from resolver.render.text import cut
+from resolver.render.text import cut, width
 
 if TYPE_CHECKING:
     from resolver.catalog.net.transfer import Copied
 
 _EVERY = 0.1  # seconds between redraws
+_SHORTEST = 16  # columns that are left of a label
 _PACE = 5.0  # seconds over which the rate of a transfer is measured
 
 
@@ -54,13 +55,14 @@ class Progress:
         """Called by the solver, once per round and before each further release tried in it."""
         self.rounds += rounds != self._round
         self._round = rounds
-        self._counters = words.STEPS(self.language, packages=packages, rounds=rounds)
+        told = words.PACKAGES(self.language, packages), words.STEPS(self.language, rounds)
+        self._counters = words.ALSO(self.language).join(told)
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
         self.traffic = traffic
-        self._transfers = words.REQUESTS(self.language, count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
+        self._transfers = words.REQUESTS(self.language, traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
         self._draw()
 
     def copying(self, copied: Copied) -> None:
@@ -105,10 +107,21 @@ class Progress:
         if not (self._enabled if force else self._is_due()):
             return
         self._last = time.monotonic()
-        done = words.SEMICOLON(self.language).join(filter(None, [self._counters, self._transfers]))
-        text = (
-            words.GOING_ON(self.language, label=self._label, done=done) if self._label and done else self._label + done
-        )
-        sys.stderr.write(f"\r\x1b[K{cut(text, shutil.get_terminal_size().columns - 1)}")
+        columns = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r\x1b[K{cut(self._line(columns), columns)}")
         sys.stderr.flush()
         self._drawn = True
+
+    def _line(self, columns: int) -> str:
+        """The label and the figures. Where they are too wide, first the label gives way, then the traffic."""
+        figures = [text for text in (self._counters, self._transfers) if text]
+        done = words.SEMICOLON(self.language).join(figures)
+        if not (self._label and done):
+            return self._label + done
+        label = self._label
+        text = words.GOING_ON(self.language, label=label, done=done)
+        room = max(width(label) - (width(text) - columns) - 1, _SHORTEST)
+        if width(text) > columns and room < width(label):
+            label = cut(label, room) + "…"
+            text = words.GOING_ON(self.language, label=label, done=done)
+        return text if width(text) <= columns else words.GOING_ON(self.language, label=label, done=figures[0])

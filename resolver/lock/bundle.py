@@ -189,6 +189,11 @@ def _sums(manifest: Manifest, own: str) -> str:
     return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
 
 
+def temporary(texts: Iterable[str]) -> list[str]:
+    """Where the texts, the manifest and the sums are while `write` writes them; what a killed run left there goes."""
+    return [f"{path}{_TEMPORARY}" for path in (*texts, MANIFEST, SUMS)]
+
+
 def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 

@@ -36,6 +36,10 @@ _HEARD: Final = (
         "Index `{name}` cannot be reached. {why} The stack's own records of its files are used instead.",
         "无法访问软件源 `{name}`：{why} 改为采用软件栈对其文件的说明。",
     ),
+    Phrase(
+        "{url} could not be read: {why}\nhint: git can use a mirror or a copy instead: {command}",
+        "无法读取 {url}：{why}\n提示：git 可以改用镜像或副本：{command}",
+    ),
     Phrase("{url} could not be read: {why}", "无法读取 {url}：{why}"),
     Phrase(
         "The index has no sha256 for {file}; it was downloaded ({size} bytes) and hashed: {sha256}.",
@@ -53,10 +57,20 @@ _HEARD: Final = (
         "\n提示：请从该文件中删去密码，写入 ~/.netrc：machine HOST login USER password PASSWORD",
     ),
     Phrase(
+        "There are no facts about {name} in {folder}, and the ones that ship with ascend-lock are not used."
+        "\nhint: copy the whole folder matrices and add yours to it; facts for one stack can be in its own file, as "
+        "[[fact.requires]] and the like",
+        "{folder} 中没有关于 {name} 的事实，也不会采用 ascend-lock 自带的事实。"
+        "\n提示：请复制整个 matrices 目录，再把自己的事实加进去；只用于某个软件栈的事实可以写在它自己的文件中，如 "
+        "[[fact.requires]]",
+    ),
+    Phrase(
         "A page in the cache is damaged. It was discarded, and pages are fetched again.",
         "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
     ),
 )
+# How often an index was tried, which ends the reason of it
+_TRIED: Final = re.compile(r" \((\d+) (?:try|tries)\)\. ?")
 # Items that two of a lock's phrases list, each after a colon
 _FROM: Final = re.compile(r" \(from ([^()]+)\)(, )?")
 _ON: Final = re.compile(r" on ([^()]+) \(it is from ([^()]+) now\)(, )?")
@@ -66,14 +80,16 @@ def quoted(text: str, language: Language) -> str:
     """A reason in the language; unchanged if it has no Chinese."""
     if language == "en":
         return text
-    return next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
+    told = next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
+    return _TRIED.sub(r"（尝试 \1 次）。", told)
 
 
 def heard(text: str, language: Language) -> str:
     """A warning of a run in the language; unchanged if it has no Chinese."""
     if language == "en":
         return text
-    return next((told for phrase in _HEARD if (told := phrase.chinese_of(text)) is not None), text)
+    told = next((told for phrase in _HEARD if (told := phrase.chinese_of(text)) is not None), text)
+    return _TRIED.sub(r"（尝试 \1 次）。", told)
 
 
 def caution(sentence: str, about: Sequence[LockedFact]) -> str:

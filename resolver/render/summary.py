@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from resolver.errors import shown
 from resolver.model.language import Language
-from resolver.model.lock import Lock
+from resolver.model.lock import Change, Lock
 from resolver.model.problem import Problem
 from resolver.render import words
 from resolver.render.quoted import caution
@@ -74,11 +74,18 @@ def _changed(lock: Lock, folder: Path, language: Language, columns: int, *, writ
         return [words.NO_PIN_CHANGED(language, folder=folder)]
     if lock.first:
         return [words.FIRST(language, folder=folder)]
-    came, gone = words.CAME(language), words.GONE(language)
-    moves = ", ".join(f"{row.name} {row.old or came} -> {row.new or gone}" for row in lock.change[:_CHANGES])
+    moves = words.COMMA(language).join(_move(row, language) for row in lock.change[:_CHANGES])
     if len(lock.change) > _CHANGES:
         moves += words.MORE_MOVES(language, count=len(lock.change) - _CHANGES)
     return wrapped(words.MOVED(language, len(lock.change), folder=folder, moves=moves), "", "  ", columns)
+
+
+def _move(change: Change, language: Language) -> str:
+    if not change.old:
+        return words.CAME(language, name=change.name, version=change.new)
+    if not change.new:
+        return words.GONE(language, name=change.name, version=change.old)
+    return words.MOVE(language, name=change.name, old=change.old, new=change.new)
 
 
 def _cautions(lock: Lock, language: Language, told: Collection[str], columns: int) -> Iterator[str]:

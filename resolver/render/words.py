@@ -23,8 +23,9 @@ MOVED: Final = Counted(
     Words("Written to {folder}; {count} pins changed: {moves}", "已写入 {folder}；{count} 个版本有变化：{moves}"),
 )
 MORE_MOVES: Final = Words(", and {count} more", "，另有 {count} 个")
-CAME: Final = Words("(new)", "（新增）")
-GONE: Final = Words("(removed)", "（移除）")
+MOVE: Final = Words("{name} {old} -> {new}", "{name} {old} -> {new}")
+CAME: Final = Words("{name} {version} (new)", "{name} {version}（新增）")
+GONE: Final = Words("{name} {version} (removed)", "{name} {version}（移除）")
 WARNINGS: Final = Counted(Words("{count} warning", "{count} 条警告"), Words("{count} warnings", "{count} 条警告"))
 SOME_TOLD: Final = Words(", {count} of them shown above", "，其中 {count} 条见上文")
 ALL_TOLD: Final = Words(", all shown above", "，均见上文")
@@ -87,20 +88,25 @@ STATES: Final = (
 FILES: Final = Counted(Words("{count} file", "{count} 个文件"), Words("{count} files", "{count} 个文件"))
 FAULTS: Final = Counted(Words("{count} fault", "{count} 处问题"), Words("{count} faults", "{count} 处问题"))
 BUNDLED: Final = Words(
-    "{folder} holds the {files} ({size} MB) of {served}; {fetched} downloaded now.",
-    "{folder} 中有 {files}（{size} MB），供 {served} 使用；本次下载了 {fetched}。",
+    "{folder} holds the {files} ({size}) of {served}; {fetched} downloaded now.",
+    "{folder} 中有 {files}（{size}），供 {served} 使用；本次下载了 {fetched}。",
 )
 SERVED: Final = Words("{stack} for {target}", "{stack}（目标 {target}）")
 PRUNED: Final = Words("Removed, no lock needs it: {name}", "已删除，没有锁文件需要它：{name}")
 LEFT: Final = Words(
     "No longer needed by any lock (--prune removes it): {name}", "不再被任何锁文件需要（--prune 可删除）：{name}"
 )
+LOCKS: Final = Counted(Words("{count} lock", "{count} 个锁文件"), Words("{count} locks", "{count} 个锁文件"))
+NOT_BUNDLED: Final = Words(
+    "{locks} of this run could not be bundled, see the errors; the same command tries again.",
+    "本次有 {locks}未能打包，见错误信息；再次执行同一命令会重试。",
+)
 COPY: Final = Words(
     "Next: copy {folder} to the target and run {name}/install.sh there.",
     "下一步：将 {folder} 复制到目标机器，并在那里运行 {name}/install.sh。",
 )
 WHOLE: Final = Words(
-    "{folder}: {files} ({size} MB), all match {manifest}", "{folder}：{files}（{size} MB），均与 {manifest} 一致"
+    "{folder}: {files} ({size}), all match {manifest}", "{folder}：{files}（{size}），均与 {manifest} 一致"
 )
 DAMAGED: Final = Words("{folder} is damaged: {faults}", "{folder} 已损坏：{faults}")
 STRAY: Final = Words("{name} belongs to no lock of the bundle", "{name} 不属于此离线包中的任何锁文件")
@@ -144,9 +150,14 @@ TAKEN_OUT: Final = Words(
 )
 
 SEMICOLON: Final = Words("; ", "；")
+ALSO: Final = Words(", ", "，")
 GOING_ON: Final = Words("{label}: {done}", "{label}：{done}")
-STEPS: Final = Words("{packages} packages, {rounds} steps", "{packages} 个软件包，{rounds} 步")
-REQUESTS: Final = Words("{count} requests, {size} MB", "{count} 次请求，{size} MB")
+PACKAGES: Final = Counted(Words("{count} package", "{count} 个软件包"), Words("{count} packages", "{count} 个软件包"))
+STEPS: Final = Counted(Words("{count} step", "{count} 步"), Words("{count} steps", "{count} 步"))
+REQUESTS: Final = Counted(
+    Words("{count} request, {size} MB", "{count} 次请求，{size} MB"),
+    Words("{count} requests, {size} MB", "{count} 次请求，{size} MB"),
+)
 OF: Final = Words("{part} of {whole}", "{part} / {whole}")
 TRANSFER: Final = Words("{size} MB, {rate} MB/s", "{size} MB，{rate} MB/s")
 LOCKING: Final = Words("locking {stack} for {target}", "正在锁定 {stack}，目标 {target}")

@@ -87,7 +87,9 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
         files=files,
         unhashed=unhashed,
         sources=tuple(canonicalize_name(pin.name) for pin in pins if not pin.file),
-        out_of_reach=tuple(OutOfReach(index, tuple(names), why) for (index, why), names in failed.items()),
+        out_of_reach=tuple(
+            OutOfReach(index, tuple(dict.fromkeys(names)), why) for (index, why), names in failed.items()
+        ),
     )
 
 

@@ -91,7 +91,8 @@ def test_the_first_lock_says_that_it_is_the_first(workspace: Workspace, index: L
 def test_what_came_and_went_is_told(locked: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("c", "3.0")
     locked.stack("a", "c")
-    locked.locked()
+    told = locked.locked().stdout
+    assert "Written to locks/demo/there; 2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in told
     assert locked.content()["change"] == [{"name": "b", "old": "1.0"}, {"name": "c", "new": "3.0"}]
     assert "| b | 1.0 | (removed) |\n| c | (new) | 3.0 |\n" in locked.read("report.md")
 

@@ -117,14 +117,14 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
 
 def test_a_bundle_tells_all_of_it_in_chinese(workspace: Workspace, base: Built) -> None:
     told = bundle(workspace, "--lang", "zh").stdout
-    size = re.search(r"（([0-9.]+) MB）", told)
+    size = re.search(r"（([0-9.]+ kB)）", told)
     assert size is not None
     assert told == (
-        f"out 中有 3 个文件（{size[1]} MB），供 demo（目标 here）使用；本次下载了 3 个文件。\n"
+        f"out 中有 3 个文件（{size[1]}），供 demo（目标 here）使用；本次下载了 3 个文件。\n"
         "下一步：将 out 复制到目标机器，并在那里运行 out/install.sh。\n"
     )
     run = workspace.run("bundle", "--check", "out", LC_ALL="zh_CN.UTF-8")
-    assert (run.status, run.stdout) == (0, f"out：3 个文件（{size[1]} MB），均与 bundle.json 一致\n")
+    assert (run.status, run.stdout) == (0, f"out：3 个文件（{size[1]}），均与 bundle.json 一致\n")
     wheel = workspace.root / "out" / base.filename
     wheel.write_bytes(bytes([base.content[0] ^ 1]) + base.content[1:])
     (workspace.root / "out" / "locks/demo/here/install.sh").unlink()
@@ -247,7 +247,12 @@ def test_a_killed_run_leaves_whole_files_and_parts_that_are_gone_on_with(
     assert part.stat().st_size == 200_000
     assert part.read_bytes() == base.content[:200_000]
     index.clear()
-    assert bundle(workspace).status == 0
+    partial = workspace.root / "out" / "bundle.json.partial"
+    partial.write_text("{")
+    run = bundle(workspace)
+    assert (run.status, run.stderr) == (0, "")
+    assert "No longer needed" not in run.stdout
+    assert not partial.exists()
     assert ranges(index) == ["bytes=200000-"]
     assert distributions(workspace) == FILES
 
@@ -280,6 +285,31 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
     assert distributions(workspace) == {new.filename, "apart-1.0.tar.gz", "tinybuild-1.0-py3-none-any.whl", "mine.whl"}
     assert not (workspace.root / "out" / "locks" / "other").exists()
     assert workspace.run("bundle", "--check", "out").status == 0
+
+
+def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(
+    workspace: Workspace, index: LoopbackIndex, base: Built
+) -> None:
+    index.add_wheel("lost", "1.0")
+    workspace.stack("base", "lost", name="other", target=HERE)
+    workspace.locked(stack="other")
+    index.remove("lost")
+    both = ("bundle", "other", "demo", "out")
+    assert workspace.run(*both, "--prune").status == 3
+    assert not distributions(workspace), "what the lock that failed needs might be removed"
+    run = workspace.run(*both)
+    assert run.status == 3
+    assert run.stderr.startswith("other for here: error: index `pypi` no longer offers lost-1.0-py3-none-any.whl")
+    assert "of demo for here; 3 files downloaded now.\n" in run.stdout
+    assert "1 lock of this run could not be bundled, see the errors; the same command tries again.\n" in run.stdout
+    assert distributions(workspace) == FILES
+    assert workspace.run("bundle", "--check", "out").status == 0
+    told = json.loads(workspace.run(*both, "--json").stdout)
+    assert (told["status"], [row["lock"] for row in told["failed"]]) == ("incomplete", ["other/here"])
+    index.add_wheel("lost", "1.0")
+    run = workspace.run(*both)
+    assert (run.status, run.stderr) == (0, "")
+    assert "of demo for here, other for here; 1 file downloaded now.\n" in run.stdout
 
 
 def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> None:

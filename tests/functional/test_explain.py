@@ -422,7 +422,7 @@ def test_what_is_told_to_do_offline_is_done_offline(clash: Workspace) -> None:
 def test_matrices_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:
     elsewhere = clash.matrices.rename(clash.root / "other facts")
     run = clash.run("lock", "demo", "--matrices", elsewhere.name)
-    hint = f"""hint: make explain STACK=demo ARGS='--matrices '"'"'{elsewhere.name}'"'"'' APPLY=A writes"""
+    hint = f"hint: ascend-lock explain demo --matrices '{elsewhere.name}' --apply A writes"  # no Makefile is here
     assert hint in " ".join(run.stderr.split())
     run = explain(clash, "--matrices", elsewhere.name, "--apply", "A")
     assert run.stdout.endswith("Next: ascend-lock lock demo-a --matrices 'other facts'\n")

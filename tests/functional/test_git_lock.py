@@ -144,9 +144,13 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(
     workspace.stack(*lines)
     run = workspace.locked()
     why = "Could not resolve host: no-such-host.invalid"
-    assert run.stderr == f"warning: https://no-such-host.invalid/a.git could not be read: {why}\n"
+    assert run.stderr == (
+        f"warning: https://no-such-host.invalid/a.git could not be read: {why}\n"
+        "hint: git can use a mirror or a copy instead: "
+        "git config --global url.https://MIRROR/.insteadOf https://no-such-host.invalid/\n"
+    )
     workspace.stack(lines[0].replace("a" * 9, "v1"))
-    assert refused(workspace.lock()).splitlines()[1:] == [
+    assert refused(workspace.lock()).splitlines()[2:] == [
         "error: cannot determine which commit `v1` is",
         "  at matrices/stacks/demo.toml:4",
         f"  https://no-such-host.invalid/a.git could not be read ({why}), and no fact describes it",

@@ -55,6 +55,31 @@ def test_where_nothing_can_be_checked_it_fails(workspace: Workspace, own: Path) 
     )
 
 
+def test_a_folder_of_facts_without_stacks_is_enough(workspace: Workspace, own: Path) -> None:
+    (own / "matrices" / "facts").mkdir(parents=True)
+    given = ("--matrices", "own/matrices", "--locks", "own/locks")
+    assert workspace.run("lock", "own/mine.toml", *given).status == 0
+    run = workspace.run("check", *given)
+    assert (run.status, run.stdout, run.stderr) == (0, "mine for there: current\n", "")
+
+
+def test_a_folder_without_the_facts_about_ascend_is_told(workspace: Workspace, index: LoopbackIndex, own: Path) -> None:
+    index.add_wheel("torch-npu", "2.8.0")
+    stack = own / "mine.toml"
+    stack.write_text(stack.read_text("utf-8").replace('"a"', '"torch-npu"', 1), "utf-8")
+    lock = ("lock", "own/mine.toml", "--locks", "own/locks")
+    run = workspace.run(*lock)
+    assert run.status == 0
+    assert run.stderr.startswith(
+        "warning: There are no facts about torch-npu in matrices/facts, and the ones that ship with ascend-lock are "
+        "not used.\nhint: copy the whole folder matrices"
+    )
+    run = workspace.run(*lock, "--lang", "zh")
+    assert run.stderr.startswith("警告：matrices/facts 中没有关于 torch-npu 的事实，")
+    workspace.facts("torch-npu", "[[excludes]]\nversions = '==2.8.0'\nreason = 'broken'\nstrength = 'observed'")
+    assert "There are no facts" not in workspace.run(*lock).stderr
+
+
 def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) -> None:
     workspace.stack("a>2", name="none")
     assert workspace.run("lock", "demo", "none").status == 1

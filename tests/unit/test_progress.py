@@ -50,8 +50,18 @@ def test_in_chinese_no_line_is_wider_than_the_terminal(
     line.fetching(Traffic(requests=12, bytes=34_000_000))
     line.solving(5, 216)
     line.label("正在锁定 demo，目标 there")
-    assert drawn(capsys) == "正在锁定 demo，目标 there：216 个软件包"
-    assert width("正在锁定 demo，目标 there：216 个软件包") == 39
+    assert drawn(capsys) == "正在锁定 demo，…：216 个软件包，5 步"
+    assert width("正在锁定 demo，…：216 个软件包，5 步") <= 39
+
+
+def test_where_room_is_short_the_figures_stay(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    line = Progress(enabled=True)
+    line.fetching(Traffic(requests=1, bytes=0))
+    line.label("locking my-stack for linux-aarch64-py311-cann8.5.0-a2")
+    assert drawn(capsys).endswith("locking my-stack for linux-aarch64-py311-…: 1 request, 0 MB")
 
 
 def test_a_warning_is_chinese_where_it_can_be(capsys: pytest.CaptureFixture[str]) -> None:

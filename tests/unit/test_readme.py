@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def test_the_table_is_replaced_and_nothing_around_it(tmp_path: Path, monkeypatch
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:
     told = CliRunner().invoke(commands._commands, ["--help"]).output
+    assert "..." not in told.partition("Commands:\n")[2].partition("\n\n")[0], "a sentence is cut off"
     examples = [line.split() for line in told.partition("Examples:\n")[2].splitlines()]
     assert [words[:3] for words in examples] == [
         ["ascend-lock", "lock", "verl-qwen3.5"],
@@ -44,3 +46,14 @@ def test_each_key_of_an_index_and_a_binding_is_explained(row: type[schema.IndexR
     text = (REPOSITORY / "docs" / "indexes.md").read_text(encoding="utf-8")
     rows = text.partition(f"| key of `[[{table}]]` |")[2].partition("\n\n")[0].splitlines()[2:]
     assert [line.split("`")[1] for line in rows] == list(row.__struct_encode_fields__)
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "CONTRIBUTING.md"])
+def test_each_make_command_is_in_the_makefile_with_its_variables(page: str) -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    called = re.findall(r"(?:^|`)(?:\$ )?make ([a-z-]+)((?: +[A-Z]+=(?:\"[^\"\n]*\"|[^\s`]+))*)", text, re.MULTILINE)
+    assert called
+    for target, given in called:
+        assert f"\n{target}: " in makefile, target
+        assert all(f"\n{name} " in makefile for name in re.findall(r"([A-Z]+)=", given)), given

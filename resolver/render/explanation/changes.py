@@ -121,11 +121,14 @@ def outcome_sentence(attempt: Attempt, language: Language) -> str:
             return words.STILL(language, statements=words.SEMICOLON(language).join(told))
 
 
-def apply_hint(explanation: Explanation, language: Language) -> str:
-    """The command that writes the first way out, correct for a stack given by name or by path."""
+def apply_hint(explanation: Explanation, language: Language, *, in_checkout: bool = True) -> str:
+    """The command that writes the first way out, correct for a stack given by name or by path.
+
+    Only `in_checkout` is there a Makefile.
+    """
     argument = _stack_argument(explanation.problem)
     name, options = explanation.fixes[0].name, join(explanation.options)
-    if argument != explanation.problem.stack.name:
+    if argument != explanation.problem.stack.name or not in_checkout:
         return words.APPLY_PATH(language, stack=f"{quote(argument)} {options}".rstrip(), name=name)
     return words.APPLY(language, stack=f"{argument} ARGS={quote(options)}" if options else argument, name=name)
 

@@ -47,9 +47,11 @@ def why_text(
     return "\n".join(_why(problem, contradictions, language, width)) + "\n"
 
 
-def ways_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
+def ways_text(
+    explanation: Explanation, language: Language = "en", width: int = WIDTH, *, in_checkout: bool = True
+) -> str:
     """The last part: the ways out."""
-    return "\n".join(_ways(explanation, language, width)) + "\n"
+    return "\n".join(_ways(explanation, language, width, in_checkout=in_checkout)) + "\n"
 
 
 def further_text(contradictions: Sequence[Contradiction], language: Language = "en", width: int = WIDTH) -> str:
@@ -136,11 +138,11 @@ def _why(problem: Problem, contradictions: Sequence[Contradiction], language: La
     yield from contradictions_lines(contradictions, language, width)
 
 
-def _ways(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
+def _ways(explanation: Explanation, language: Language, width: int, *, in_checkout: bool) -> Iterator[str]:
     if explanation.missing:
         yield from paragraph(missing_sentence(explanation.missing, language, _MISSING), width, "")
         yield ""
-    yield from _ways_out(explanation, language, width)
+    yield from _ways_out(explanation, language, width, in_checkout=in_checkout)
     if explanation.limited:
         yield from paragraph(words.LIMITED(language), width, "")
         yield words.MORE_TIME(language)
@@ -159,12 +161,12 @@ def _more(count: int, language: Language, indent: str) -> Iterator[str]:
         yield f"{indent}{words.MORE_IN_REPORT(language, count=count - _MOST)}"
 
 
-def _ways_out(explanation: Explanation, language: Language, width: int) -> Iterator[str]:
+def _ways_out(explanation: Explanation, language: Language, width: int, *, in_checkout: bool) -> Iterator[str]:
     if explanation.fixes:
         yield words.WAYS_OUT(language)
         yield from _fixes(explanation.fixes, language, width)
         yield ""
-        yield from paragraph(apply_hint(explanation, language), width, "")
+        yield from paragraph(apply_hint(explanation, language, in_checkout=in_checkout), width, "")
         return
     yield words.NO_WAY_OUT(language)
     tried = words.LABELLED(language, label=words.HEADING_TRIED(language), text="").rstrip()

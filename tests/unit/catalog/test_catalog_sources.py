@@ -310,8 +310,13 @@ def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
         end = time.monotonic() + 5  # killed is not gone yet; git itself would wait for ever
         while left := [one for one in Path("/proc").glob("[0-9]*/cmdline") if url in _text(one)]:
             assert time.monotonic() < end, left
-    assert warned == [f"{url} could not be read: no answer within 1 seconds"]
-    assert heard(warned[0], "zh") == f"无法读取 {url}：no answer within 1 seconds"
+    command = f"git config --global url.https://MIRROR/.insteadOf {url.removesuffix('demo.git')}"
+    assert warned == [
+        f"{url} could not be read: no answer within 1 seconds\nhint: git can use a mirror or a copy instead: {command}"
+    ]
+    assert heard(warned[0], "zh") == (
+        f"无法读取 {url}：no answer within 1 seconds\n提示：git 可以改用镜像或副本：{command}"
+    )
 
 
 def _text(path: Path) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from resolver.catalog import trust
 from resolver.lock import phrases
-from resolver.render.quoted import caution, quoted
+from resolver.render.quoted import caution, heard, quoted
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,7 @@ from resolver.render.quoted import caution, quoted
         (trust._NOT_SAID.format(id="a-fact"), "没有核对代码仓库中的文件，因此它的依赖只以事实 `a-fact` 为依据"),
         ("it answered 404", "它返回了 404"),
         ("whatever else", "whatever else"),
+        ("Connection refused (4 tries).", "Connection refused（尝试 4 次）。"),
     ],
 )
 def test_a_reason(said: str, expected: str) -> None:
@@ -42,3 +43,10 @@ def test_a_reason(said: str, expected: str) -> None:
 )
 def test_what_a_lock_warns_of(said: str, expected: str) -> None:
     assert caution(said, ()) == expected
+
+
+def test_a_warning_of_an_index_is_one_chinese_sentence() -> None:
+    why = "Name or service not known (1 try)."
+    said = f"Index `a` cannot be reached. {why} Its projects are looked up on the next index bound to them."
+    told = "Name or service not known（尝试 1 次）。其中的项目改从为其绑定的下一个软件源查找。"
+    assert heard(said, "zh") == f"无法访问软件源 `a`：{told}"

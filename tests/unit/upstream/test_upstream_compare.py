@@ -101,7 +101,8 @@ def test_only_the_index_of_the_lock_is_asked(index: LoopbackIndex) -> None:
 
 
 def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
-    found = compared(lock(pin(index.add_wheel("demo", "1.0"), index="left")), index)
+    one, other = (pin(index.add_wheel("demo", version), index="left") for version in ("1.0", "0.9"))
+    found = compared(lock(one, build=(other,)), index)
     why = "A binding names the index `left`, which is not defined."
     assert found.out_of_reach == (OutOfReach("left", (DEMO,), why),)
     assert (found.files, index.requests) == (0, [])
