@@ -75,7 +75,7 @@ def draft(
     contradictions += tuple(told for _, told in found.further if set(told.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
     matter = what_matters(contradictions)
-    fixes = [fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes]
+    fixes = [fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes or found.useless]
     return Explanation(
         problem=problem,
         contradictions=contradictions,

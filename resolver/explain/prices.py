@@ -30,14 +30,14 @@ _VERSION = 100
 EXTRA = 130  # an extra removed from a line, or missing from its release
 _CUTOFF = 170
 _PRERELEASES = 180
-_DROP = 600  # during the search: less than going against vendors, which would otherwise end the search
+_DROP = 600  # during the search: less than going against facts, which would otherwise end the search
 _LOST = 400  # added when ways out are ranked: without a line it is a different stack
 _MACHINE = 2000  # added for other hardware: whatever works on the present machine comes first
 _USELESS = 3000  # added if what is left does not work without a line that was dropped: more than another machine
 _WARNED = 100  # added for an environment with a warning about the machine, or about something missing
 _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
 _COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # another SoC is another machine
-_RELAX = {Strength.OBSERVED: 500, Strength.DOCUMENTED: 600, Strength.VENDOR: 700}
+_RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
 
 class Prices:

@@ -14,7 +14,7 @@ gets repairs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import NamedTuple
 
@@ -27,11 +27,12 @@ from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
-from resolver.explain.prices import UNLISTED, Prices, risky
+from resolver.explain.prices import UNLISTED, Prices, risky, useless_without
 from resolver.explain.proposals import Proposals, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
 from resolver.explain.wishes import wish_of
+from resolver.lock.build import applied
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.resolution import Resolution
@@ -41,7 +42,7 @@ from resolver.solve.ground import Component, Ground, Lacking, Line
 from resolver.solve.solver import Refutation
 from resolver.solve.tell import tell
 
-WHOLE = 2  # fixes after which dropping lines is no longer considered
+WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered
 _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _DAYS = 12  # days tried for one cut-off
@@ -61,10 +62,11 @@ class Found(msgspec.Struct):
     `seen` says of every stack that was tried, with or without notes, whether it locks. `unstated` is set if a core
     was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
     `further` contradictions were found on the way. `late` are stacks that take long and may be tried
-    again.
+    again. `useless` are stacks that lock, but something in them does not work without a line that was dropped.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
+    useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: dict[tuple[str, bool], bool] = msgspec.field(default_factory=dict)
     unstated: bool = False
@@ -82,6 +84,11 @@ class Found(msgspec.Struct):
         for one in self.late:
             one.tried.append(_attempt(one.changed, Undecided()))
         self.late.clear()
+
+    @property
+    def safe(self) -> int:
+        """How many fixes go against nothing."""
+        return sum(not changed.risky for changed, _ in self.fixes)
 
     @property
     def cheapest(self) -> float:
@@ -205,7 +212,7 @@ class Repairs:
     def _wanted(self) -> list[Ground] | None:
         """The cheapest set of changes that meets every demand so far."""
         if self._next is None and min(self._left, self._rounds) > 0:
-            if len(self._found.fixes) >= WHOLE:
+            if self._found.safe >= WHOLE:
                 self._corrections.keep_lines()
             self._next = self._corrections.cheapest()
             if self._next is None:
@@ -361,7 +368,9 @@ class Repairs:
         self._found.seen[key] = isinstance(answer, Resolution)
         if isinstance(answer, Resolution):
             self._found.seen[changed.text, False] = True  # notes do not matter any more
-            if not self._is_needless(changed):
+            if _is_useless(changed, answer):
+                self._found.useless.append((changed, answer))
+            elif not self._is_needless(changed) and not self._is_lesser(changed, answer):
                 self._found.fixes.append((self._priced_as(changed, answer), answer))
                 if changed.lifted is not None:
                     self._try_days(changed)
@@ -411,6 +420,17 @@ class Repairs:
         if any(_subjects(fix) <= what for fix, _ in self._found.fixes):
             return True
         return any(self._holds_without(change, changed) for change in self._before.changes)
+
+    def _is_lesser(self, changed: Changed, found: Resolution) -> bool:
+        """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
+        dropped = {one.subject for one in changed.changes if one.kind is ChangeKind.DROP and found.pin(one.subject)}
+        if not dropped:
+            return False
+        kept = {_as_version(change, dropped) for change in changed.changes}
+        return any(
+            _subjects(fix) <= kept and any((ChangeKind.VERSION, name) in _subjects(fix) for name in dropped)
+            for fix, _ in self._found.fixes
+        )
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
@@ -479,6 +499,17 @@ class Repairs:
 
 def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
     return {(change.kind, change.subject) for change in changed.changes}
+
+
+def _as_version(change: Change, dropped: Collection[str]) -> tuple[ChangeKind, str]:
+    """The subject of a change, with another version in place of a line dropped."""
+    return (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject)
+
+
+def _is_useless(changed: Changed, found: Resolution) -> bool:
+    """Whether something does not work without a line that was dropped."""
+    dropped = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+    return any(useless_without(dropped, applied(found))) if dropped else False
 
 
 def _is_cutoff(ground: Ground) -> bool:

@@ -36,7 +36,7 @@ from resolver.model.statement import (
     Statement,
     Unread,
 )
-from resolver.model.tags import machine_of
+from resolver.model.tags import lacking, machine_of
 from resolver.model.target import Target
 from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
@@ -326,8 +326,12 @@ def _yanked(release: Release) -> tuple[SetAside, ...]:
 
 
 def near(files: Iterable[SetAside], target: Target) -> tuple[SetAside, ...]:
-    """The files, those closest to the target first."""
-    python = "".join(map(str, target.python_line))
-    return tuple(
-        sorted(files, key=lambda row: (target.machine not in row.filename, f"-cp{python}-" not in row.filename))
-    )
+    """The files, those closest to the target first; wheels for another system come last."""
+    machine = machine_of(target)
+    python = f"-cp{''.join(map(str, target.python_line))}-"
+
+    def far(row: SetAside) -> tuple[bool, ...]:
+        name = row.filename
+        return "system" in lacking(name, machine), target.machine not in name, python not in name
+
+    return tuple(sorted(files, key=far))

@@ -237,20 +237,43 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
     ]
 
 
-def test_what_does_not_work_without_the_line_that_is_dropped_comes_after_another_machine() -> None:
+def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_there_is_another() -> None:
     """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
     needs = 'needs = ["soc in A2"]'
     for_a2 = FACT.format(kind="requires", package="runner", versions="==1", what=needs, strength="enforced")
+    for_none = FACT.format(kind="excludes", package="runner", versions="==1", what="", strength="enforced")
     useless = warning("engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
     catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
-    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [
-        ["310P -> A2"],
+    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [["310P -> A2"]]
+    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_none + useless)] == [
         ["runner -> ", "It runs on nothing by itself."],
     ]
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2)] == [
         ["runner -> "],
         ["310P -> A2"],
     ]
+
+
+def test_a_line_is_dropped_rather_than_a_fact_set_aside_that_says_it_cannot_be_installed() -> None:
+    """As flash-attn, with two more changes on offer that go against the fact, and nothing else."""
+    what = 'needs = ["cann in 8.5.0"]'
+    for_8_5 = FACT.format(kind="requires", package="base", versions="==2", what=what, strength="vendor")
+    not_here = FACT.format(kind="excludes", package="kernels", versions="", what="", strength="observed")
+    not_here = not_here.replace('versions = ""\n', "")
+    for_8_3 = for_8_5.replace("==2", "==1").replace("8.5.0", "8.3.RC1")
+    catalog = DataCatalog({"base": {"1": [], "2": []}, "kernels": {"1": []}})
+    fixes = ways_out(catalog, "base==1", "kernels", facts=for_8_5 + for_8_3 + not_here)
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["base==1 -> base==2", "kernels -> "],
+        ["kernels -> ", "8.5.0 -> 8.3.RC1"],
+    ]
+
+
+def test_a_line_is_not_dropped_where_its_project_stays_at_the_version_that_it_could_ask_for() -> None:
+    catalog = DataCatalog({"plugin": {"1": ["base==1"]}, "base": {"1": [], "2": []}})
+    fixes = [told(fix) for fix in ways_out(catalog, "plugin", "base==2")]
+    assert fixes[0] == ["base==2 -> base==1"]
+    assert [changes for changes in fixes if changes[0].endswith("-> ")] == [["plugin -> "]]
 
 
 def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_of() -> None:

@@ -111,13 +111,13 @@ def test_what_the_files_need_and_the_target_has() -> None:
         catalog.add_wheel("a", "1", tags=tags)
     assert told(problem("a"), catalog)[1:] == [
         (
-            "a 1 has no file for the target: each needs glibc 2.31 or macOS or x86_64 and Python 3.12 "
+            "a 1 has no file for the target: each needs glibc 2.31 or x86_64 and Python 3.12 or macOS "
             "(the target has Linux with glibc, aarch64, glibc 2.28 and Python 3.11) @ looked up on pypi"
         ),
         "  a-1-cp311-cp311-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
         "  a-1-cp39-abi3-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
-        "  a-1-cp311-cp311-macosx_11_0_arm64.whl needs macOS (the target has Linux with glibc)",
         "  a-1-cp312-cp312-linux_x86_64.whl needs x86_64 and Python 3.12 (the target has aarch64 and Python 3.11)",
+        "  a-1-cp311-cp311-macosx_11_0_arm64.whl needs macOS (the target has Linux with glibc)",
     ]
 
 
