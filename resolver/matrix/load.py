@@ -61,10 +61,11 @@ def load(stack: str, matrices: Path) -> Inputs:
             others = sorted(set(toml_files(matrices / "facts")) - set(paths))
             spare = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in others)
     indexes = systems = None
-    if (path := matrices / "indexes.toml").exists():
+    # what a link that leads nowhere stands for must not count as absent: projects would come from other indexes
+    if os.path.lexists(path := matrices / "indexes.toml"):
         indexes = read(path, schema.IndexesFile, _display(path, matrices))
     own = document.content.index is not None or document.content.binding is not None
-    if (path := matrices / "systems.toml").exists():
+    if os.path.lexists(path := matrices / "systems.toml"):
         systems = read(path, schema.SystemsFile, _display(path, matrices))
     readings = _digest(readings_folder(matrices))
     return Inputs(document, facts, None if own else indexes, systems, spare, indexes if own else None, readings)
@@ -122,7 +123,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
     path = matrices / "stacks" / f"{stack}.toml"
     if path.is_dir():
         raise InputError(f"`{stack}.toml` is a folder", where=_display(path, matrices), hint="a stack is a file")
-    if path.exists() or path.is_symlink():  # whoever reads it reports what is wrong with it
+    if os.path.lexists(path):  # whoever reads it reports what is wrong with it
         return path
     _require_folder(matrices)
     known = stack_names(matrices)

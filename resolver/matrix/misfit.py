@@ -55,12 +55,14 @@ class _Walk:
 
     def misfits(self, value: Any, kind: shapes.Type, path: Path) -> Iterator[Misfit]:
         kind, words = _plain(kind)
-        options = [_plain(option)[0] for option in kind.types] if isinstance(kind, shapes.UnionType) else [kind]
-        fitting = [option for option in options if _is_of(value, option)]
+        described = [_plain(option) for option in kind.types] if isinstance(kind, shapes.UnionType) else [(kind, words)]
+        options = [option for option, _ in described]
+        fitting = [at for at, option in enumerate(options) if _is_of(value, option)]
         if not fitting:
             yield Misfit(path, *_wrong_type(value, options, path, words))
             return
-        kind = fitting[0]
+        kind, own = described[fitting[0]]
+        words = own or words
         match kind:
             case shapes.StructType():
                 yield from self._table(value, kind, path)
@@ -245,6 +247,8 @@ def _shown(value: object) -> str:
             text = ""
         case str():
             text = json.dumps(without_secrets(value), ensure_ascii=False)
+        case int() if value.bit_length() > _LONGEST * 4:  # Python refuses to write one of thousands of digits
+            text = ""
         case _:
             text = str(value)
     return text if len(text) <= _LONGEST else ""

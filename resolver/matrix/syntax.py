@@ -13,24 +13,28 @@ from resolver.errors import InputError, without_secrets
 _LONGEST = 80
 _STATEMENT: Final = "a line is `key = value`, a `[table]`, or a `# comment`"
 _TWICE: Final = "a key or table may appear only once: merge the two, or remove one"
+_BACKSLASH: Final = "write \\\\ for a backslash, or the string in single quotes"
 # By the beginning of tomli's message.
 _HINTS: Final = {
     "Cannot declare": _TWICE,
     "Cannot overwrite": _TWICE,
     "Cannot mutate": _TWICE,
     "Duplicate inline": _TWICE,
+    "Escaped character": _BACKSLASH,
     "Expected '='": _STATEMENT,
     'Expected "\'"': "a string lacks its closing quote",
     "Expected ']'": "a table is `[name]`, one of several `[[name]]`",
     "Expected newline": "a line ends after its value; strings must be in quotes",
     "Illegal character '\\n'": "a string lacks its closing quote",
+    "Illegal character": "remove the character, or write it as an escape such as \\u0007",
     "Invalid date": "a date is written 2026-01-31, without quotes",
+    "Invalid hex": _BACKSLASH,
     "Invalid initial character": _STATEMENT,
     "Invalid statement": _STATEMENT,
     "Invalid value": 'strings must be in quotes: key = "value"',
     "Unclosed array": "a comma or `]` is missing before this",
     "Unclosed inline": "a comma or `}` is missing before this",
-    "Unescaped": "write \\\\ for a backslash, or the string in single quotes",
+    "Unescaped": _BACKSLASH,
     "Unterminated": "a string lacks its closing quote",
 }
 _TYPOGRAPHIC = re.compile("[\u2018\u2019\u201c\u201d\uff02\uff07]")
@@ -49,7 +53,7 @@ def syntax_error(error: tomli.TOMLDecodeError, name: str, several: Collection[st
     header = _HEADER.fullmatch(text)
     if hint == _TWICE and header is not None:
         number, first = _first(header[1], error.doc)
-        what = f"{first} already exists, at line {number}"
+        what = f"{first} already exists, {f'at line {number}' if number < line else 'as a key'}"
         if header[1] in several:
             hint = f"for several, write [[{header[1]}]] at the start of each"
             if f"[[{header[1]}]]" not in (first, text.strip()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
@@ -11,6 +13,10 @@ from resolver.solve.admits import pins
 from resolver.solve.ground import Ground
 from resolver.solve.grounded import Grounded
 from resolver.solve.universe import Universe
+
+# How many pins of a project are compared, each with each. The clauses of further ones only make reports shorter: a pin
+# admits no release but its own without them.
+_COMPARED: Final = 100
 
 
 class Pinned:
@@ -28,6 +34,8 @@ class Pinned:
         unknown = not project.mask(edge.allows)
         clause = [*(-clauses.selector(ground) for ground in because), *before]
         rows = self._rows.setdefault(edge.package, [])
+        if len(rows) == _COMPARED:
+            return
         for allows, other, is_unknown in rows:
             if (unknown or is_unknown) and str(allows) != str(edge.allows) and _apart(allows, edge.allows):
                 clauses.imply([*clause, *other])

@@ -161,6 +161,15 @@ def test_what_is_written_wrongly_is_told_with_its_place(
     refused(is_status=2, stderr=stderr)
 
 
+@pytest.mark.parametrize("name", ["indexes.toml", "systems.toml", "facts/demo.toml", "stacks/demo.toml"])
+def test_a_link_that_leads_nowhere_does_not_count_as_absent(workspace: Workspace, refused: Refused, name: str) -> None:
+    path = workspace.matrices / name
+    path.unlink(missing_ok=True)
+    path.symlink_to("nowhere")
+    told = f"matrices/{name}"
+    refused(is_status=2, stderr=f"error: `{told}` cannot be read\n  at {told}\n  No such file or directory\n")
+
+
 def test_an_unknown_stack_gives_a_suggestion(refused: Refused) -> None:
     refused(
         stack="demos",

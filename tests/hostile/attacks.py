@@ -659,6 +659,12 @@ FILES = [
     ),
     Attack("a wheel without METADATA", wheel({"demo.py": b""}), 1, "demo-2.0-py3-none-any.whl has no"),
     Attack(
+        "a wheel with the .dist-info folder of another project, too",
+        wheel({f"{name}-2.0.dist-info/METADATA": core_metadata(name, "2.0") for name in ("demo", "other")}),
+        1,
+        "demo-2.0-py3-none-any.whl has",
+    ),
+    Attack(
         "an archive that unpacks to 9 GiB",
         archive(bomb(9 * 1024)),
         1,

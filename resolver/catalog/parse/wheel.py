@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 import zlib
 from bisect import bisect_right
@@ -22,6 +23,8 @@ _END_OF_LIST: Final = 63 << 10
 _LONG_LIST: Final = 512 << 10
 
 _MEMBER: Final = ".dist-info/METADATA"
+_AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
+_TOLD: Final = 3
 _LOCAL_HEADER = 30 + 1024  # a member's header is followed by its name and a short extra field
 
 
@@ -140,28 +143,26 @@ def _quickly(
 def _last(source: Guarded, release: Release) -> Sequence[directory.Entry]:
     """METADATA among the last members of a long list; empty if the rest of the list must be read."""
     listed = directory.last_entries(source, _MEMBER, _END_OF_LIST, beyond=_LONG_LIST) or ()
-    return listed if len(_chosen((entry.name for entry in listed), release)) == 1 else ()
+    folders = _folders(entry.name for entry in listed)
+    return listed if [*map(_project, folders)] == [release.project] else ()
 
 
 def _member(names: Iterable[str], release: Release) -> str:
-    """METADATA in the only .dist-info folder of the project. Raises UnusableFile."""
-    chosen = _chosen(names, release)
-    if len(chosen) != 1:
-        raise UnusableFile(f"{release.filename} has {len(chosen) or 'no'} .dist-info folders of {release.project}")
-    return chosen[0]
+    """METADATA in the .dist-info folder. Raises UnusableFile if there are several, like pip and uv."""
+    folders = _folders(names)
+    if len(folders) > 1:
+        told = ", ".join(f"`{folder}`" for folder in folders[:_TOLD]) + (", …" if len(folders) > _TOLD else "")
+        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({told}), which pip refuses")
+    if not folders or _project(folders[0]) != release.project:
+        raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
+    return f"{folders[0]}/METADATA"
 
 
-def _chosen(names: Iterable[str], release: Release) -> Sequence[str]:
-    """METADATA in the .dist-info folders of the project, however its name is spelled, as in pip.
+def _folders(names: Iterable[str]) -> Sequence[str]:
+    """The .dist-info folders with METADATA at the top of a wheel."""
+    return list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
 
-    Of several folders, the only one of the version.
-    """
-    found = {}
-    for name in names:
-        folder, _, rest = name.partition("/")
-        if rest == "METADATA" and folder.endswith(".dist-info"):
-            distribution, _, version = folder.removesuffix(".dist-info").rpartition("-")
-            if text.name(distribution) == release.project:
-                found[name] = version
-    exact = [name for name, version in found.items() if text.version(version) == text.version(release.version)]
-    return exact if len(exact) == 1 else list(found)
+
+def _project(folder: str) -> str:
+    """The project of a .dist-info folder, however its name is spelled, as in pip."""
+    return text.name(folder.removesuffix(".dist-info").rpartition("-")[0])

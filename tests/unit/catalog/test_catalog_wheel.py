@@ -35,22 +35,38 @@ def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") ->
     "folder", ["demo_x-1.0.dist-info", "Demo.X-1.0.dist-info", "demo-x-1.dist-info", "demo_x-2.dist-info"]
 )
 def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
-    wheel = make("demo_x.py", "other-1.0.dist-info/METADATA", f"{folder}/METADATA", f"{folder}/sub/METADATA")
-    assert read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
-
-
-def test_of_several_folders_the_one_of_the_version_counts() -> None:
-    wheel = make("demo_x-0.9.dist-info/METADATA", "demo_x-1.0.dist-info/METADATA")
+    wheel = make("demo_x.py", "demo_x/other-1.0.dist-info/METADATA", f"{folder}/METADATA", f"{folder}/sub/METADATA")
     assert read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
 
 
 @pytest.mark.parametrize(
     ("wheel", "why"),
     [
-        (make("demo_x.py"), "demo_x-1.0-py3-none-any.whl has no .dist-info folders of demo-x"),
+        (make("demo_x.py"), "demo_x-1.0-py3-none-any.whl has no .dist-info folder of demo-x"),
         (
             make("demo_x-0.8.dist-info/METADATA", "demo_x-0.9.dist-info/METADATA"),
-            "demo_x-1.0-py3-none-any.whl has 2 .dist-info folders of demo-x",
+            (
+                "demo_x-1.0-py3-none-any.whl has 2 .dist-info folders (`demo_x-0.8.dist-info`, "
+                "`demo_x-0.9.dist-info`), which pip refuses"
+            ),
+        ),
+        (
+            make(*(f"{name}-1.0.dist-info/METADATA" for name in ("a", "b", "c", "demo_x"))),
+            (
+                "demo_x-1.0-py3-none-any.whl has 4 .dist-info folders (`a-1.0.dist-info`, `b-1.0.dist-info`, "
+                "`c-1.0.dist-info`, …), which pip refuses"
+            ),
+        ),
+        (
+            make("demo_x-0.9.dist-info/METADATA", "demo_x-1.0.dist-info/METADATA"),
+            (
+                "demo_x-1.0-py3-none-any.whl has 2 .dist-info folders (`demo_x-0.9.dist-info`, "
+                "`demo_x-1.0.dist-info`), which pip refuses"
+            ),
+        ),
+        (
+            make("other-1.0.dist-info/METADATA"),
+            "demo_x-1.0-py3-none-any.whl has no .dist-info folder of demo-x",
         ),
         (b"", "demo_x-1.0-py3-none-any.whl is not a readable wheel: File is not a zip file"),
         (
@@ -118,6 +134,7 @@ def pieces(wheel: bytes) -> tuple[bytes, list[tuple[int, int]]]:
 
 
 METADATA = "demo_x-1.0.dist-info/METADATA"
+OTHER = "other-1.0.dist-info/METADATA"
 MANY = [f"demo_x/{n}.py" for n in range(50)]
 
 
@@ -126,10 +143,8 @@ MANY = [f"demo_x/{n}.py" for n in range(50)]
     [
         ([*MANY, METADATA, "demo_x-1.0.dist-info/RECORD"], False),
         ([*MANY, "demo_x/PK\1\2.py", METADATA], False),
-        ([*MANY, "demo_x-0.9.dist-info/METADATA", METADATA], False),
         ([METADATA, *MANY], True),
         ([METADATA, *MANY, "demo_x/other-1.0.dist-info/METADATA"], True),
-        ([METADATA, *MANY, "other-1.0.dist-info/METADATA"], True),
         ([*MANY, METADATA, "demo_x/" + "x" * 600], True),
         ([*MANY[:3], METADATA], True),
     ],
@@ -141,6 +156,13 @@ def test_of_a_long_list_only_the_end_is_read_if_metadata_is_there(names: list[st
     found, spans = pieces(wheel)
     assert found == read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
     assert ((listed, end) in spans) == is_whole_list_read
+
+
+@pytest.mark.parametrize("names", [[METADATA, *MANY, OTHER], [*MANY, OTHER, METADATA]])
+@pytest.mark.usefixtures("short")
+def test_two_folders_are_found_in_a_long_list(names: list[str]) -> None:
+    with pytest.raises(UnusableFile, match="has 2 "):
+        pieces(make(*names))
 
 
 @pytest.mark.parametrize("change", ["a later version", "encrypted", "a patch", "checksum", "twice", "hidden"])

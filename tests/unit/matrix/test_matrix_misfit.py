@@ -217,6 +217,55 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             id="dup table of one",
         ),
         pytest.param(
+            '[target.system]\ncann = "8.5.0"',
+            'system = { cann = "8.5.0" }\n[target.system]',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:14\n"
+            "  [target.system] already exists, as a key; column 15 of: [target.system]\n"
+            "hint: a key or table may appear only once: merge the two, or remove one",
+            id="table of an inline table",
+        ),
+        pytest.param(
+            'name = "s"',
+            'name = "C:\\Users"',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:2\n"
+            '  Invalid hex value; column 13 of: name = "C:\\Users"\n'
+            "hint: write \\\\ for a backslash, or the string in single quotes",
+            id="backslash before u",
+        ),
+        pytest.param(
+            'name = "s"',
+            'name = "\\ud800"',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:2\n"
+            '  Escaped character is not a Unicode scalar value; column 15 of: name = "\\ud800"\n'
+            "hint: write \\\\ for a backslash, or the string in single quotes",
+            id="escaped surrogate",
+        ),
+        pytest.param(
+            'name = "s"',
+            'name = "s\x07"',
+            "the file is not valid TOML\n"
+            "  at matrices/stacks/s.toml:2\n"
+            "  Illegal character '\\x07'; column 10 of: name = \"s\\x07\"\n"
+            "hint: remove the character, or write it as an escape such as \\u0007",
+            id="control character",
+        ),
+        pytest.param(
+            'name = "s"',
+            "name = 0x1" + "0" * 8000,
+            "`name` is a number; it must be a string\n  at matrices/stacks/s.toml:2: stack.name",
+            id="hexadecimal of thousands of digits",
+        ),
+        pytest.param(
+            "[target]",
+            '[target]\nname = "-x"',
+            "`-x` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit\n"
+            "  at matrices/stacks/s.toml:10: target.name",
+            id="target name",
+        ),
+        pytest.param(
             "[target]",
             "[target.a2]",
             "unknown key `a2`\n"
@@ -683,7 +732,9 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
         ),
         pytest.param(
             '[[builds]]\nlabel = "+Empty"\nrequires-from = "c.txt"\nreason = "r"\n',
-            "`+Empty` is not allowed here\n  at matrices/facts/verl.toml:7: builds[0].label",
+            "`+Empty` is not a local version label of lower case letters and digits, with dots between them\n"
+            "  at matrices/facts/verl.toml:7: builds[0].label\n"
+            'hint: write for example "empty"',
             id="label",
         ),
         pytest.param(

@@ -62,6 +62,10 @@ def releases_in_vain(count: int) -> Asked:
     return DataCatalog({"x": x, "y": y, "z": {name: [] for name in names}}), ["x", "z<2"]
 
 
+def pins_that_differ(count: int) -> Asked:
+    return DataCatalog({"x": {"1": []}}), [f"x=={at}" for at in range(count)]
+
+
 @pytest.mark.parametrize(
     ("family", "size"),
     [
@@ -74,6 +78,7 @@ def releases_in_vain(count: int) -> Asked:
         (parents_that_narrow, 200),
         (files_of_one_release, 400),
         (releases_in_vain, 80),
+        (pins_that_differ, 200),
     ],
 )
 def test_twice_the_size_is_twice_the_work(family: Callable[[int], Asked], size: int) -> None:
