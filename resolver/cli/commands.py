@@ -129,6 +129,8 @@ def status() -> int:
         return STATUS
     except Exception as error:
         if _of_an_interrupt(error):
+            with suppress(OSError):
+                sys.stderr.write("\n")  # as click does: the line of ^C ends here
             raise KeyboardInterrupt from None
         told, code = failure(error)
         _say(told)

@@ -46,6 +46,6 @@ def _end(lost: UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
         return
     try:
-        os.write(2, MESSAGE.encode())
+        os.write(2, f"\n{MESSAGE}".encode())
     finally:
         os._exit(STATUS)

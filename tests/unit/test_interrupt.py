@@ -38,7 +38,7 @@ print("it goes on")
 def test_where_it_cannot_be_raised_it_ends_the_run_all_the_same(name: str) -> None:
     """Python passes over what is raised when an object goes, with a traceback: the run would go on."""
     done = _run(LOST.format(name=name))
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted; no lock was left half-written\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted; no lock was left half-written\n")
 
 
 def test_other_failures_of_the_kind_are_told_as_ever() -> None:
