@@ -52,7 +52,7 @@ class Page:
         if further:
             self.write(further_text(further, self._language, self.width()) + "\n")
         told = replace(explanation, options=(*explanation.options, *self._options))
-        in_checkout = Path("matrices").is_dir()
+        in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
         self.write(as_called(ways_text(told, self._language, self.width(), in_checkout=in_checkout)))
 
     def whole(self, explanation: Explanation) -> None:

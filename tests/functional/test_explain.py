@@ -48,7 +48,7 @@ needs = ["vllm==0.13.0", "cann in 8.5.0 | 8.5.1"]
 reason = "A vllm-ascend release is written against one vllm release."
 """
 REPORTS = ["conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"]
-INTERRUPTED = "interrupted; no lock was left half-written\n"
+INTERRUPTED = "\ninterrupted; no lock was left half-written\n"
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(
         time.sleep(0.005)
     process.send_signal(number)
     run = workspace.finish(process)
-    assert (run.status, run.stdout, run.stderr.lstrip("\n")) == (130, "", INTERRUPTED)
+    assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
     assert (tree(workspace.root / "locks"), tree(workspace.matrices)) == before
     assert tree(workspace.temporary) == {}
 
@@ -419,10 +419,15 @@ def test_what_is_told_to_do_offline_is_done_offline(clash: Workspace) -> None:
     assert clash.run(*told.split()).status == 0
 
 
+def test_where_the_matrices_were_copied_without_the_makefile_the_program_itself_is_named(clash: Workspace) -> None:
+    (clash.root / "Makefile").unlink()
+    assert "hint: ascend-lock explain demo --apply A writes" in clash.run("lock", "demo").stderr
+
+
 def test_matrices_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:
     elsewhere = clash.matrices.rename(clash.root / "other facts")
     run = clash.run("lock", "demo", "--matrices", elsewhere.name)
-    hint = f"hint: ascend-lock explain demo --matrices '{elsewhere.name}' --apply A writes"  # no Makefile is here
+    hint = f"hint: ascend-lock explain demo --matrices '{elsewhere.name}' --apply A writes"  # `make` takes ./matrices
     assert hint in " ".join(run.stderr.split())
     run = explain(clash, "--matrices", elsewhere.name, "--apply", "A")
     assert run.stdout.endswith("Next: ascend-lock lock demo-a --matrices 'other facts'\n")

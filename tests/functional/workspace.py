@@ -65,6 +65,7 @@ class Workspace:
         self.index_url = index_url
         for folder in (self.matrices / "stacks", self.matrices / "facts", self.temporary, root / "home"):
             folder.mkdir(parents=True)
+        (root / "Makefile").touch()  # hints name `make` where there is one
 
     # --- what a user writes
 

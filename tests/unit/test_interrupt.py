@@ -23,6 +23,17 @@ Gone()
 print("it goes on")
 """
 
+FAILED = """
+from resolver.cli import commands
+def fail(**options):
+    try:
+        raise KeyboardInterrupt
+    finally:
+        raise ValueError
+commands._commands = fail
+commands.main()
+"""
+
 ODD = """
 from resolver.cli.interrupt import listen
 listen()
@@ -38,6 +49,12 @@ print("it goes on")
 def test_where_it_cannot_be_raised_it_ends_the_run_all_the_same(name: str) -> None:
     """Python passes over what is raised when an object goes, with a traceback: the run would go on."""
     done = _run(LOST.format(name=name))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted; no lock was left half-written\n")
+
+
+def test_a_failure_that_an_interrupt_caused_is_told_as_the_interrupt() -> None:
+    """As writing to a terminal that is gone; the message is on a line of its own here, too."""
+    done = _run(FAILED)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted; no lock was left half-written\n")
 
 
