@@ -30,7 +30,6 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.solver import Refutation, prove, search
 from resolver.solve.universe import Universe
 
-_SEARCH_ROUNDS = 1_000
 _BRIEF_SHARE = 1 / 12  # of the time for all, at first: what takes longer waits until the rest has been tried
 _TRIAL_SHARE = 1 / 6
 _NOTING_SHARE = 1 / 3  # with notes, as results rest on releases that nobody has read yet
@@ -184,7 +183,7 @@ class Trials:
             share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
             clock = self.clock.once(self.clock.seconds * share)
             with looking(clock.look):
-                found = search(universe, lookahead, clock.tick, max_rounds=_SEARCH_ROUNDS)
+                found = search(universe, lookahead, clock.tick)
                 answer = found if found is not None else prove(universe, clock.tick)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)

@@ -23,11 +23,17 @@ class Owner(msgspec.Struct, frozen=True):
     name: str
 
 
+class Among(msgspec.Struct, frozen=True):
+    """One of the releases at these positions, as a mask (see `solve/ordered.py`)."""
+
+    positions: int
+
+
 class Nothing(msgspec.Struct, frozen=True):
     """No candidate is admitted: the parent cannot be used."""
 
 
-Allows = SpecifierSet | Exactly | ComponentRequirement | Owner | Nothing
+Allows = SpecifierSet | Exactly | Among | ComponentRequirement | Owner | Nothing
 
 
 class Edge(msgspec.Struct, frozen=True, eq=False):

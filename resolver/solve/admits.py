@@ -7,7 +7,7 @@ from packaging.specifiers import SpecifierSet
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Allows, Exactly, Nothing, Owner
+from resolver.model.edge import Allows, Among, Exactly, Nothing, Owner
 
 
 def satisfies(candidate: Candidate, allows: Allows) -> bool:
@@ -17,6 +17,8 @@ def satisfies(candidate: Candidate, allows: Allows) -> bool:
             return allows.contains(candidate.version, prereleases=True)
         case Exactly():
             return candidate.version == allows.version
+        case Among():
+            return isinstance(candidate.chosen, Release) and bool(allows.positions >> candidate.chosen.position & 1)
         case ComponentRequirement():
             return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
         case Owner():

@@ -27,7 +27,8 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.profile import counts
 from resolver.solve.needs import requirement_lines
-from resolver.solve.solver import Tick, solve
+from resolver.solve.provider import Tick
+from resolver.solve.solver import solve
 
 Archives = tuple[NormalizedName, ...]
 Kept = Mapping[Archives, Mapping[NormalizedName, Version]]

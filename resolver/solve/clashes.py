@@ -8,7 +8,7 @@ conflict instead of one each. These are PubGrub's incompatibilities, with masks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -70,29 +70,24 @@ class Clashes:
                 del known[:-_MOST]
         return clash
 
-    def is_met(self, clash: Clash, candidate: Candidate | None = None) -> bool:
-        """Whether a clash is met now, so that the demands have no resolution; or would be with a candidate decided."""
-        return self._is_met(clash, {} if candidate is None else self._asks(self._universe.edges(candidate)))
+    def by_itself(self, candidate: Candidate) -> Clash | None:
+        """A clash that deciding a candidate would meet, whatever it requires."""
+        for clash in reversed(self._of.get(candidate.package, ())):
+            if clash[candidate.package] & _bit(candidate) and self._is_met(clash, {candidate.package: Demand(0)}):
+                return clash
+        return None
 
-    def by_itself(self, candidate: Candidate) -> Iterator[Clash]:
-        """Clashes that deciding a candidate would meet, whatever it requires."""
-        return self._met(candidate, (candidate.package,), {})
-
-    def with_needs(self, candidate: Candidate) -> Iterator[Clash]:
-        """Clashes that deciding a candidate would meet. Reads its metadata."""
-        asks = self._asks(self._universe.edges(candidate)) if self._of else {}
-        return self._met(candidate, (candidate.package, *asks), asks)
-
-    def _met(
-        self, candidate: Candidate, packages: Iterable[Package], asks: Mapping[Package, Demand]
-    ) -> Iterator[Clash]:
-        if not isinstance(candidate.chosen, Release):
-            return
-        decided = {**asks, candidate.package: Demand(1 << candidate.chosen.position, wished=True, prerelease=True)}
-        for package in packages:
+    def with_needs(self, candidate: Candidate) -> Clash | None:
+        """A clash that deciding a candidate would meet, by itself or together with what it requires."""
+        if not self._of:
+            return None
+        asks = self._asks(self._universe.edges(candidate))
+        decided = {**asks, candidate.package: Demand(_bit(candidate), wished=True, prerelease=True)}
+        for package in (candidate.package, *asks):
             for clash in reversed(self._of.get(package, ())):
                 if self._is_met(clash, decided):
-                    yield clash
+                    return clash
+        return None
 
     def _is_met(self, clash: Clash, more: Mapping[Package, Demand]) -> bool:
         """Whether a clash is met, with `more` demanded."""
@@ -114,7 +109,7 @@ class Clashes:
         for package, asked in asks.items():
             if not self._universe.leaves(package, asked & self._left(package)):
                 return {package: ~asked.mask}
-        clash = next(self.with_needs(candidate), None)
+        clash = self.with_needs(candidate)
         if clash is None:
             return None
         rest = {one: left | ~asks.get(one, ANYTHING).mask for one, left in clash.items() if one != candidate.package}
@@ -152,3 +147,8 @@ class Clashes:
     def _left(self, package: Package) -> Demand:
         """The whole current demand on a project."""
         return self._asked(package) or ANYTHING
+
+
+def _bit(candidate: Candidate) -> int:
+    """The position of a candidate as a mask; 0 for what is no release."""
+    return 1 << candidate.chosen.position if isinstance(candidate.chosen, Release) else 0

@@ -15,7 +15,7 @@ from resolver.catalog.parse.screen import Screen
 from resolver.catalog.protocol import Lookup
 from resolver.model.candidate import Release
 from resolver.model.component import Value
-from resolver.model.edge import Allows, Exactly
+from resolver.model.edge import Allows, Among, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
 from resolver.model.release import File, Page, Reason, SetAside
 from resolver.model.source import Source
@@ -141,6 +141,8 @@ class Project:
             case Exactly():
                 position = self.position(allows.version)
                 return 0 if position is None else 1 << position
+            case Among():
+                return allows.positions & self.all
             case _:
                 return 0
 

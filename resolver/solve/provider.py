@@ -1,242 +1,267 @@
-"""How the search queries the universe, and what it decides first.
+"""What resolvelib asks about a universe: which package comes next, what there is of it, and what that needs.
 
-One habit, shared with pip, keeps it from thrashing: a package that keeps causing conflicts is decided early.
+Requirements are edges, candidates are `Candidate`s, identifiers are packages. resolvelib decides; all that is
+particular to this project is in the answers. docs/solving.md explains the order and what is learned.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import dropwhile, islice
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
+from typing import Any, overload
+
+from resolvelib import AbstractProvider, BaseReporter
+from resolvelib.resolvers import Criterion, RequirementInformation, Resolution
+from resolvelib.structs import Matches, State
 
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Edge
+from resolver.model.edge import Edge, Nothing
+from resolver.model.origin import Unusable
 from resolver.model.package import Kind, Package
+from resolver.model.release import Reason
 from resolver.solve.clashes import Clash, Clashes
 from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
-_PROMOTE_AFTER = 5
-_LARGEST = 32  # releases requested at once at most; four at first, then twice as many each time
+_LONG_RUN = 8  # candidates tried in vain before one that fits, after which the reason is learned
+_PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
+
+Information = RequirementInformation[Edge, Candidate]
+Tick = Callable[[int, int], None]
 
 
-class Provider:
-    """Answers the search from a universe. `conflicts` counts how many conflicts a package has caused.
+class Provider(AbstractProvider[Edge, Candidate, Package]):
+    """Answers one resolution from a universe, and tells the catalog what will be needed.
 
-    `learned` is the clash that the last conflict taught, or None. `asked` and `pinned` are set by the search: what is
-    demanded of a package in the current round, and the candidate that it is decided for; None for neither.
+    `resolution` must be set before it begins: what is demanded of a package *now* is read from its state.
     """
+
+    resolution: Resolution[Edge, Candidate, Package]
 
     def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
         self._universe = universe
         self._lookahead = lookahead
-        lookahead.asked = lambda package: self.asked(package)
-        self.asked: Callable[[Package], Demand | None] = lambda _: None
-        self.pinned: Callable[[Package], Candidate | None] = lambda _: None
-        self._tried: dict[Package, dict[Candidate, None]] = {}
-        self._in_vain: Counter[Package] = Counter()
-        self._batches: dict[Package, tuple[int, int]] = {}  # at which futile try the next batch is due, and its size
-        self._following: dict[Package, tuple[object, Iterator[Candidate], Candidate | None]] = {}
-        self._wanted: dict[Package, tuple[Demand, Collection[Candidate]]] = {}
-        self._ahead: set[Package] = set()
-        self._met: dict[Package, int] = {}  # the packages in the order in which they were first required
-        self.conflicts: Counter[Package] = Counter()
-        self.learned: Clash | None = None
-        self._clashes = Clashes(universe, lambda package: self.asked(package), self._wanted.__contains__)
+        self.clashes = Clashes(universe, self.demanded, self.is_known)
+        self._conflicts: Counter[Package] = Counter()
+        self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
+        self._demands: dict[Package, tuple[Criterion[Edge, Candidate], Demand]] = {}
+        lookahead.asked = self.demanded
 
-    def demand(self, *edges: Edge) -> Demand:
-        """The combined demand of edges on one package."""
-        return self._universe.demand(*edges)
+    # --- what resolvelib asks
 
-    def preference(self, package: Package, demand: Demand) -> tuple[Any, ...]:
+    def identify(self, requirement_or_candidate: Edge | Candidate) -> Package:
+        """The package that an edge or a candidate is of."""
+        return requirement_or_candidate.package
+
+    def narrow_requirement_selection(
+        self,
+        identifiers: Iterable[Package],
+        resolutions: Mapping[Package, Candidate],
+        candidates: Mapping[Package, Iterator[Candidate]],
+        information: Mapping[Package, Iterator[Information]],
+        backtrack_causes: Sequence[Information],
+    ) -> Iterable[Package]:
+        """The packages of the last conflict that are undecided; if there are none, all undecided packages."""
+        undecided = list(identifiers)
+        causes = _packages(backtrack_causes)
+        return [package for package in undecided if package in causes] or undecided
+
+    def get_preference(
+        self,
+        identifier: Package,
+        resolutions: Mapping[Package, Candidate],
+        candidates: Mapping[Package, Iterator[Candidate]],
+        information: Mapping[Package, Iterator[Information]],
+        backtrack_causes: Sequence[Information],
+    ) -> tuple[Any, ...]:
         """A sort key: system first, then what keeps clashing, pins, what the stack names, what has bounds, the rest.
 
-        Among equals, packages that were put ahead go first, then those required earliest: so most of what requires a
-        package is decided before it, and its demand is complete. What the stack names goes by name.
+        Among equals, packages that were required earlier go first: so most of what requires a package is decided before
+        it, and its demand is complete. What the stack names goes by name.
         """
-        if package.kind is not Kind.PROJECT:
-            return (package.kind.value, False, False, False, False, False, 0, package)
-        promoted = self.conflicts[package] >= _PROMOTE_AFTER
-        ahead = package in self._ahead
-        met = 0 if demand.stacks else self._met.get(package, 0)
+        if identifier.kind is not Kind.PROJECT:
+            return identifier.kind.value, False, False, False, False, 0, identifier
+        demand = self.demanded(identifier) or ANYTHING
         return (
             Kind.PROJECT.value,
-            not promoted,
+            self._conflicts[identifier] < _PROMOTE_AFTER,
             not demand.first,
             not demand.stacks,
             not demand.bounded,
-            not ahead,
-            met,
-            package,
+            0 if demand.stacks else self._order[identifier],
+            identifier,
         )
 
-    def matches(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Matches:
-        """Candidates in order of preference, evaluated only as far as the search goes."""
-        self._wanted[package] = demand, banned
-        self._met.setdefault(package, len(self._met))
-        return Matches(self, package, demand, banned)
+    def find_matches(
+        self,
+        identifier: Package,
+        requirements: Mapping[Package, Iterator[Edge]],
+        incompatibilities: Mapping[Package, Iterator[Candidate]],
+    ) -> Matches[Candidate]:
+        """What the requirements and the policies admit, most preferred first, determined as far as it is looked at."""
+        self._order.setdefault(identifier, len(self._order))
+        demand = self._universe.demand(*requirements[identifier])
+        pin = self.resolution.state.mapping.get(identifier)
+        # before a final release gives way to a pre-release, what rules it out is reconsidered
+        stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
+        return _Anew(partial(self._candidates, identifier, demand, list(incompatibilities[identifier]), stable))
 
-    def candidates(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Iterator[Candidate]:
-        """The candidates of a package that a demand admits now."""
-        if package.extra:
-            return self._of_extra(package, demand, banned)
-        return self._universe.candidates(package, demand, banned, stable=self._is_stable(self.pinned(package)))
+    def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
+        """Whether an edge admits a candidate, leaving policies aside."""
+        return self._universe.is_admitted(candidate, self._universe.demand(requirement))
 
-    def _is_stable(self, pin: Candidate | None) -> bool:
-        """Whether a package is pinned to a final release: before a pre-release, what rules that out is reconsidered."""
-        return pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
+    def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
+        """What a candidate needs; if it would meet a learned clash, something that nothing meets."""
+        clash = self.clashes.by_itself(candidate)
+        if clash is None:
+            edges = self._universe.edges(candidate)
+            self._lookahead.expect(edges)
+            self._lookahead.expect_tools(candidate)
+            clash = self.clashes.with_needs(candidate)
+        return edges if clash is None else self._unmet(candidate, clash)
 
-    def _of_extra(self, package: Package, demand: Demand, banned: Collection[Candidate]) -> Iterator[Candidate]:
-        """Candidates of an extra that the current requirements on its project admit.
+    # --- what the reporter tells
 
-        If none is left, one that clashes is returned, so that the search sees the clash.
-        """
-        of_project = self.asked(package.base)
-        found = False
-        both = demand if of_project is None else demand & of_project
-        for candidate in self._universe.candidates(package, both, banned):
-            found = True
-            yield candidate
-        if not found:
-            yield from islice(self._universe.candidates(package, demand, banned), 1)
-
-    def is_admitted(self, candidate: Candidate, demand: Demand | None) -> bool:
-        """Whether a demand on its package admits a candidate."""
-        return demand is None or self._universe.is_admitted(candidate, demand)
-
-    def dependencies(self, candidate: Candidate) -> Sequence[Edge]:
-        """The candidate's edges."""
-        return self._universe.edges(candidate)
-
-    def decide(self, candidate: Candidate) -> Sequence[Edge]:
-        """The edges of a candidate that is tried; the catalog is told what they will require."""
-        self._look_back(candidate)
-        edges = self._universe.edges(candidate)
-        self._lookahead.expect(edges)
-        self._lookahead.expect_tools(candidate)
-        return edges
+    def blame(self, causes: Iterable[Information]) -> None:
+        """Remember who caused a conflict."""
+        self._conflicts.update(package for package in _packages(causes) if package.kind is Kind.PROJECT)
 
     def learn(self, package: Package) -> None:
-        """Learn why releases of a package were tried in vain."""
-        self.learned = self._clashes.learn(package)
+        """Learn why candidates of a package would not do."""
+        self.clashes.learn(package)
 
-    def still_clashes(self) -> bool:
-        """Whether the clash learned last also rules out the current demands."""
-        return self.learned is not None and self._clashes.is_met(self.learned)
+    def look_back(self, candidate: Candidate, count: int) -> None:
+        """Tell the catalog about so many candidates after one that would not do."""
+        demand = self.demanded(candidate.package)
+        if demand is not None and candidate.package.kind is Kind.PROJECT:
+            following = iter(self._universe.candidates(candidate.package, demand))
+            if candidate in following:  # which moves on to it
+                self._lookahead.expect_releases(islice(following, count))
 
-    def in_the_way(self, candidate: Candidate) -> Clash | None:
-        """What other packages still allowed when releases of a package were tried in vain.
+    # --- the state
 
-        `candidate` is the next one to be tried. None if its metadata has been read, as trying it then costs nothing.
+    def demanded(self, package: Package) -> Demand | None:
+        """What is demanded of a package now; None if nothing requires it. May be called from any thread."""
+        state = getattr(self.resolution, "state", None)
+        criterion = None if state is None else state.criteria.get(package)
+        if criterion is None or not criterion.information:
+            return None
+        known = self._demands.get(package)
+        if known is None or known[0] is not criterion:
+            known = self._demands[package] = criterion, self._universe.demand(*criterion.iter_requirement())
+        return known[1]
+
+    def is_known(self, package: Package) -> bool:
+        """Whether a package was ever required."""
+        return package in self._order
+
+    def _candidates(
+        self, package: Package, demand: Demand, banned: Sequence[Candidate], stable: bool
+    ) -> Iterator[Candidate]:
+        """What a demand admits now. Of those that clash for one reason, the first stands for all.
+
+        If the requirements on its project leave nothing of an extra, one that clashes with them.
         """
-        package = candidate.package
-        clash = None if self._universe.opened(candidate) or package in self._ahead else self._clashes.learn(package)
-        return None if clash is None else {one: left for one, left in clash.items() if one != package}
-
-    def still_met(self, clash: Clash) -> bool:
-        """Whether the current demands meet a clash."""
-        return self._clashes.is_met(clash)
-
-    def gives_way(self, package: Package, to: Package, clash: Clash) -> bool:
-        """Whether a package is better decided after another one, for which `clash` leaves nothing beside it.
-
-        Only if nothing but the order of first requirement puts it first, and its oldest release leaves room.
-        The other one is put ahead of it from then on.
-        """
-        mine, other = (self.preference(one, self.asked(one) or ANYTHING) for one in (package, to))
-        if mine[:-2] != other[:-2]:
-            return False
-        oldest = self._oldest(package)
-        if oldest is None or self._clashes.is_met(clash, oldest):
-            return False
-        self._ahead.add(to)
-        return True
-
-    def _oldest(self, package: Package) -> Candidate | None:
-        """The oldest wheel that is admitted now; archives are too large to fetch on a guess."""
-        wheels = [
-            one
-            for one in self._universe.candidates(package, self.asked(package) or ANYTHING)
-            if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
-        ]
-        return min(wheels, key=lambda one: one.version) if wheels else None
-
-    def passed_over(self, candidate: Candidate) -> Clash | None:
-        """A learned clash that rules a candidate out whatever it requires."""
-        return next(self._clashes.by_itself(candidate), None)
-
-    def doomed(self, candidate: Candidate) -> Clash | None:
-        """A learned clash that rules a candidate out together with its requirements."""
-        clash = next(self._clashes.with_needs(candidate), None)
-        if clash is None or self.taken_back(candidate):
-            return None  # requirements of a decision that is taken back do not count
-        return clash
-
-    def taken_back(self, candidate: Candidate) -> frozenset[Package]:
-        """The packages whose decisions an opened candidate does not admit."""
-        if not self._universe.opened(candidate):
-            return frozenset()
-        pins = ((edge, self.pinned(edge.package)) for edge in self._universe.edges(candidate))
-        return frozenset(
-            edge.package for edge, pin in pins if pin is not None and not self.is_admitted(pin, self.demand(edge))
-        )
-
-    def blame(self, packages: Iterable[Package]) -> None:
-        """Remember who caused a conflict."""
-        self.conflicts.update(package for package in packages if package.kind is Kind.PROJECT)
-
-    def _look_back(self, candidate: Candidate) -> None:
-        """If releases are tried in vain one after the other, tell the catalog which ones come next.
-
-        A release given up because it is no longer admitted was not tried in vain, and backtracking decides most
-        packages for the same releases again: neither is a sign that older releases are needed.
-        """
-        package = candidate.package
-        tried = self._tried.setdefault(package, {})
-        if candidate in tried:
+        both = demand & (self.demanded(package.base) or ANYTHING) if package.extra else demand
+        candidates = self._universe.candidates(package, both, banned, stable=stable)
+        first = next(candidates, None)
+        if first is None and package.extra:
+            first = next(self._universe.candidates(package, demand, banned), None)
+        if first is None:
             return
-        before = next(reversed(tried), None)
-        tried[candidate] = None
-        if before is None or not self.is_admitted(before, self.asked(package)):
-            return
-        self._in_vain[package] += 1
-        at, ahead = self._batches.get(package, (1, 4))
-        if self._in_vain[package] >= at and package.kind is Kind.PROJECT and package in self._wanted:
-            older = self._older(candidate, ahead)
-            if older:  # there may be no further admitted ones yet
-                self._batches[package] = self._in_vain[package] + len(older), min(2 * ahead, _LARGEST)
-                self._lookahead.expect_releases(older)
+        clashing = 0
+        for candidate in chain((first,), candidates):
+            if isinstance(candidate.chosen, Release) and clashing >> candidate.chosen.position & 1:
+                continue
+            yield candidate
+            clash = self.clashes.by_itself(candidate)
+            clashing |= 0 if clash is None else clash[package]
 
-    def _older(self, candidate: Candidate, count: int) -> list[Candidate]:
-        """The candidates that follow one; if it is the last of the previous batch, those after that batch."""
-        package = candidate.package
-        wanted = self._wanted[package]
-        known, following, last = self._following.get(package, (None, iter(()), None))
-        if known is not wanted or last is not candidate:
-            following = self._universe.candidates(package, *wanted)
-            next(dropwhile(lambda one: one is not candidate, following), None)
-        older = list(islice(following, count))
-        self._following[package] = wanted, following, older[-1] if older else None
-        return older
+    def _unmet(self, candidate: Candidate, clash: Clash) -> Sequence[Edge]:
+        """An edge that nothing meets, on the package of a clash that was decided last: who requires it is to blame."""
+        decided = self.resolution.state.mapping
+        others = [package for package in clash if package != candidate.package] or [candidate.package]
+        latest = next((package for package in reversed(decided) if package in others), others[0])
+        return (Edge(latest, Nothing(), Unusable("", str(candidate), "", "", Reason.METADATA)),)
 
 
-class Matches:
-    """The candidates of a package, determined anew for each iteration.
+class Reporter(BaseReporter[Edge, Candidate, Package]):
+    """Counts rounds, and tells the provider of conflicts and of releases that are tried in vain.
 
-    For an extra, those found when a requirement was added must not be kept, as later requirements on its project would
-    not apply: the search would try the releases of the extra one by one, reading the metadata of each.
+    `tick` is called with the numbers of rounds and decided packages, after each round and each release tried in vain.
+    `packages` counts those that were required in the last round.
     """
 
-    __slots__ = ("_arguments", "_provider")
-
-    def __init__(self, provider: Provider, package: Package, demand: Demand, banned: Collection[Candidate]) -> None:
+    def __init__(self, provider: Provider, tick: Tick | None = None) -> None:
         self._provider = provider
-        self._arguments = (package, demand, banned)
+        self._tick = tick
+        self._rejected: Counter[Package] = Counter()
+        self._in_vain: list[Candidate] = []  # in this round
+        self.rounds = self.packages = self._decided = 0
+
+    def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
+        """After one, two, four, … of a package, older ones are announced to the catalog: reading each may take long."""
+        self._in_vain.append(candidate)
+        if self._tick is not None:
+            self._tick(self.rounds, self._decided)
+        self._rejected[candidate.package] += 1
+        count = self._rejected[candidate.package]
+        if count.bit_count() == 1:
+            self._provider.look_back(candidate, min(4 * count, 32))
+
+    def starting_round(self, index: int) -> None:
+        """Nothing was rejected yet."""
+        self._in_vain.clear()
+
+    def pinning(self, candidate: Candidate) -> None:
+        """A long run of candidates will not do after this one, either."""
+        if len(self._in_vain) > _LONG_RUN:
+            self._provider.learn(candidate.package)
+
+    def resolving_conflicts(self, causes: Iterable[Information]) -> None:
+        """No candidate of a package would do."""
+        self._provider.blame(causes)
+        if self._in_vain:
+            self._provider.learn(self._in_vain[-1].package)
+
+    def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
+        """Another round is done."""
+        self.rounds, self.packages, self._decided = index + 1, len(state.criteria), len(state.mapping)
+        if self._tick is not None:
+            self._tick(self.rounds, self._decided)
+
+
+class _Anew(Sequence[Candidate]):
+    """Candidates that are determined anew each time they are looked at, as what is demanded of a project changes."""
+
+    def __init__(self, find: Callable[[], Iterator[Candidate]]) -> None:
+        self._find = find
 
     def __iter__(self) -> Iterator[Candidate]:
-        return self._provider.candidates(*self._arguments)
+        return self._find()
 
     def __bool__(self) -> bool:
-        return next(iter(self), None) is not None
+        return next(self._find(), None) is not None
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._find())
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, at: int | slice) -> Candidate | Sequence[Candidate]:
+        return list(self._find())[at]
+
+
+def _packages(rows: Iterable[Information]) -> set[Package]:
+    """The packages that requirements are on, and those that they come from."""
+    found = set()
+    for row in rows:
+        found.add(row.requirement.package)
+        if row.parent is not None:
+            found.add(row.parent.package)
+    return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
+from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from resolver.catalog.protocol import Catalog
 from resolver.errors import ResolverError, UndecidedError
@@ -20,17 +23,19 @@ from resolver.profile import counts
 from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
+from resolver.solve.incremental import IncrementalResolution
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.needs import DynamicArchiveError
-from resolver.solve.provider import Provider
-from resolver.solve.search import ROUNDS, DeadEnd, Search
+from resolver.solve.newest import Choices, newest
+from resolver.solve.provider import Provider, Reporter, Tick
 from resolver.solve.universe import Universe
 
 if TYPE_CHECKING:
     from resolver.solve.clauses import Clauses
     from resolver.solve.complete import CompleteEngine
 
-Tick = Callable[[int, int], None]
+ROUNDS = 1_000  # four times what a stack of 200 projects takes
+_ROUNDS_EACH = 5  # per package, where that is more
 
 
 class Refutation(msgspec.Struct, frozen=True):
@@ -83,38 +88,24 @@ def decide(
     lookahead = Lookahead(universe, wheels=wheels)
     lookahead.expect(universe.roots())
     lookahead.expect_projects(hints)
-    found = _search(universe, lookahead, tick, ROUNDS)
-    if found is not None:
-        if wheels:
-            universe.catalog.expect_metadata(other for pin in found.pins for other in pin.release.others)
-        if _holds(universe, found):
-            return found
-    return prove(universe, tick)
+    found = search(universe, lookahead, tick)
+    if found is None:
+        return prove(universe, tick)
+    if wheels:
+        universe.catalog.expect_metadata(other for pin in found.pins for other in pin.release.others)
+    return found
 
 
-def search(
-    universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, max_rounds: int = ROUNDS
-) -> Resolution | None:
-    """What the search finds and the check confirms; None, which proves nothing, if it finds nothing valid.
+def search(universe: Universe, lookahead: Lookahead, tick: Tick | None = None) -> Resolution | None:
+    """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
     On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
-    found = _search(universe, lookahead, tick, max_rounds)
-    return found if found is not None and _holds(universe, found) else None
-
-
-@counts("solving")
-def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None, max_rounds: int) -> Resolution | None:
-    run = Search(Provider(universe, lookahead), tick, most=max_rounds)
-    try:
-        chosen = run.run(universe.roots())
-        return gather(universe, chosen, engine="search", rounds=run.rounds)
-    except (DeadEnd, InvalidChoiceError):
+    choices, rounds = _search(universe, lookahead, tick, ROUNDS)
+    if choices is None:
         return None
-
-
-def _holds(universe: Universe, found: Resolution) -> bool:
-    return not check(universe.problem, found, universe.catalog)
+    found = _finished(universe, choices, "search", rounds, tick)
+    return found if isinstance(found, Resolution) else None
 
 
 @counts("solving")
@@ -124,21 +115,58 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 
     engine = CompleteEngine(universe, tick=tick)
     try:
-        chosen = engine.solve()
+        choices = engine.solve()
     except Unsatisfiable as answer:
         return Refutation(engine, _certain(engine.clauses, universe, answer.core))
-    try:
-        resolution = gather(universe, chosen, engine="complete", rounds=engine.rounds)
-        violations = check(universe.problem, resolution, universe.catalog)
-    except InvalidChoiceError as error:
-        violations = [str(error)]
-    if violations:
+    found = _finished(universe, choices, "complete", engine.rounds, tick)
+    if not isinstance(found, Resolution):
         raise UndecidedError(
             "the resolution does not pass the independent check, so no lock is written",
-            why="; ".join(violations[:3]),
+            why="; ".join(found[:3]),
             hint="please report this together with the stack file",
         )
-    return resolution
+    return found
+
+
+@counts("solving")
+def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None, most: int) -> tuple[Choices | None, int]:
+    """What resolvelib chooses, and in how many rounds: at most so many, or five times as many as there are packages."""
+    provider = Provider(universe, lookahead)
+    reporter = Reporter(provider, tick)
+    provider.resolution = IncrementalResolution(provider, reporter)
+    choices: Choices | None = None
+    with suppress(ResolutionImpossible, ResolutionTooDeep):
+        choices = provider.resolution.resolve(universe.roots(), max_rounds=most).mapping
+    more = _ROUNDS_EACH * reporter.packages
+    if choices is None and reporter.rounds == most and more > 2 * most:
+        return _search(universe, lookahead, tick, more)
+    return choices, reporter.rounds
+
+
+def _finished(
+    universe: Universe, choices: Choices, engine: str, rounds: int, tick: Tick | None
+) -> Resolution | list[str]:
+    """The resolution that choices lead to, its promise kept (see `newest`); what is wrong with it, if anything."""
+    try:
+        choices = newest(universe, choices, partial(_narrowed, tick=tick))
+        found = gather(universe, choices, engine=engine, rounds=rounds)
+    except InvalidChoiceError as error:
+        return [str(error)]
+    return check(universe.problem, found, universe.catalog) or found
+
+
+def _narrowed(universe: Universe, tick: Tick | None) -> Choices | None:
+    """Valid choices for a narrowed universe; None if there are none."""
+    from resolver.solve.complete import CompleteEngine, Unsatisfiable
+
+    choices, _ = _search(universe, Lookahead(universe), tick, ROUNDS)
+    with suppress(InvalidChoiceError):
+        if choices is not None:
+            gather(universe, choices, engine="", rounds=0)
+            return choices
+    with suppress(Unsatisfiable, UndecidedError):
+        return CompleteEngine(universe, tick=tick).solve()
+    return None
 
 
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:

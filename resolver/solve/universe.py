@@ -20,7 +20,7 @@ from resolver.errors import FactError, ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Allows, Edge, Owner
+from resolver.model.edge import Allows, Among, Edge, Owner
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.requirement import Requirement
@@ -58,6 +58,7 @@ class Universe:
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._demands: dict[Edge, Demand] = {}
+        self._narrow: tuple[Edge, ...] = ()
         self._owners: dict[str, dict[str, int]] = {}  # of a module: the bit of each
         self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
@@ -92,6 +93,20 @@ class Universe:
         other._preference = fresh._preference
         return other
 
+    def narrowed(self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]) -> Universe:
+        """The same universe for a stack that asks for certain releases, as masks, of projects that it asks for.
+
+        `choices` are preferred.
+        """
+        other = copy(self)
+        origins = {edge.package.base: edge.origin for edge in self.roots()}
+        other._narrow = tuple(Edge(package, Among(mask), origins[package]) for package, mask in releases.items())
+        other.preferred = {
+            text.name(package.name): one.version for package, one in choices.items() if package.kind is Kind.PROJECT
+        }
+        other._preference = Preference(self.problem.policy, other.preferred)
+        return other
+
     # --- what is wanted
 
     def roots(self) -> tuple[Edge, ...]:
@@ -99,7 +114,7 @@ class Universe:
         edges: list[Edge] = []
         for ask in self.problem.stack.asks:
             edges += self._edges.of_need(ask.need, ask.origin)
-        return tuple(edges)
+        return (*edges, *self._narrow)
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:

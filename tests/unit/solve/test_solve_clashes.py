@@ -6,8 +6,7 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog.protocol import Lookup
 from resolver.solve.lookahead import Lookahead
-from resolver.solve.provider import Provider
-from resolver.solve.search import Search
+from resolver.solve.solver import search
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
@@ -28,9 +27,9 @@ class Watched(DataCatalog):
 def found(*asks: str, catalog: DataCatalog) -> tuple[dict[str, str], int]:
     """What the search chooses, and in how many rounds."""
     universe = Universe(problem(*asks), catalog)
-    search = Search(Provider(universe, Lookahead(universe)))
-    chosen = search.run(universe.roots())
-    return {str(package): str(one.version) for package, one in chosen.items()}, search.rounds
+    resolution = search(universe, Lookahead(universe))
+    assert resolution is not None
+    return {pin.name: str(pin.version) for pin in resolution.pins}, resolution.rounds
 
 
 def test_a_long_run_of_releases_costs_one_conflict() -> None:
@@ -40,31 +39,6 @@ def test_a_long_run_of_releases_costs_one_conflict() -> None:
     assert found("other", "zone", catalog=catalog) == ({"other": "100", "zone": "3", "base": "4"}, 3)
     catalog = DataCatalog({"zone": releases, "other": other, "base": {str(number): [] for number in range(1, 10)}})
     assert found("other", "zone", catalog=catalog) == ({"zone": "100", "other": "3", "base": "4"}, 5)
-
-
-def test_a_run_that_is_likely_to_be_in_vain_to_the_end_is_not_read() -> None:
-    """The oldest other has a place beside any zone."""
-    base = {str(number): [] for number in range(1, 10)}
-    zone = {str(number): ["base<5"] for number in range(1, 101)}
-    other = {str(number): ["base>=5"] if number > 40 else [] for number in range(1, 101)}
-    catalog = DataCatalog({"other": other, "zone": zone, "base": base})
-    assert found("other", "zone", catalog=catalog)[0] == {"zone": "100", "other": "40", "base": "4"}
-    assert len([name for name in catalog.asked if name.startswith("zone")]) == 40
-
-
-def test_a_release_from_long_ago_that_does_not_know_of_the_clash_is_no_way_around_it() -> None:
-    """As of transformers, which older releases of trl want below a bound: those of 2019 need no huggingface-hub."""
-    hub = {str(number): [] for number in range(1, 3)}
-    data = {"5.2": ["hub>=2"], "5.1": ["hub>=2"], "5.0": ["hub>=1"]}
-    former = {f"{number}": ["hub<2"] if number > 20 else [] for number in range(1, 101)}
-    catalog = DataCatalog({"trainer": {"1": ["data>=1", "former<100"]}, "data": data, "former": former, "hub": hub})
-    chosen, _ = found("trainer", catalog=catalog)
-    assert (chosen["data"], chosen["former"], chosen["hub"]) == ("5.0", "99", "1")
-    assert "former-20-py3-none-any.whl" not in catalog.asked
-    few = {version: lines for version, lines in former.items() if int(version) < 40}
-    catalog = DataCatalog({"trainer": {"1": ["data>=1", "former<100"]}, "data": data, "former": few, "hub": hub})
-    chosen, _ = found("trainer", catalog=catalog)
-    assert (chosen["data"], chosen["former"], chosen["hub"]) == ("5.2", "20", "2")
 
 
 def test_a_release_that_nobody_can_take_does_not_hide_what_was_learned() -> None:
@@ -94,16 +68,6 @@ def test_a_release_that_nobody_can_take_does_not_hide_what_was_learned() -> None
         assert (chosen["p2"], chosen["p3"]) == ("21", "1")
         rounds.append(count)
     assert rounds[0] == rounds[1] < 100
-
-
-def test_what_the_stack_asks_for_does_not_give_way_to_what_only_metadata_asks_for() -> None:
-    """Though it costs all of the run: of what is asked for, the newest release that has a resolution is found."""
-    base = {str(number): [] for number in range(1, 10)}
-    zone = {str(number): ["base<5"] if number != 50 else [] for number in range(1, 101)}
-    other = {str(number): ["base>=5"] if number > 40 else [] for number in range(1, 101)}
-    catalog = DataCatalog({"other": other, "more": {"1": ["zone"]}, "zone": zone, "base": base})
-    chosen, _ = found("other", "more", catalog=catalog)
-    assert (chosen["other"], chosen["zone"]) == ("100", "50")
 
 
 def test_ranges_that_leave_no_more_than_what_clashed_are_passed_over() -> None:

@@ -1,4 +1,7 @@
-"""Twice the input is twice the work, of what is strange and legal: counted in instructions, not in seconds."""
+"""Twice the input is at most four times the work, of what is strange and legal: counted in instructions, not in seconds.
+
+resolvelib looks at all that it knows in each round. What is more than that square is a mistake of ours.
+"""
 
 from __future__ import annotations
 
@@ -81,11 +84,11 @@ def pins_that_differ(count: int) -> Asked:
         (pins_that_differ, 200),
     ],
 )
-def test_twice_the_size_is_twice_the_work(family: Callable[[int], Asked], size: int) -> None:
+def test_twice_the_size_is_at_most_four_times_the_work(family: Callable[[int], Asked], size: int) -> None:
     def work(count: int) -> int:
         catalog, asks = family(count)
         stated = problem(*asks)
         solve(stated, catalog)  # texts are parsed once in a process
         return instructions(lambda: solve(stated, catalog))
 
-    assert work(2 * size) < 2.5 * work(size)
+    assert work(2 * size) < 4.5 * work(size)

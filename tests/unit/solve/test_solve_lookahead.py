@@ -17,9 +17,8 @@ from resolver.model.release import File, Metadata
 from resolver.model.requirement import Requirement
 from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
-from resolver.solve.provider import Provider
+from resolver.solve.solver import search
 from resolver.solve.retreat import Retreat
-from resolver.solve.search import Search
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -51,7 +50,7 @@ def many(*requires: str, newest: int) -> dict[str, list[str]]:
 def searched(catalog: Told, *asks: str) -> list[list[str]]:
     """What the catalog is told of with exact versions while the search runs."""
     universe = Universe(problem(*asks), catalog)
-    Search(Provider(universe, Lookahead(universe))).run(universe.roots())
+    search(universe, Lookahead(universe))
     return [row for row in catalog.told if any("==" in line for line in row)]
 
 
@@ -132,7 +131,7 @@ def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
     universe = Universe(problem("made", "base<5"), catalog)
     ahead = Lookahead(universe)
     ahead.expect(universe.roots())
-    Search(Provider(universe, ahead)).run(universe.roots())
+    search(universe, ahead)
     assert ["tool<3", "base"] in catalog.told
     tools = catalog.follows[catalog.told.index(["tool<3", "base"])]
     assert tools.target != universe.problem.target, "what is picked for one is not what is picked for the other"

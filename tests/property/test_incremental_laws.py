@@ -1,0 +1,150 @@
+"""The incremental resolution decides as resolvelib's own, with the same provider. And what the provider learns is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice, product
+from random import Random
+from typing import Any
+
+from hypothesis import event, given
+from packaging.utils import canonicalize_name
+from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
+from resolvelib.resolvers.resolution import Resolution
+
+from resolver.model.candidate import Candidate
+from resolver.model.edge import Edge
+from resolver.model.package import Package
+from resolver.solve.clashes import Clash, Clashes
+from resolver.solve.incremental import IncrementalResolution
+from resolver.solve.lookahead import Lookahead
+from resolver.solve.provider import Provider, Reporter
+from resolver.solve.universe import Universe
+from tests.datacatalog import DataCatalog
+from tests.problems import problem
+from tests.property.bruteforce import BruteForce
+from tests.property.worlds import Version, World, worlds
+
+Decisions = tuple[list[str], dict[str, str] | None]
+ROUNDS = 300
+
+
+class Noting(Reporter):
+    """Notes each decision, each candidate that is given up, and each conflict."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(provider)
+        self.noted: list[str] = []
+
+    def pinning(self, candidate: Candidate) -> None:
+        super().pinning(candidate)
+        self.noted.append(f"take {candidate}")
+
+    def rejecting_candidate(self, criterion: Any, candidate: Candidate) -> None:
+        super().rejecting_candidate(criterion, candidate)
+        self.noted.append(f"not {candidate}")
+
+    def resolving_conflicts(self, causes: Any) -> None:
+        super().resolving_conflicts(causes)
+        self.noted.append("conflict")
+
+
+def decided(kind: type[Resolution[Edge, Candidate, Package]], universe: Universe) -> Decisions:
+    provider = Provider(universe, Lookahead(universe))
+    reporter = Noting(provider)
+    provider.resolution = kind(provider, reporter)
+    try:
+        mapping = provider.resolution.resolve(universe.roots(), max_rounds=ROUNDS).mapping
+    except (ResolutionImpossible, ResolutionTooDeep):
+        return reporter.noted, None
+    return reporter.noted, {str(package): str(candidate) for package, candidate in mapping.items()}
+
+
+def agree(world: World) -> None:
+    plain, ours = (
+        decided(kind, Universe(world.problem(), world.catalog())) for kind in (Resolution, IncrementalResolution)
+    )
+    event("dead end" if ours[1] is None else "found")
+    assert ours == plain
+
+
+@given(worlds())
+def test_it_decides_as_resolvelib_does(world: World) -> None:
+    agree(world)
+
+
+@given(worlds(plain=True))
+def test_it_does_so_in_circles(world: World) -> None:
+    agree(world)
+
+
+def far_back() -> Iterator[tuple[int, Any, DataCatalog]]:
+    """Graphs without circles, of which one in twenty has no solution and some take a hundred rounds."""
+    for seed in range(60):
+        random = Random(seed)
+        names = [f"p{number}" for number in range(random.randrange(5, 40))]
+        newest = random.randrange(2, 15)
+
+        def needs(at: int, random: Random = random, names: list[str] = names, newest: int = newest) -> list[str]:
+            others = names[at + 1 :]
+            some = random.sample(others, min(len(others), random.randrange(5)))
+            return [f"{one}{random.choice(['>=', '<', '<=', '=='])}{random.randint(1, newest)}" for one in some]
+
+        catalog = DataCatalog(
+            {name: {str(version): needs(at) for version in range(1, newest + 1)} for at, name in enumerate(names)}
+        )
+        yield seed, problem(*random.sample(names, 3)), catalog
+
+
+def test_it_does_so_where_it_has_to_go_back_often() -> None:
+    conflicts = []
+    for seed, stack, catalog in far_back():
+        plain, ours = (decided(kind, Universe(stack, catalog)) for kind in (Resolution, IncrementalResolution))
+        assert ours == plain, seed
+        conflicts.append(ours[0].count("conflict"))
+    assert max(conflicts) > 20
+
+
+def true(world: World) -> None:
+    """Whether no resolution has a release in each set of a clash, whatever else the stack requires."""
+    universe = Universe(world.problem(), world.catalog())
+    noted: list[Clash] = []
+
+    class Learning(Clashes):
+        def learn(self, package: Package) -> Clash | None:
+            clash = super().learn(package)
+            noted.extend([] if clash is None else [clash])
+            return clash
+
+    provider = Provider(universe, Lookahead(universe))
+    provider.clashes = Learning(universe, provider.demanded, provider.is_known)
+    provider.resolution = IncrementalResolution(provider, Reporter(provider))
+    with suppress(ResolutionImpossible, ResolutionTooDeep):
+        provider.resolution.resolve(universe.roots(), max_rounds=ROUNDS)
+    for clash in noted:
+        lines = []
+        for package, clashing in clash.items():
+            project = universe.project(canonicalize_name(package.name))
+            lines.append([f"{package}=={project.versions[at]}" for at in project.positions(project.all & clashing)])
+        for line in islice(product(*lines), 100):
+            assert not BruteForce(world.asking(*line)).satisfiable(), (clash, line)
+
+
+@given(worlds(prereleases=True))
+def test_what_it_learns_is_true(world: World) -> None:
+    true(world)
+
+
+def test_it_is_true_where_it_has_to_go_back_often() -> None:
+    """Eight projects that need each other in circles, in few releases: clashes of up to four packages."""
+    for seed in range(70):
+        random = Random(seed)
+        names = [f"p{number}" for number in range(8)]
+
+        def needs(random: Random = random, names: list[str] = names) -> tuple[str, ...]:
+            some = random.sample(names, random.choice((1, 2, 2, 3)))
+            return tuple(f"{one}{random.choice(['>=', '<', '<=', '=='])}{random.randint(1, 4)}" for one in some)
+
+        projects = {name: {str(version): Version(needs()) for version in range(1, 5)} for name in names}
+        true(World(projects=projects, asks=tuple(names[:3])))
