@@ -27,6 +27,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
 _LONG_RUN = 8  # candidates tried in vain before one that fits, after which the reason is learned
+_LARGEST = 32  # candidates announced at once
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
 
 Information = RequirementInformation[Edge, Candidate]
@@ -198,19 +199,22 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
     def __init__(self, provider: Provider, tick: Tick | None = None) -> None:
         self._provider = provider
         self._tick = tick
-        self._rejected: Counter[Package] = Counter()
+        self._rejected: dict[Package, set[Candidate]] = {}
+        self._batches: dict[Package, tuple[int, int]] = {}  # how many are rejected when the next is due, and its size
         self._in_vain: list[Candidate] = []  # in this round
         self.rounds = self.packages = self._decided = 0
 
     def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
-        """After one, two, four, … of a package, older ones are announced to the catalog: reading each may take long."""
+        """Older ones of its package are announced to the catalog, more and more at once: reading each may take long."""
         self._in_vain.append(candidate)
         if self._tick is not None:
             self._tick(self.rounds, self._decided)
-        self._rejected[candidate.package] += 1
-        count = self._rejected[candidate.package]
-        if count.bit_count() == 1:
-            self._provider.look_back(candidate, min(4 * count, 32))
+        rejected = self._rejected.setdefault(candidate.package, set())
+        rejected.add(candidate)
+        due, count = self._batches.get(candidate.package, (1, 4))
+        if len(rejected) == due:
+            self._batches[candidate.package] = due + count, min(2 * count, _LARGEST)
+            self._provider.look_back(candidate, count)
 
     def starting_round(self, index: int) -> None:
         """Nothing was rejected yet."""

@@ -1,4 +1,4 @@
-"""The incremental resolution decides as resolvelib's own, with the same provider. And what the provider learns is true."""
+"""The incremental resolution decides as resolvelib's own, with the same provider. And what is learned is true."""
 
 from __future__ import annotations
 

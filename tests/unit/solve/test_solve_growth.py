@@ -1,4 +1,4 @@
-"""Twice the input is at most four times the work, of what is strange and legal: counted in instructions, not in seconds.
+"""Twice the input is at most four times the work, of what is strange and legal: counted in instructions.
 
 resolvelib looks at all that it knows in each round. What is more than that square is a mistake of ours.
 """
