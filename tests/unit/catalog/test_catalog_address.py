@@ -124,10 +124,12 @@ def test_a_root_keeps_credentials_apart() -> None:
         *(
             (
                 f"https://me:hunter2@a.example/sim{char}ple",
-                "The address of index `mine` cannot be read.\n"
-                f"  at index `mine`: https://a.example/sim{shown}ple\n"
-                "  It has a space or a character that does not print.\n"
-                "hint: percent-encode what belongs to it (a space is %20) and leave out the rest",
+                (
+                    "The address of index `mine` cannot be read.\n"
+                    f"  at index `mine`: https://a.example/sim{shown}ple\n"
+                    "  It has a space or a character that does not print.\n"
+                    "hint: percent-encode what belongs to it (a space is %20) and leave out the rest"
+                ),
             )
             for char, shown in {" ": " ", "\n": "\\n", "\t": "\\t", "\x1b": "\\x1b", "\u202e": "\\u202e"}.items()
         ),
