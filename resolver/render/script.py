@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -14,7 +13,6 @@ from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_
 from resolver.model.recipe import container
 from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.render.template import environment
-from resolver.render.text import one_line
 
 FILE = "install.sh"
 
@@ -120,7 +118,7 @@ def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
         "rewrites": rewriting,
         "bundle": bundle_name(pin.name, git.commit),
         "submodules": list(_submodules(pin.name, git)),
-        "env": _variables(pin),
+        "env": pin.env,
         "key": source_key(pin),
         "direct": json.dumps(direct, sort_keys=True),
     }
@@ -139,10 +137,6 @@ def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
         }
 
 
-def _variables(pin: LockedPin) -> str:
-    return " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
-
-
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     files = _files(lock, number, stage)
     pins = lock.pins_of(stage)
@@ -151,9 +145,10 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "title": stage.title,
         "title_zh": phrases.title(stage.title),
         "mode": stage.mode,
+        "env": pins[0].env,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
-        "because": [one_line(reason) for reason in stage.because],
+        "because": stage.because,
         "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
         "builds": [
             {
@@ -163,7 +158,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
                 "label": pin.label,
                 "archive": pin.file[0].name,
                 "sha256": pin.file[0].sha256,
-                "env": _variables(pin),
+                "env": pin.env,
             }
             for path, group, _ in files
             for pin in group
