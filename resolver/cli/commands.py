@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import io
-import json
 import os
 import sys
 from contextlib import suppress
@@ -23,6 +22,7 @@ from resolver.cli.called import COMMANDS, as_called
 from resolver.cli.failures import failure
 from resolver.cli.interrupt import MESSAGE, STATUS, listen
 from resolver.errors import InputError, ResolverError
+from resolver.json_text import json_text
 from resolver.profile import begin, counts
 
 
@@ -149,4 +149,4 @@ def _say(error: ResolverError) -> None:
         sys.stderr.write(as_called(f"error: {error}\n"))
     if "--json" in sys.argv[1:]:
         with suppress(OSError):
-            sys.stdout.write(json.dumps({"status": "error", **error.parts()}, indent=2) + "\n")
+            sys.stdout.write(json_text({"status": "error", **error.parts()}) + "\n")

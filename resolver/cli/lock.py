@@ -26,12 +26,13 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.terminal import columns
 from resolver.cli.wishes import Wishes
+from resolver.json_text import json_text
 from resolver.lock import diff
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.render import words
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import COLUMNS, json_text
+from resolver.render.text import COLUMNS
 
 _CONFLICT = 1
 _STATUSES = {0: "locked", _CONFLICT: "conflict"}

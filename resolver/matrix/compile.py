@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -13,6 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from resolver.errors import InputError
+from resolver.json_text import digest
 from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts
@@ -432,4 +431,4 @@ def _digest(inputs: Inputs, policy: Policy) -> str:
         "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",
         "files": [[document.name.rpartition("/")[2], document.digest] for document in documents],
     }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return digest(parts)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from resolver.json_text import digest, json_text
 from resolver.lock import phrases
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
@@ -45,8 +44,7 @@ def source_key(pin: LockedPin) -> str:
     """A digest of everything that determines a git pin; install.sh leaves it beside what it installed."""
     assert pin.git is not None  # noqa: S101  only git pins have one
     git = msgspec.structs.replace(pin.git, trust="", ref="")
-    text = json.dumps([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return digest([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)])[:32]
 
 
 def script(lock: Lock) -> str:
@@ -120,7 +118,7 @@ def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
         "submodules": list(_submodules(pin.name, git)),
         "env": pin.env,
         "key": source_key(pin),
-        "direct": json.dumps(direct, sort_keys=True),
+        "direct": json_text(direct, indent=None),
     }
 
 

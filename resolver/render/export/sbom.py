@@ -20,6 +20,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from resolver import __version__
+from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.model.index import PYPI
 from resolver.model.lock import Lock, LockedFact, LockedPin
@@ -60,7 +61,7 @@ def sbom(lock: Lock) -> str:
     )
     told = json.loads(JsonV1Dot6(bom).output_as_string())
     del told["metadata"]["timestamp"]  # the library's clock
-    return json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json_text(told) + "\n"
 
 
 def _root(lock: Lock) -> Component:
