@@ -1,6 +1,6 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
-0 done; 1 no solution; 2 wrong input; 3 an index failed; 4 a lock is stale or a bundle incomplete;
+0 done; 1 no solution, or nothing to lock; 2 wrong input; 3 an index failed; 4 a lock is stale or a bundle incomplete;
 5 the indexes disagree with a lock or a fact; 70 a bug; 130 interrupted.
 With several stacks in one run, the highest counts (`lock`, `check`).
 """

@@ -163,7 +163,8 @@ def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[
     """One shape, described in docs/lock.md: `status` and `targets`; the keys of an only target are also at the top."""
     told = [_one_json(outcome, language) for outcome in outcomes]
     only = told[0] if len(told) == 1 else {}
-    return {**only, "status": _STATUSES.get(status, "error"), "targets": told}
+    failed = any(isinstance(outcome.found, Failure) for outcome in outcomes)
+    return {**only, "status": "error" if failed else _STATUSES[status], "targets": told}
 
 
 def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
