@@ -361,8 +361,10 @@ def test_a_fact_of_the_stack_about_a_misspelt_project_is_warned_of(workspace: Wo
         (
             "en",
             "nothing of demo applies to there, so there is nothing to lock",
-            "`demo; sys_platform == 'win32'` does not apply: its marker is false for this target "
-            "(matrices/stacks/demo.toml:4)",
+            (
+                "`demo; sys_platform == 'win32'` does not apply: its marker is false for this target "
+                "(matrices/stacks/demo.toml:4)"
+            ),
             "correct the markers in `requires`, or remove the target from the stack",
         ),
         (
