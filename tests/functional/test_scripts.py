@@ -243,7 +243,7 @@ def test_requirements_files_hold_comments_and_hashed_pins_alone(made: Workspace)
         for line in text.splitlines():
             # what comes from git has no hash of a file, but what stands for its commit and steps
             pin = r"[a-z0-9-]+==\S+(( +--hash=sha256:[0-9a-f]{64})+|  # source [0-9a-f]{32}( editable)?)"
-            assert not line or line[0] == "#" or re.fullmatch(pin, line)
+            assert not line or line.lstrip()[0] == "#" or re.fullmatch(pin, line)
 
 
 def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:

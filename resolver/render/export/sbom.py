@@ -87,12 +87,8 @@ def _root(lock: Lock) -> Component:
 
 def _asked(lock: Lock) -> list[str]:
     """What the stack itself requires, and what nothing else requires."""
-    needed = {name for pin in lock.pin for name in pin.needs}
-    return [
-        pin.name
-        for pin in lock.pin
-        if pin.name not in needed or any(why.startswith("the stack asks for ") for why in pin.why)
-    ]
+    needed = lock.needed_by()
+    return [pin.name for pin in lock.pin if pin.name not in needed or pin.is_asked_for]
 
 
 def _component(
