@@ -35,4 +35,4 @@ def cost_json(profile: Profile, traffic: Traffic, rounds: int) -> str:
         "rounds": rounds,
         **traffic._asdict(),
     }
-    return json_text({"profile": told}, indent=None) + "\n"
+    return json_text({"profile": told}, indent=None, sort_keys=False) + "\n"
