@@ -17,7 +17,7 @@ from resolver.lock.bundle import Served
 from resolver.model.lock import Lock
 from resolver.render.activation import activation
 from resolver.render.bundle import bundle_script
-from resolver.render.script import script
+from resolver.render.script import script, stage_files
 from tests.functional.machine import execute, install, lines
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PYTHON_LINE, REPOSITORY, Workspace
@@ -198,9 +198,10 @@ def full_of_commands(value: Any, key: str = "") -> Any:
     return f"{value}'\"; touch pwned; \"'\ntouch pwned\nEND\n$(touch pwned)`touch pwned`" if given else value
 
 
-def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stack", ["mindspeed-rl", "verl-sglang", "verl-qwen3.5"])
+def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(stack: str, tmp_path: Path) -> None:
     """No template has a value between single quotes, or lacks the mark of one that may be commands."""
-    (source,) = (REPOSITORY / "locks" / "mindspeed-rl").iterdir()
+    source = max((REPOSITORY / "locks" / stack).iterdir())
     told = full_of_commands(msgspec.to_builtins(lock_file.read(source)))
     for pin in told["pin"]:
         pin["label"] = "x'; touch pwned; '" * (pin["mode"] == "built-here" and "git" not in pin)
@@ -213,7 +214,7 @@ def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(tm
         "activate.sh": activation(lock),
         "bundle.sh": bundle_script(locks)["install.sh"],
     }
-    for path in ("verify.py", "locks/x", *(f"stages/{number}.txt" for number in range(1, len(lock.stage) + 1))):
+    for path in ("verify.py", "locks/x", *stage_files(lock)):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("a==1" if path.endswith(".txt") else "print('found\\t1')")
     for name in ("install.sh", "activate.sh", "bundle.sh"):
