@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from resolver.render.template import environment, word
-from tests.functional.workspace import REPOSITORY
 
 PIECES = ["'", '"', "\\", "$", "`", "$(touch pwned)", "`touch pwned`", ";touch pwned;", "\ntouch pwned\n", "\nEND\n"]
 PIECES += [
@@ -84,21 +82,3 @@ def test_what_is_marked_is_written_as_its_place_needs_it(source: str, expected: 
 def test_what_a_template_is_not_given_is_a_mistake() -> None:
     with pytest.raises(UndefinedError):
         environment().from_string("{{ a }}").render()
-
-
-def test_templates_are_found_whatever_the_locale_makes_of_the_path(tmp_path: Path) -> None:
-    folder = tmp_path / "我的"
-    folder.mkdir()
-    (folder / "resolver").symlink_to(REPOSITORY / "resolver")
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from resolver.render import template; "
-        "print(template.environment().get_template('install.sh.j2').filename)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8=0", "-c", code, folder],
-        env={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "utf-8:surrogateescape"},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stdout.endswith("/我的/resolver/render/templates/install.sh.j2\n")
