@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 LOCK   := $(BIN)/ascend-lock
-COMPILE := $(BIN)/python -m compileall -q resolver && $(BIN)/python -m resolver.render.template
+COMPILE := $(BIN)/python -m compileall -q resolver
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
 UPSTREAM ?=

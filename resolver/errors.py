@@ -70,6 +70,12 @@ class InputError(ResolverError):
     exit_status = 2
 
 
+class NothingToLock(ResolverError):
+    """Nothing of a stack applies to a target (exit status 1)."""
+
+    exit_status = 1
+
+
 class IndexFailure(ResolverError):
     """An index could not be reached, or answered with something unusable (exit status 3)."""
 

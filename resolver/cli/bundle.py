@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, named
 from resolver.cli.progress import Progress
 from resolver.errors import InputError, StaleLock, shown
+from resolver.json_text import json_text
 from resolver.lock import bundle, phrases
 from resolver.lock.bundle import Manifest
 from resolver.lock.file import NAME
@@ -162,7 +162,7 @@ def _check(folder: Path, language: Language, *, as_json: bool) -> int:
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
     if as_json:
         told = {"status": "damaged" if found else "whole", "faults": found, "not_in_manifest": left}
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        sys.stdout.write(json_text(told) + "\n")
     else:
         for fault in found:
             sys.stdout.write(shown(phrases.fault(fault) if language == "zh" else fault) + "\n")
@@ -201,7 +201,7 @@ def _tell_json(folder: Path, manifest: Manifest, got: Gathered, left: Sequence[s
         "failed": [{"lock": name.removeprefix("locks/"), **error.parts()} for name, error in got.failed.items()],
         "pruned" if pruned else "left": list(left),
     }
-    sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    sys.stdout.write(json_text(told) + "\n")
 
 
 def _tell(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, unknown
 from resolver.cli.unchanged import Told, Unchanged
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
+from resolver.json_text import json_text
 from resolver.model.language import Language
 from resolver.render import words
 
@@ -105,7 +105,7 @@ def command(
         memory.keep([(one.row["stack"], one.row["target"], one.row["state"]) for one in found])
     if as_json:
         told = {"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]}
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        sys.stdout.write(json_text(told) + "\n")
     else:
         _tell_hints(found, given, tongue)
         if every:

@@ -1,6 +1,6 @@
 """The command group, and the one place where failures become messages and exit statuses.
 
-0 done; 1 no solution; 2 wrong input; 3 an index failed; 4 a lock is stale or a bundle incomplete;
+0 done; 1 no solution, or nothing to lock; 2 wrong input; 3 an index failed; 4 a lock is stale or a bundle incomplete;
 5 the indexes disagree with a lock or a fact; 70 a bug; 130 interrupted.
 With several stacks in one run, the highest counts (`lock`, `check`).
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import io
-import json
 import os
 import sys
 from contextlib import suppress
@@ -23,6 +22,7 @@ from resolver.cli.called import COMMANDS, as_called
 from resolver.cli.failures import failure
 from resolver.cli.interrupt import MESSAGE, STATUS, listen
 from resolver.errors import InputError, ResolverError
+from resolver.json_text import json_text
 from resolver.profile import begin, counts
 
 
@@ -149,4 +149,4 @@ def _say(error: ResolverError) -> None:
         sys.stderr.write(as_called(f"error: {error}\n"))
     if "--json" in sys.argv[1:]:
         with suppress(OSError):
-            sys.stdout.write(json.dumps({"status": "error", **error.parts()}, indent=2) + "\n")
+            sys.stdout.write(json_text({"status": "error", **error.parts()}) + "\n")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from resolver.catalog.meter import Traffic
+from resolver.json_text import json_text
 from resolver.profile import PARTS, Profile
 
 
@@ -36,4 +35,4 @@ def cost_json(profile: Profile, traffic: Traffic, rounds: int) -> str:
         "rounds": rounds,
         **traffic._asdict(),
     }
-    return json.dumps({"profile": told}) + "\n"
+    return json_text({"profile": told}, indent=None, sort_keys=False) + "\n"

@@ -30,6 +30,7 @@ from resolver.errors import InputError
 from resolver.explain.remembered import RememberedExplanation
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
+from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -46,7 +47,6 @@ from resolver.render.explanation import words
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.sentences import target_line
 from resolver.render.explanation.why import why_json, why_text
-from resolver.render.text import json_text
 from resolver.solve.solver import decide
 from resolver.solve.tell import cutoff_text
 from resolver.solve.universe import Universe

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import json
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from resolver.cli.language import language_of
 from resolver.cli.named import ALL
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure, InputError
+from resolver.json_text import json_text
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import load, readings_folder
 from resolver.matrix.names import stack_names
@@ -118,7 +118,7 @@ def check(
     status = max(map(_status, every), default=0)
     if as_json:
         answer = {"status": _STATUS[status], "facts": rows}
-        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(answer) + "\n")
     return status
 
 

@@ -26,12 +26,13 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.terminal import columns
 from resolver.cli.wishes import Wishes
+from resolver.json_text import json_text
 from resolver.lock import diff
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.render import words
 from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import COLUMNS, json_text
+from resolver.render.text import COLUMNS
 
 _CONFLICT = 1
 _STATUSES = {0: "locked", _CONFLICT: "conflict"}
@@ -162,7 +163,8 @@ def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[
     """One shape, described in docs/lock.md: `status` and `targets`; the keys of an only target are also at the top."""
     told = [_one_json(outcome, language) for outcome in outcomes]
     only = told[0] if len(told) == 1 else {}
-    return {**only, "status": _STATUSES.get(status, "error"), "targets": told}
+    failed = any(isinstance(outcome.found, Failure) for outcome in outcomes)
+    return {**only, "status": "error" if failed else _STATUSES[status], "targets": told}
 
 
 def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:

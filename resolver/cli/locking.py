@@ -23,7 +23,7 @@ from resolver.cli.progress import Progress
 from resolver.cli.rendered import prepare, rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
-from resolver.errors import InputError, ResolverError
+from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.explain.remembered import RememberedExplanation
 from resolver.lock import diff
 from resolver.lock import file as lock_file
@@ -36,6 +36,7 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.render import words
+from resolver.render.quoted import caution
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.explaining import Explaining
@@ -239,10 +240,22 @@ def _lock(
         # A lock is a fixed point: solving with its own pins preferred gives it again.
         itself = Wishes(upgrade=False, upgrade_packages=frozenset())
         remembered.keep(catalog, lock, *itself.keep(lock), itself.passed_over(lock))
+    if not lock.pin:
+        raise _nothing_applies(job.problem, lock, order.language)
     lock = diff.after(previous, lock)
     for was, now in diff.replaced(previous, lock) if previous is not None else ():
         progress.warn(words.REPLACED(progress.language, file=now.name, was=was.sha256, now=now.sha256))
     return lock
+
+
+def _nothing_applies(problem: Problem, lock: Lock, language: Language) -> NothingToLock:
+    notes = [caution(note, ()) if language == "zh" else note for note in lock.notes]
+    return NothingToLock(
+        words.NOTHING_APPLIES(language, stack=lock.stack, target=lock.target.name),
+        where=problem.stack.where,
+        why="; ".join(notes) or words.NOTHING_APPLIES_WHY(language),
+        hint=words.NOTHING_APPLIES_HINT(language),
+    )
 
 
 def _certain(problem: Problem) -> list[NormalizedName]:

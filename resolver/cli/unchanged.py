@@ -14,6 +14,7 @@ from typing import Final
 
 from resolver import disk
 from resolver.catalog.store.cache import Cache
+from resolver.json_text import json_text
 from resolver.program import program
 
 _KIND: Final = "current"
@@ -30,7 +31,7 @@ class Unchanged:
     ) -> None:
         self._store = store
         self._stacks = stacks
-        self._asked = json.dumps([program(), list(stacks), sorted(targets), str(matrices), str(locks)])
+        self._asked = json_text([program(), list(stacks), sorted(targets), str(matrices), str(locks)])
         self._matrices = str(matrices)
         self._locks = str(locks)
         self._key = self._digest()
@@ -46,7 +47,7 @@ class Unchanged:
     def keep(self, told: Told) -> None:
         """Remember that everything was current, unless a file changed since this object was created."""
         if self._key and {stack for stack, _, _ in told} <= {*self._stacks} and self._digest() == self._key:
-            self._store.put(_KIND, self._key, json.dumps(told).encode())
+            self._store.put(_KIND, self._key, json_text(told).encode())
 
     def _digest(self) -> str:
         """A digest of names and bytes; "" if something cannot be read."""

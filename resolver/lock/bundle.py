@@ -19,6 +19,7 @@ import msgspec
 
 from resolver import disk
 from resolver.errors import InputError
+from resolver.json_text import json_text
 from resolver.lock import phrases
 from resolver.lock.sound import require_names
 
@@ -176,7 +177,7 @@ def _written(
         for path, text in sorted(texts.items())
     ]
     manifest = Manifest(format=FORMAT, locks=locks, files=files, texts=tuple(told), left=left)
-    content = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n"
+    content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     _write(folder / MANIFEST, content)
     _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
     disk.sync_folder(folder)

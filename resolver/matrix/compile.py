@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -13,6 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from resolver.errors import InputError
+from resolver.json_text import digest
 from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts
@@ -367,6 +366,7 @@ def _compile_indexes(
                 if index.name == PYPI
                 else 'add url = "https://HOST/simple"',
             )
+        _require_addresses(document, number, index)
         indexes[index.name] = Index(
             name=index.name, url=index.url or "", mirrors=tuple(index.mirrors), complete=index.complete
         )
@@ -385,6 +385,18 @@ def _compile_indexes(
                 )
     _require_effect(document, bindings, rows_of)
     return Indexes(indexes=indexes, bindings=tuple(bindings), own=own)
+
+
+def _require_addresses(document: _Document, number: int, index: schema.IndexRow) -> None:
+    """Raise InputError, which shows no password, for an address that would not be one word or one line elsewhere."""
+    places: list[tuple[str | int, ...]] = [("url",), *(("mirrors", position) for position in range(len(index.mirrors)))]
+    for place, url in zip(places, (index.url or "", *index.mirrors), strict=True):
+        if " " in url or not url.isprintable():
+            raise InputError(
+                f"an address of index `{index.name}` has a space or a character that does not print",
+                where=document.place("index", number, *place),
+                hint="percent-encode what belongs to it (a space is %20) and leave out the rest",
+            )
 
 
 def _require_effect(document: _Document, bindings: Sequence[Binding], rows: Sequence[tuple[str, int]]) -> None:
@@ -419,4 +431,4 @@ def _digest(inputs: Inputs, policy: Policy) -> str:
         "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",
         "files": [[document.name.rpartition("/")[2], document.digest] for document in documents],
     }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return digest(parts)

@@ -7,7 +7,6 @@ what was probably meant. A pattern is described by `description` and `examples` 
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -17,6 +16,7 @@ import msgspec
 from msgspec import inspect as shapes
 
 from resolver.errors import without_secrets
+from resolver.json_text import json_text
 from resolver.matrix.lines import Path
 from resolver.matrix.meant import close, is_requires, meant
 from resolver.model.component import COMPONENTS
@@ -183,7 +183,7 @@ def _as_items(table: dict[str, Any]) -> str:
     items = []
     for name, version in table.items():
         given = version if isinstance(version, str) and version != "*" else ""
-        items.append(json.dumps(name + (f"=={given}" if given[:1].isdigit() else given), ensure_ascii=False))
+        items.append(json_text(name + (f"=={given}" if given[:1].isdigit() else given)))
     text = ", ".join(items)
     return text if len(text) <= _LONGEST else "…"
 
@@ -246,7 +246,7 @@ def _shown(value: object) -> str:
         case dict() | list():
             text = ""
         case str():
-            text = json.dumps(without_secrets(value), ensure_ascii=False)
+            text = json_text(without_secrets(value))
         case int() if value.bit_length() > _LONGEST * 4:  # Python refuses to write one of thousands of digits
             text = ""
         case _:

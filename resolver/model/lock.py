@@ -104,6 +104,11 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     file: tuple[LockedFile, ...] = ()
     git: LockedGit | None = None
 
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether a line of the stack asks for it."""
+        return any(why.startswith("the stack asks for ") for why in self.why)
+
 
 class LockedStage(_Row, kw_only=True, frozen=True):
     """What is installed together, in the order of the stages. `because` cites the facts of the order."""
@@ -261,6 +266,15 @@ class Lock(_Row, kw_only=True, frozen=True):
         """The tools of each environment apart, in the order in which they stand here."""
         groups = dict.fromkeys(pin.builds for pin in self.build_pin)
         return tuple(tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups)
+
+    def needed_by(self) -> dict[str, list[str]]:
+        """The pins that need each pin, sorted; without those that nothing needs."""
+        found: dict[str, list[str]] = {}
+        for pin in sorted(self.pin, key=lambda pin: pin.name):
+            for name in pin.needs:
+                if name != pin.name:
+                    found.setdefault(name, []).append(pin.name)
+        return found
 
     def facts_of(self, row: LockedExport) -> tuple[LockedFact, ...]:
         """The facts behind an environment variable, in the order of the files."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 import textwrap
 
 from resolver.model.lock import Lock, LockedExport, LockedFact
-from resolver.render.template import environment
+from resolver.render.template import Raw, environment
 from resolver.render.text import one_line
 
 FILE = "activate.sh"
@@ -24,13 +23,15 @@ def activation(lock: Lock) -> str:
 
 def _export(lock: Lock, row: LockedExport) -> dict[str, object]:
     return {
-        "line": f"export {row.name}={shlex.quote(row.value)}",
+        "name": row.name,
+        "value": row.value,
         "optional": row.optional,
         "why": [line for fact in lock.facts_of(row) for line in _comment(fact, optional=row.optional)],
     }
 
 
-def _comment(fact: LockedFact, *, optional: bool) -> list[str]:
+def _comment(fact: LockedFact, *, optional: bool) -> list[Raw]:
     """A fact's reason and source, in lines that can follow a `#`."""
     text = one_line(f"{'optional: ' if optional else ''}{fact.reason} ({fact.id}: {fact.source})")
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return list(map(Raw, lines))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from resolver.model.lock import Lock, LockedIndex, LockedPin
@@ -39,7 +39,14 @@ def requirements(lock: Lock) -> str:
         lines.append(f"# {', '.join(pin.name for pin in here)}: see {NO_DEPS_FILE}.")
     for row in lock.absent:
         lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
-    return "\n".join([*lines, "", *pin_lines(pins), ""])
+    return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
+
+
+def _via(lock: Lock) -> dict[str, list[str]]:
+    """For each pin what asks for it, as in a file of pip-compile: other projects, and the file of the stack."""
+    needed = lock.needed_by()
+    own = f"-r {lock.stack}.toml"
+    return {pin.name: [own] * pin.is_asked_for + needed.get(pin.name, []) for pin in lock.pin}
 
 
 def no_deps(lock: Lock) -> str | None:
@@ -70,7 +77,7 @@ def no_deps(lock: Lock) -> str | None:
             )
     for pin in sources:
         lines += _from_git(pin)
-    return "\n".join([*lines, "", *pin_lines(pins), ""])
+    return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
 
 
 def _from_git(pin: LockedPin) -> Iterator[str]:
@@ -155,13 +162,25 @@ def _indexes(lock: Lock) -> str:
     return "".join(f"{option} {shlex.quote(url)} " for option, url in zip(options, urls, strict=True))
 
 
-def pin_lines(pins: Iterable[LockedPin], *, labelled: bool = False) -> list[str]:
-    """Lines of a requirements file, sorted by name like the lock. `labelled`: versions as builds name themselves."""
+def pin_lines(
+    pins: Iterable[LockedPin], *, labelled: bool = False, via: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """Lines of a requirements file, sorted by name like the lock, as pip-compile writes them.
+
+    `labelled`: versions as builds name themselves. `via`: what asks for each pin, for a comment.
+    """
     lines = []
     for pin in pins:
         hashes = [f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})]
         version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
         lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
+        match via.get(pin.name, ()) if via is not None else ():
+            case []:
+                pass
+            case [one]:
+                lines.append(f"    # via {one}")
+            case several:
+                lines += ["    # via", *(f"    #   {one}" for one in several)]
     return lines
 
 

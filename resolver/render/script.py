@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shlex
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from resolver.json_text import digest, json_text
 from resolver.lock import phrases
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
 from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.render.template import environment
-from resolver.render.text import one_line
 
 FILE = "install.sh"
 
@@ -47,8 +44,7 @@ def source_key(pin: LockedPin) -> str:
     """A digest of everything that determines a git pin; install.sh leaves it beside what it installed."""
     assert pin.git is not None  # noqa: S101  only git pins have one
     git = msgspec.structs.replace(pin.git, trust="", ref="")
-    text = json.dumps([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return digest([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)])[:32]
 
 
 def script(lock: Lock) -> str:
@@ -120,9 +116,9 @@ def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
         "rewrites": rewriting,
         "bundle": bundle_name(pin.name, git.commit),
         "submodules": list(_submodules(pin.name, git)),
-        "env": _variables(pin),
+        "env": pin.env,
         "key": source_key(pin),
-        "direct": json.dumps(direct, sort_keys=True),
+        "direct": json_text(direct, indent=None),
     }
 
 
@@ -139,10 +135,6 @@ def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
         }
 
 
-def _variables(pin: LockedPin) -> str:
-    return " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
-
-
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     files = _files(lock, number, stage)
     pins = lock.pins_of(stage)
@@ -151,9 +143,10 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "title": stage.title,
         "title_zh": phrases.title(stage.title),
         "mode": stage.mode,
+        "env": pins[0].env,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
-        "because": [one_line(reason) for reason in stage.because],
+        "because": stage.because,
         "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
         "builds": [
             {
@@ -163,7 +156,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
                 "label": pin.label,
                 "archive": pin.file[0].name,
                 "sha256": pin.file[0].sha256,
-                "env": _variables(pin),
+                "env": pin.env,
             }
             for path, group, _ in files
             for pin in group

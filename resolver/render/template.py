@@ -1,85 +1,89 @@
-"""The templates of scripts, and their environment.
+"""The templates of shell scripts and of the Containerfile. What they are given is one word unless a filter marks it.
 
-Compiled templates are stored beside their sources, like Python's bytecode, since compiling that of install.sh takes
-longer than checking a lock. `python -m resolver.render.template` compiles all of them.
+A word (`finalize`) does nothing between double quotes, in a comment or in a here-document either, so a template without
+a filter is safe, if not always beautiful. Only between single quotes no value may be; a test looks for that.
 """
 
 from __future__ import annotations
 
-import os
+import re
 import shlex
-import sys
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from hashlib import sha256
-from pathlib import Path
-from typing import Final
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
-from jinja2.bccache import Bucket
+from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from resolver.render.text import one_line
 
-_FOLDER: Final = Path(__file__).parent / "templates" / "__pycache__"
+_ACTIVE = frozenset("\"'$`\\")
+_IN_QUOTES = re.compile(r"([\"$`\\])")
+
+
+class Raw(str):
+    """Text that goes into a script as it is: marked by a filter, or by who made it."""
+
+    __slots__ = ()
 
 
 @lru_cache(1)
 def environment() -> Environment:
-    """Templates whose output is bash. Text from elsewhere must pass through `sh` or `line`."""
+    """Templates whose output is bash."""
     made = Environment(
         loader=PackageLoader("resolver.render"),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701  the output is bash, and Containerfiles
+        finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=_Compiled(writes=not sys.dont_write_bytecode),
     )
-    made.filters["sh"] = lambda value: shlex.quote(str(value))
-    made.filters["here"] = lambda path: f'"$here/{path}"'  # a file in the lock's folder, whose name needs no quoting
-    made.filters["line"] = lambda value: one_line(str(value))
+    made.filters |= {"env": _env, "here": _here, "line": _line, "sh": _sh, "text": _text, "words": _words}
     return made
 
 
-class _Compiled(BytecodeCache):
-    """Bytecode, valid only for the same text, the same version of this file, this Python and this Jinja."""
-
-    def __init__(self, *, writes: bool) -> None:
-        self._writes = writes
-
-    def get_cache_key(self, name: str, filename: str | None = None) -> str:  # noqa: ARG002
-        """Overrides Jinja's, which is of the path as well, and fails if that is not text in the locale's encoding."""
-        return sha256(name.encode()).hexdigest()
-
-    def get_source_checksum(self, source: str) -> str:
-        """Overrides Jinja's, which does not cover the options."""
-        return sha256(Path(__file__).read_bytes() + source.encode()).hexdigest()
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Load stored bytecode; unreadable files count as absent."""
-        with suppress(Exception), _place(bucket).open("rb") as file:
-            bucket.load_bytecode(file)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Store bytecode for the next run, if the folder is writable."""
-        with suppress(OSError):
-            if self._writes:
-                _FOLDER.mkdir(exist_ok=True)
-                new = _FOLDER / f"{bucket.key}.{os.getpid()}"
-                new.write_bytes(bucket.bytecode_to_string())
-                new.replace(_place(bucket))
+def _finalize(value: object) -> str:
+    # an `if` without `else` is undefined, and empty; what is not defined at all raises here
+    return str(value) if isinstance(value, Raw | Undefined) else word(str(value))
 
 
-def _place(bucket: Bucket) -> Path:
-    return _FOLDER / f"{bucket.key}.{sys.implementation.cache_tag}"
+def word(text: str) -> Raw:
+    """The text as one word of bash that nothing in it ends or acts in, wherever it is except between single quotes."""
+    if text.isprintable() and _ACTIVE.isdisjoint(text):
+        return _sh(text)
+    return Raw("$'" + "".join(map(_escaped, text)) + "'")
 
 
-def _compile() -> None:
-    """Compile all of them, regardless of Python's own setting for bytecode."""
-    own = environment().overlay(bytecode_cache=_Compiled(writes=True))
-    for name in own.list_templates(filter_func=lambda name: name.endswith(".j2") and not name.endswith(".html.j2")):
-        own.get_template(name)
+def _escaped(char: str) -> str:
+    if char.isprintable() and char not in _ACTIVE:
+        return char
+    return "".join(f"\\x{byte:02x}" for byte in char.encode(errors="surrogatepass"))
 
 
-if __name__ == "__main__":
-    _compile()
+def _sh(text: str) -> Raw:
+    """A word that stands by itself, as people quote it."""
+    return Raw(shlex.quote(text))
+
+
+def _words(texts: Iterable[str], separator: str = " ") -> Raw:
+    """Such words with something between them."""
+    return Raw(separator.join(map(_sh, texts)))
+
+
+def _env(variables: Mapping[str, str]) -> Raw:
+    """Assignments before a command, each with a space after it."""
+    return Raw("".join(f"{key}={_sh(value)} " for key, value in sorted(variables.items())))
+
+
+def _here(paths: str | Iterable[str]) -> Raw:
+    """Files of the lock's folder, as words."""
+    return Raw(" ".join(f'"$here/{word(path)}"' for path in ([paths] if isinstance(paths, str) else paths)))
+
+
+def _line(text: str) -> Raw:
+    """The rest of a comment's line."""
+    return Raw(one_line(text))
+
+
+def _text(text: str) -> Raw:
+    """Part of a text between double quotes."""
+    return Raw(_IN_QUOTES.sub(r"\\\1", one_line(text)))

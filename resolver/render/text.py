@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from typing import Final
@@ -29,14 +28,6 @@ def one_line(text: str) -> str:
 def markdown(text: str) -> str:
     """The text escaped so that Markdown shows it unchanged."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
-
-
-def json_text(value: object) -> str:
-    """A value as JSON in which only characters that a terminal acts on are escaped."""
-    written = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
-    # JSON itself allows C1, bidirectional marks and line separators
-    acts = {char for char in set(written) - {"\n"} if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
-    return written.translate({ord(char): json.dumps(char)[1:-1] for char in acts})
 
 
 def width(text: str) -> int:

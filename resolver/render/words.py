@@ -69,6 +69,15 @@ STACKS: Final = Counted(Words("{count} stack", "{count} 个软件栈"), Words("{
 TARGETS: Final = Counted(Words("{count} target", "{count} 个目标"), Words("{count} targets", "{count} 个目标"))
 TOTAL: Final = Words("{stacks}, {targets}: {told}", "{stacks}，{targets}：{told}")
 FAILURE_OF: Final = Words("{stack} for {target}", "{stack}，目标 {target}")
+NOTHING_APPLIES: Final = Words(
+    "nothing of {stack} applies to {target}, so there is nothing to lock",
+    "{stack} 中没有任何内容适用于目标 {target}，没有什么可以锁定",
+)
+NOTHING_APPLIES_WHY: Final = Words("its `requires` names no project", "它的 `requires` 没有列出任何项目")
+NOTHING_APPLIES_HINT: Final = Words(
+    "correct the markers in `requires`, or remove the target from the stack",
+    "请更正 `requires` 中的标记（marker），或从软件栈中删去该目标",
+)
 
 CHECKED: Final = Words("{stack} for {target}: {state}", "{stack}，目标 {target}：{state}")
 CHECKED_ALIKE: Final = Words("{stack} for {count} targets: {state}", "{stack}，{count} 个目标：{state}")

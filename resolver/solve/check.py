@@ -33,6 +33,7 @@ from resolver.profile import counts
 
 _MOST_TAGS = 1000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+_FILENAME = re.compile(r"[A-Za-z0-9._+!-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 # The same texts occur again and again. Their meaning is still determined by packaging.
@@ -282,6 +283,8 @@ class _Check:
         for file in (pin.release.file, *pin.release.others):
             if hashes.get(file.filename, set()).isdisjoint(("", file.sha256)):
                 yield f"{file.filename} is not on the page of `{pin.release.index}` with this hash"
+            if not _FILENAME.fullmatch(file.filename):
+                yield f"{file.filename} has characters that no name of a wheel or source archive has"
             if file.sha256 and not _SHA256.fullmatch(file.sha256):
                 yield f"{file.filename} has no sha256"
             yield from self._tags(pin, file)

@@ -124,6 +124,25 @@ def test_what_is_hostile_is_told_harmlessly(
     assert not list(workspace.root.rglob("pwned"))
 
 
+def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace, index: LoopbackIndex) -> None:
+    """JSON allows C1 and marks that turn the writing."""
+    index.add_wheel("demo", "1.0", yanked=EVIL)
+    of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace, index)
+    of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL\n")(workspace, index)
+    for command, status in {
+        "lock demo --json": 0,
+        "check demo --json": 0,
+        "explain demo --package demo --json": 0,
+        "verify demo --json": 1,
+        "bundle demo bundle --json": 0,
+        "export demo --format sbom": 0,
+        "export demo --format pylock": 0,
+    }.items():
+        run = workspace.run(*command.split())
+        assert (run.status, is_harmless(run.stdout + run.stderr)) == (status, True), run
+        assert run.stdout
+
+
 def test_a_hostile_argument_is_told_harmlessly(workspace: Workspace) -> None:
     run = workspace.lock(stack=EVIL)
     assert run.status == 2

@@ -353,3 +353,42 @@ def test_a_fact_of_the_stack_about_a_misspelt_project_is_warned_of(workspace: Wo
     ) in told
     chinese = workspace.run("lock", "demo", "--lang", "zh").stdout.replace("\n", "").replace(" ", "")
     assert "软件栈自己的事实`old`是关于`hugginface-hub`的，但锁文件中没有它；有`huggingface-hub`" in chinese
+
+
+@pytest.mark.parametrize(
+    ("language", "message", "note", "hint"),
+    [
+        (
+            "en",
+            "nothing of demo applies to there, so there is nothing to lock",
+            (
+                "`demo; sys_platform == 'win32'` does not apply: its marker is false for this target "
+                "(matrices/stacks/demo.toml:4)"
+            ),
+            "correct the markers in `requires`, or remove the target from the stack",
+        ),
+        (
+            "zh",
+            "demo 中没有任何内容适用于目标 there，没有什么可以锁定",
+            "未采用 `demo; sys_platform == 'win32'`：其标记（marker）对此目标不成立（matrices/stacks/demo.toml:4）",
+            "请更正 `requires` 中的标记（marker），或从软件栈中删去该目标",
+        ),
+    ],
+)
+def test_a_stack_of_which_nothing_applies_to_the_target(
+    workspace: Workspace, index: LoopbackIndex, language: str, message: str, note: str, hint: str
+) -> None:
+    index.add_wheel("demo", "1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    before = tree(workspace.locks)
+    workspace.stack("demo; sys_platform == 'win32'")
+    for _ in ("anew", "remembered"):
+        run = workspace.lock("--lang", language)
+        assert run.stderr == f"error: {message}\n  at matrices/stacks/demo.toml\n  {note}\nhint: {hint}\n"
+        assert (run.status, run.stdout) == (1, "")
+    run = workspace.lock("--lang", language, "--json")
+    parts = {"message": message, "where": "matrices/stacks/demo.toml", "why": note, "hint": hint}
+    told = {"status": "error", "stack": "demo", "target": "there", **parts}
+    assert (run.status, run.json) == (1, {**told, "targets": [told]})
+    assert tree(workspace.locks) == before

@@ -7,12 +7,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from resolver.lock import file as lock_file
+from resolver.lock.bundle import Served
+from resolver.model.lock import Lock
+from resolver.render.activation import activation
+from resolver.render.bundle import bundle_script
+from resolver.render.script import script, stage_files
 from tests.functional.machine import execute, install, lines
 from tests.functional.sources import add_backend, add_source
-from tests.functional.workspace import HERE, REPOSITORY, Workspace
+from tests.functional.workspace import HERE, PYTHON_LINE, REPOSITORY, Workspace
 from tests.loopback import LoopbackIndex
 
 # SC2016 is the remark that nothing expands between single quotes, which is what they are there for.
@@ -53,7 +61,7 @@ def built_here(workspace: Workspace, index: LoopbackIndex) -> None:
 
 
 def another_index(workspace: Workspace, index: LoopbackIndex) -> None:
-    name = "it's;$(touch pwned)&`touch pwned`"
+    name = "it's;$(touch${IFS}pwned)&`touch${IFS}pwned`"
     index.add_wheel("base", "1.0", index=name)
     workspace.indexes(f"""
         [[index]]
@@ -180,6 +188,49 @@ def test_the_script_is_clean_and_runs_nothing_that_it_was_told(made: Workspace) 
     assert not list(made.root.rglob("pwned"))
 
 
+def full_of_commands(value: Any, key: str = "") -> Any:
+    """A lock's data with commands in each text of it except for those that decide which way a script goes."""
+    if isinstance(value, dict):
+        return {name: full_of_commands(one, name) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [full_of_commands(one, key) for one in value]
+    given = isinstance(value, str) and key not in ("mode", "python")
+    return f"{value}'\"; touch pwned; \"'\ntouch pwned\nEND\n$(touch pwned)`touch pwned`" if given else value
+
+
+@pytest.mark.parametrize("stack", ["mindspeed-rl", "verl-sglang", "verl-qwen3.5"])
+def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(stack: str, tmp_path: Path) -> None:
+    """No template has a value between single quotes, or lacks the mark of one that may be commands."""
+    source = max((REPOSITORY / "locks" / stack).iterdir())
+    told = full_of_commands(msgspec.to_builtins(lock_file.read(source)))
+    for pin in told["pin"]:
+        pin["label"] = "x'; touch pwned; '" * (pin["mode"] == "built-here" and "git" not in pin)
+    told["target"]["python"] = PYTHON_LINE + ".0"
+    lock = msgspec.convert(told, Lock)
+    target = lock.target
+    locks = [Served(stack="s", target=target.name, platform=target.platform, python=target.python, folder="")]
+    texts = {
+        "install.sh": script(lock),
+        "activate.sh": activation(lock),
+        "bundle.sh": bundle_script(locks)["install.sh"],
+    }
+    for path in ("verify.py", "locks/x", *stage_files(lock)):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("a==1" if path.endswith(".txt") else "print('found\\t1')")
+    for name in ("install.sh", "activate.sh", "bundle.sh"):
+        (tmp_path / name).write_text(texts[name])
+        subprocess.run(["bash", "-n", name], cwd=tmp_path, check=True)
+    before = sorted(tmp_path.rglob("*"))
+    for command, status, ending in (
+        (["install.sh", "--dry-run", "--skip-system-checks", "--python", sys.executable], 0, "nothing was changed\n"),
+        (["bundle.sh", "none"], 1, "this bundle has no lock none"),
+        (["-c", "ASCEND_LOCK_ENV= . ./activate.sh"], 1, "was not found"),
+    ):
+        run = subprocess.run(["bash", *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (run.returncode, ending in run.stdout + run.stderr) == (status, True), run
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_no_module_beside_who_starts_the_script_is_run(made: Workspace) -> None:
     """Without -I, `python -m venv` imports a `logging.py` of the current folder."""
     assert re.findall(r'"\$(?:python|with|1)" -m .*', made.read("install.sh")) == []
@@ -193,7 +244,7 @@ def test_requirements_files_hold_comments_and_hashed_pins_alone(made: Workspace)
         for line in text.splitlines():
             # what comes from git has no hash of a file, but what stands for its commit and steps
             pin = r"[a-z0-9-]+==\S+(( +--hash=sha256:[0-9a-f]{64})+|  # source [0-9a-f]{32}( editable)?)"
-            assert not line or line[0] == "#" or re.fullmatch(pin, line)
+            assert not line or line.lstrip()[0] == "#" or re.fullmatch(pin, line)
 
 
 def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -438,6 +438,8 @@ LISTED = [
     Attack("a file name with a path", beside(filename="../demo-3.0-py3-none-any.whl"), 0, pins=NEW),
     Attack("a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl"), 0, pins=NEW),
     Attack("a file name of shell syntax", beside(filename="demo-3.0+$(touch pwned)-py3-none-any.whl"), 0, pins=NEW),
+    Attack("an archive with a space before its version", beside(filename="demo- 3.0.tar.gz"), 0, pins=NEW),
+    Attack("an archive with a space after its version", beside(filename="demo-3.0 .tar.gz"), 0, pins=NEW),
     Attack("a file name of HTML", beside(filename="demo-3.0+<script>-py3-none-any.whl"), 0, pins=NEW),
     Attack("an address of control characters", beside(url=f"/files/pypi/{EVIL}"), 0, pins=NEW),
     Attack("a version of 200 digits", beside(filename=f"demo-{'9' * 200}-py3-none-any.whl"), 0, pins=NEW),

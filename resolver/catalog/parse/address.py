@@ -170,6 +170,13 @@ def read_root(url: str, index: str) -> Root:
         message = f"The address of index `{index}` cannot be read."
         raise InputError(message, where=where, why=str(error), hint=error.hint) from None
     where = f"index `{index}`: {_before_query(clean)}"
+    if " " in clean or not clean.isprintable():
+        raise InputError(
+            f"The address of index `{index}` cannot be read.",
+            where=where,
+            why="It has a space or a character that does not print.",
+            hint="percent-encode what belongs to it (a space is %20) and leave out the rest",
+        )
     try:
         parts = urlsplit(clean)
         asked = origin(clean) if parts.scheme in _PORTS else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from string import ascii_letters, digits
 from typing import Final, NamedTuple
 
 from packaging.utils import NormalizedName, canonicalize_name
@@ -23,6 +24,7 @@ _RUN = re.compile(
     r"|[^\n]*\n"
 )
 _SEPARATORS = str.maketrans("_.", "--")
+_ALLOWED = (ascii_letters + digits + "._+!-").encode()
 _CONTROLS = bytes([*range(32), 127])  # the ASCII characters that are not printable
 
 
@@ -42,24 +44,22 @@ class WheelParts(NamedTuple):
 
 
 def is_readable(filename: str) -> bool:
-    """Whether a file name may be shown and stored: one path segment, no control or format characters."""
-    return (
-        0 < len(filename) <= _LONGEST
-        and filename.isprintable()
-        and "/" not in filename
-        and "\\" not in filename
-        and filename not in (".", "..")
-    )
+    """Whether a file name has only characters that the specifications of wheels and source archives allow.
+
+    They are those of normalized names, versions (PEP 440), build numbers and tags. A name of others may mean something
+    else to a shell, a terminal or a file system.
+    """
+    return are_readable([filename])
 
 
-def are_segments(filenames: list[str]) -> bool:
-    """Whether all are readable, given that all are printable. False if any of them may not be."""
+def are_readable(filenames: list[str]) -> bool:
+    """Whether all are readable."""
     whole = "".join(filenames)
     return (
-        "/" not in whole
-        and "\\" not in whole
+        whole.isascii()
+        and not whole.encode().translate(None, _ALLOWED)
         and max(map(len, filenames), default=1) <= _LONGEST
-        and min(map(len, filenames), default=3) > 2  # neither empty, nor `.` or `..`
+        and min(map(len, filenames), default=3) > 2  # no name of a file is shorter
     )
 
 
@@ -143,9 +143,6 @@ def plain_runs(filenames: list[str], project: NormalizedName) -> Iterator[tuple[
     takes a fraction of the time of one by one.
     """
     whole = "\n".join([*filenames, ""])
-    if not whole.isascii():
-        yield "", len(filenames)
-        return
     ours: dict[str, bool] = {}
     for run in _RUN.finditer(whole):
         _, distribution, version, stem, archived = run.groups()

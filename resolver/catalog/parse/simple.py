@@ -22,7 +22,7 @@ from resolver.catalog.parse.filename import (
     ARCHIVE_ENDINGS,
     archive_version,
     are_printable,
-    are_segments,
+    are_readable,
     is_readable,
     plain_runs,
     starts_with_project,
@@ -178,8 +178,8 @@ def _runs(files: list[File], project: NormalizedName, *, plain: bool) -> Iterabl
     Nothing is known at once of a page with a name or address that cannot be read, or a name that is there twice.
     """
     filenames = [file.filename for file in files]
-    printable = plain or are_printable("".join([*filenames, *[file.url for file in files]]))
-    if not printable or not are_segments(filenames) or len(set(filenames)) != len(filenames):
+    readable = are_readable(filenames) and (plain or are_printable("".join([file.url for file in files])))
+    if not readable or len(set(filenames)) != len(filenames):
         return [("", len(files))]
     return plain_runs(filenames, project)
 

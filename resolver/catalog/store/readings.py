@@ -18,6 +18,7 @@ from resolver import disk
 from resolver.catalog.parse.metadata import check_texts
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import InputError
+from resolver.json_text import json_text
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata
 
@@ -154,5 +155,6 @@ def write(rows: Sequence[Reading], folder: Path, project: NormalizedName) -> Pat
     """Write a project's file atomically. Raises OSError."""
     path = folder / f"{project}{_ENDING}"
     folder.mkdir(parents=True, exist_ok=True)
-    disk.write(path, msgspec.json.format(msgspec.json.encode(_Readings(list(rows))), indent=1) + b"\n")
+    content = json_text(msgspec.to_builtins(_Readings(list(rows))), indent=1, sort_keys=False) + "\n"
+    disk.write(path, content.encode())
     return path

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from resolver.json_text import json_text
 from resolver.model.explanation import Explanation
 from resolver.render.explanation.html import explanation_html
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.markdown import explanation_markdown
-from resolver.render.text import json_text
 
 
 def report_files(explanation: Explanation) -> dict[str, str]:

@@ -20,6 +20,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from resolver import __version__
+from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.model.index import PYPI
 from resolver.model.lock import Lock, LockedFact, LockedPin
@@ -60,7 +61,7 @@ def sbom(lock: Lock) -> str:
     )
     told = json.loads(JsonV1Dot6(bom).output_as_string())
     del told["metadata"]["timestamp"]  # the library's clock
-    return json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json_text(told) + "\n"
 
 
 def _root(lock: Lock) -> Component:
@@ -86,12 +87,8 @@ def _root(lock: Lock) -> Component:
 
 def _asked(lock: Lock) -> list[str]:
     """What the stack itself requires, and what nothing else requires."""
-    needed = {name for pin in lock.pin for name in pin.needs}
-    return [
-        pin.name
-        for pin in lock.pin
-        if pin.name not in needed or any(why.startswith("the stack asks for ") for why in pin.why)
-    ]
+    needed = lock.needed_by()
+    return [pin.name for pin in lock.pin if pin.name not in needed or pin.is_asked_for]
 
 
 def _component(

@@ -121,6 +121,18 @@ def test_a_root_keeps_credentials_apart() -> None:
                 "  `https:///simple` has no host"
             ),
         ),
+        *(
+            (
+                f"https://me:hunter2@a.example/sim{char}ple",
+                (
+                    "The address of index `mine` cannot be read.\n"
+                    f"  at index `mine`: https://a.example/sim{shown}ple\n"
+                    "  It has a space or a character that does not print.\n"
+                    "hint: percent-encode what belongs to it (a space is %20) and leave out the rest"
+                ),
+            )
+            for char, shown in {" ": " ", "\n": "\\n", "\t": "\\t", "\x1b": "\\x1b", "\u202e": "\\u202e"}.items()
+        ),
     ],
 )
 def test_roots_that_are_refused(url: str, message: str) -> None:

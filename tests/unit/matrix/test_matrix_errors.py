@@ -733,6 +733,30 @@ def test_an_id_that_two_files_use(tmp_path: Path) -> None:
             'hint: add url = "https://HOST/simple"',
             id="another without",
         ),
+        *(
+            pytest.param(
+                f'[[index]]\nname = "huawei"\nurl = "https://me:s3cret@h.test/a{char}b"\n',
+                "an address of index `huawei` has a space or a character that does not print\n"
+                "  at {}:3: index[0].url\n"
+                "hint: percent-encode what belongs to it (a space is %20) and leave out the rest",
+                id=f"an address with {name}",
+            )
+            for name, char in {
+                "a space": " ",
+                "a line break": "\\n",
+                "a tab": "\\t",
+                "a control character": "\\u001b",
+                "another space": "\u3000",
+                "a mark that turns the writing": "\u202e",
+            }.items()
+        ),
+        pytest.param(
+            '[[index]]\nname = "huawei"\nurl = "https://h.test"\nmirrors = ["https://a.test", "https://b.test\\n"]\n',
+            "an address of index `huawei` has a space or a character that does not print\n"
+            "  at {}:4: index[0].mirrors[1]\n"
+            "hint: percent-encode what belongs to it (a space is %20) and leave out the rest",
+            id="a mirror with a line break",
+        ),
         pytest.param(
             '[[index]]\nname = "pypi"\n\n[[index]]\nname = "pypi"\n',
             "two indexes are named `pypi`\n  at {}:5: index[1].name\nhint: give one of them another `name`",

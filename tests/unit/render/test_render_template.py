@@ -1,86 +1,84 @@
-"""Templates that were compiled beforehand give what they give anew, and nothing else does."""
+"""What a template is given is one word that does nothing, wherever the template puts it, unless a filter marks it."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jinja2 import DictLoader, Environment
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jinja2 import UndefinedError
 
-from resolver.render import template
-from tests.functional.workspace import REPOSITORY
+from resolver.render.template import environment, word
+
+PIECES = ["'", '"', "\\", "$", "`", "$(touch pwned)", "`touch pwned`", ";touch pwned;", "\ntouch pwned\n", "\nEND\n"]
+PIECES += [
+    "!",
+    "*",
+    "~",
+    "#",
+    " ",
+    "\t",
+    "\r",
+    "\x1b",
+    "\x7f",
+    "\x85",
+    "\u202e",
+    "\u2028",
+    "中",
+    "a",
+    "0",
+    "{",
+    "&",
+    "|",
+]
+TEXTS = st.lists(st.sampled_from(PIECES) | st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where compiled ones are; nothing is remembered from test to test."""
-    monkeypatch.setattr(template, "_FOLDER", tmp_path / "__pycache__")
-    template.environment.cache_clear()
-    yield tmp_path / "__pycache__"
-    template.environment.cache_clear()
-
-
-def filled(source: str, *, writes: bool = True) -> str:
-    """What a template of that text gives."""
-    own: Environment = template.environment().overlay(
-        loader=DictLoader({"a.j2": source}), bytecode_cache=template._Compiled(writes=writes), cache_size=0
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(TEXTS.map("".join), min_size=20, max_size=20))
+def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(texts: list[str], tmp_path: Path) -> None:
+    source = "".join(
+        f"printf '%s\\0' {{{{ texts[{at}] }}}}\n"
+        f': "a {{{{ texts[{at}] }}}}{{{{ texts[{at}] }}}} b" # {{{{ texts[{at}] }}}}\n'
+        f"cat >/dev/null <<'END'\n{{{{ texts[{at}] }}}}\nEND\n"
+        for at in range(len(texts))
     )
-    return own.get_template("a.j2").render(name="it's")
+    script = environment().from_string("set -euo pipefail\n" + source).render(texts=texts)
+    done = subprocess.run(["bash"], input=script.encode(), cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout.decode().split("\0")[:-1] == texts
+    assert done.stderr == b""
+    assert not list(tmp_path.iterdir())
 
 
-def test_all_that_scripts_are_made_of_are_compiled(folder: Path) -> None:
-    template._compile()
-    scripts = [path for path in (Path(template.__file__).parent / "templates").glob("*.j2") if ".html" not in path.name]
-    assert len(list(folder.iterdir())) == len(scripts)
+def test_a_common_word_is_as_people_write_it() -> None:
+    assert [word(text) for text in ("a-1.0+b", "a b", "", "中文", "it's")] == [
+        "a-1.0+b",
+        "'a b'",
+        "''",
+        "'中文'",
+        "$'it\\x27s'",
+    ]
 
 
-def test_a_compiled_one_gives_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    anew = filled("echo {{ name | sh }}\n")
-    assert len(list(folder.iterdir())) == 1
-    monkeypatch.setattr(Environment, "compile", lambda *_: pytest.fail("it was compiled anew"))
-    assert filled("echo {{ name | sh }}\n") == anew == "echo 'it'\"'\"'s'\n"
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ a | sh }}", "'it'\"'\"'s $x'"),
+        ("{{ [a, 'b'] | words('|') }}", "'it'\"'\"'s $x'|b"),
+        ("{{ {'A': a} | env }}x", "A='it'\"'\"'s $x' x"),
+        ("{{ 'a.txt' | here }} {{ ['b', 'c'] | here }}", '"$here/a.txt" "$here/b" "$here/c"'),
+        ('# {{ (a ~ "\\n;") | line }}', "# it's $x ;"),
+        ('"{{ (a ~ "\\n`") | text }}"', '"it\'s \\$x \\`"'),
+        ("a{{ a if not a }}b", "ab"),
+        ("{{ 1 }}{{ [a] | join }}", "1$'it\\x27s \\x24x'"),
+    ],
+)
+def test_what_is_marked_is_written_as_its_place_needs_it(source: str, expected: str) -> None:
+    assert environment().from_string(source).render(a="it's $x") == expected
 
 
-def test_one_of_another_text_is_none(folder: Path) -> None:
-    filled("old\n")
-    assert list(folder.iterdir())
-    assert filled("new\n") == "new\n"
-
-
-@pytest.mark.parametrize("damage", [b"", b"j2", b"no bytecode", bytes(300)])
-def test_a_damaged_one_is_none(folder: Path, damage: bytes) -> None:
-    filled("text\n")
-    (compiled,) = folder.iterdir()
-    whole = compiled.read_bytes()
-    for content in (damage, whole[:40] + damage, whole[: len(whole) // 2], whole[:-1]):
-        compiled.write_bytes(content)
-        assert filled("text\n") == "text\n"
-
-
-def test_none_is_left_where_none_is_wanted_or_possible(folder: Path) -> None:
-    assert filled("text\n", writes=False) == "text\n"
-    assert not folder.exists()
-    folder.write_text("a file")
-    assert filled("text\n") == "text\n"
-
-
-def test_templates_are_found_whatever_the_locale_makes_of_the_path(tmp_path: Path) -> None:
-    folder = tmp_path / "我的"
-    folder.mkdir()
-    (folder / "resolver").symlink_to(REPOSITORY / "resolver")
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from resolver.render import template; "
-        "print(template.environment().get_template('install.sh.j2').filename)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8=0", "-c", code, folder],
-        env={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "utf-8:surrogateescape"},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    # Of a compiled template it is the file that it was compiled from.
-    assert done.stdout.endswith("/resolver/render/templates/install.sh.j2\n")
+def test_what_a_template_is_not_given_is_a_mistake() -> None:
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ a }}").render()

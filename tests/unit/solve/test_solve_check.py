@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 from resolver.model.index import PYPI
 from resolver.model.release import File
 from resolver.solve.builds import solve_builds
+from resolver.solve.check import check
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved
 
@@ -43,6 +44,17 @@ def test_a_better_wheel_that_nobody_can_take(odd: list[File]) -> None:
     add(catalog, "a-b", *odd)
     assert pins(problem("a-b"), catalog) == {"a-b": "1"}
     assert solved(problem("a-b"), catalog).pins[0].release.file.filename == "a_b-1-py3-none-any.whl"
+
+
+@pytest.mark.parametrize("filename", ["a- 1.tar.gz", "a-1 .tar.gz", "a-1.tar.gz\n"])
+def test_an_archive_with_white_space_in_its_name(filename: str) -> None:
+    wanted = problem("a")
+    answer = solved(wanted, DataCatalog({"a": {"1": []}}))
+    (pin,) = answer.pins
+    odd = replace(pin.release, file=file(filename))
+    assert f"{filename} has characters that no name of a wheel or source archive has" in check(
+        wanted, replace(answer, pins=(replace(pin, release=odd),)), DataCatalog({"a": {"1": []}})
+    )
 
 
 @pytest.mark.parametrize(
