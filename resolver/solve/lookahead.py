@@ -21,8 +21,9 @@ from resolver.model.origin import MetadataLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import File, Metadata
 from resolver.solve.demand import ANYTHING, Demand, of_edge
-from resolver.solve.retreat import Retreat, Wanted
 from resolver.solve.universe import Universe
+
+Wanted = list[tuple[NormalizedName, SpecifierSet]]
 
 
 class Lookahead:
@@ -43,7 +44,6 @@ class Lookahead:
         self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
-        self._retreat = Retreat(universe, lambda name: self.asked(Package(name)), self._tried)
         self._picked: set[Release] = set()  # releases with further wheels
         self._built: set[Candidate] = set()
 
@@ -60,7 +60,6 @@ class Lookahead:
                     wanted.update(self._follow(self._want(text.name(edge.package.name), (edge.package.extra,))))
                 wanted.update(self._ask(text.name(edge.package.name), edge.allows))
         if wanted:
-            self._look_back(self._retreat.narrow(wanted))
             self._universe.catalog.expect(wanted.items(), self)
 
     def expect_projects(self, names: Iterable[NormalizedName]) -> None:
@@ -101,10 +100,6 @@ class Lookahead:
         if wanted:
             self._universe.catalog.expect(wanted, _Alone(self))
 
-    def _look_back(self, wanted: Wanted) -> None:
-        if wanted:
-            self._universe.catalog.expect(wanted, _Back(self))
-
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file of the release that the search would take now."""
         if not lookup.pages:
@@ -128,21 +123,12 @@ class Lookahead:
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """The projects required by this metadata on the target with the wanted extras; empty the second time."""
         self._read[project] = metadata
-        self.judge(project, metadata)
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
 
     def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
         """Tell the catalog what an archive is built with, unless a fact says otherwise, before it is tried."""
         if not self._universe.is_stated(project):
             self._tools.expect_lines(f"{project} apart", lines)
-
-    def has_arrived(self, project: NormalizedName) -> bool:
-        """Whether a release was read that will do, as far as can be told, of a project whose other ones will not."""
-        return self._retreat.has_arrived(project)
-
-    def judge(self, project: NormalizedName, metadata: Metadata) -> None:
-        """Tell the catalog about older releases if one that was read will not do."""
-        self._look_back(self._retreat.of(project, metadata))
 
     def _ask(self, project: NormalizedName, specifier: SpecifierSet) -> Wanted:
         """Remember a certain demand on a project. Returns what to tell the catalog."""
@@ -169,9 +155,6 @@ class Lookahead:
         for one in self._universe.candidates(Package(project), demand):
             if isinstance(one.chosen, Release):
                 yield one.chosen
-
-    def _tried(self, project: NormalizedName) -> Iterator[Release]:
-        return self._releases(project, self._asked_of(project))
 
     def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
         """Remember wanted extras of a project. Returns the new ones if its metadata has been read already."""
@@ -216,7 +199,7 @@ class _Tools(Lookahead):
 
 
 class _Alone:
-    """A look-ahead that ends at the release's own metadata, or continues with older releases."""
+    """A look-ahead that ends at the release's own metadata."""
 
     def __init__(self, lookahead: Lookahead) -> None:
         self._lookahead = lookahead
@@ -226,25 +209,12 @@ class _Alone:
         """See `Lookahead`."""
         return self._lookahead.pick(project, lookup, specifier)
 
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+    def then(self, _project: NormalizedName, _metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """Nothing."""
-        self._lookahead.judge(project, metadata)
         return iter(())
 
-    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
+    def built(self, _project: NormalizedName, _lines: Sequence[str]) -> None:
         """Nothing."""
-
-
-class _Back(_Alone):
-    """The same for releases guessed to be needed because newer ones will not do."""
-
-    def __init__(self, lookahead: Lookahead) -> None:
-        super().__init__(lookahead)
-        self.target = lookahead.target, "back"  # what is skipped here may still be looked ahead for the search
-
-    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
-        """The file of the release, unless a newer one that will do has been read by now."""
-        return None if self._lookahead.has_arrived(project) else super().pick(project, lookup, specifier)
 
 
 class _Ranges:

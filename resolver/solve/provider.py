@@ -27,7 +27,7 @@ from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
 _LONG_RUN = 8  # candidates tried in vain before one that fits, after which the reason is learned
-_LARGEST = 32  # candidates announced at once
+_SMALLEST, _LARGEST = 8, 32  # candidates announced at once
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
 
 Information = RequirementInformation[Edge, Candidate]
@@ -135,10 +135,9 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         self.clashes.learn(package)
 
     def look_back(self, candidate: Candidate, count: int) -> None:
-        """Tell the catalog about so many candidates after one that would not do."""
-        demand = self.demanded(candidate.package)
-        if demand is not None and candidate.package.kind is Kind.PROJECT:
-            following = iter(self._universe.candidates(candidate.package, demand))
+        """Tell the catalog about so many candidates after one that would not do, whatever is demanded now."""
+        if candidate.package.kind is Kind.PROJECT:
+            following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
                 self._lookahead.expect_releases(islice(following, count))
 
@@ -211,7 +210,7 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
             self._tick(self.rounds, self._decided)
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
-        due, count = self._batches.get(candidate.package, (1, 4))
+        due, count = self._batches.get(candidate.package, (1, _SMALLEST))
         if len(rejected) == due:
             self._batches[candidate.package] = due + count, min(2 * count, _LARGEST)
             self._provider.look_back(candidate, count)
