@@ -32,6 +32,20 @@ def rounds(workspace: Workspace, *arguments: str, **environment: str) -> int:
     return profile["rounds"]
 
 
+def test_a_lock_that_is_known_loads_nothing_that_makes_one(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("a", "1.0")
+    workspace.stack("a")
+
+    def loaded(command: str) -> set[str]:
+        run = workspace.run_alone(command, "demo", PYTHONPROFILEIMPORTTIME="1")
+        assert run.status == 0
+        modules = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
+        return modules & {"networkx", "resolver.solve.solver"}
+
+    assert loaded("lock") == {"networkx", "resolver.solve.solver"}
+    assert loaded("lock") == loaded("check") == set()
+
+
 def test_offline_and_anew_give_the_same_bytes(solved: Workspace) -> None:
     before = tree(solved.locks)
     assert rounds(solved, "--offline") == 0
