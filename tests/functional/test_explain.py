@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.cached import damage
 from tests.functional.conftest import Setup
 from tests.functional.sources import add_backend
 from tests.functional.workspace import Run, Workspace, tree
-from tests.loopback import LoopbackIndex, Response, delayed
+from tests.loopback import LoopbackIndex, Response, delayed, status
 from tests.unit.render.test_render_json import SCHEMA, faults
 
 NAME = "linux-aarch64-py311-cann8.5.0-a2"
@@ -1029,3 +1030,38 @@ def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: W
     assert "      it has a solution here, but not for the stack's target new\n" in run.stdout
     again = workspace.run("explain", "demo", "--target", "old")
     assert again.stdout == run.stdout
+
+
+@pytest.fixture
+def older(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """a 1.0 needs an older b than the stack asks for; a 2.0 does not, but needs c."""
+    index.add_wheel("a", "1.0", requires=["b<2"])
+    index.add_wheel("a", "2.0", requires=["c"])
+    index.add_wheel("b", "1.0")
+    index.add_wheel("b", "2.0")
+    index.add_wheel("c", "1.0")
+    workspace.stack("a==1.0", "b>=2")
+    return workspace
+
+
+def test_it_goes_on_without_a_way_out_whose_index_fails(older: Workspace, index: LoopbackIndex) -> None:
+    def kinds() -> list[list[str]]:
+        return [[change["after"] for change in fix["changes"]] for fix in older.lock("--json").json["fixes"]]
+
+    failing = True
+    index.fault("/simple/*/c/", lambda response: status(403)(response) if failing else response)
+    assert ["a==2.0"] not in kinds()
+    failing = False
+    assert ["a==2.0"] in kinds()
+    index.fault("/simple/*/b/", status(403))
+    assert older.lock().status == 3, "what refutes the stack itself"
+
+
+def test_a_page_that_only_a_way_out_needs_is_damaged(older: Workspace) -> None:
+    """It is read anew, as where a lock needs it, and no way out is lost."""
+    first, before = older.lock(), tree(older.locks)
+    assert first.status == 1
+    assert damage(older.cache, lambda content: content.replace(b"c-1.0-py3", b"c-1.0-pyX"), "files") > 0
+    run = older.lock()
+    assert (run.status, tree(older.locks)) == (1, before)
+    assert "It was discarded, and pages are fetched again." in run.stderr
