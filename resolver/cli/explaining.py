@@ -21,7 +21,6 @@ from resolver.matrix.load import Inputs
 from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.profile import counts
 from resolver.render import words
 from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
@@ -32,7 +31,6 @@ _Told = TypeVar("_Told")
 _OWN_SHARE = 2 / 3  # of the time, for ways out of the target that is explained: the rest is for the other targets
 
 
-@counts("solving")
 def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, clock: Clock, progress: Progress, page: Page
 ) -> Explanation:

@@ -23,7 +23,6 @@ from resolver.errors import IndexFailure
 from resolver.model.lock import Lock
 from resolver.model.passed import PassedOver
 from resolver.model.problem import Problem
-from resolver.profile import counts
 from resolver.program import program
 
 _KIND: Final = "lock"
@@ -54,7 +53,6 @@ class RememberedLock:
         self._store = store
         self._problem = problem
 
-    @counts("inputs")
     def recall(self, catalog: object, keep: Pins, builds: Kept, passed: Passed) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
         if not isinstance(catalog, Marked):

@@ -16,7 +16,6 @@ from resolver.model.origin import Unusable
 from resolver.model.problem import Problem
 from resolver.model.release import Reason
 from resolver.model.resolution import Resolution
-from resolver.profile import counts
 from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
@@ -103,7 +102,6 @@ def search(
     return found if found is not None and _holds(universe, found) else None
 
 
-@counts("solving")
 def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None, max_rounds: int) -> Resolution | None:
     run = Search(Provider(universe, lookahead), tick, most=max_rounds)
     try:
@@ -117,7 +115,6 @@ def _holds(universe: Universe, found: Resolution) -> bool:
     return not check(universe.problem, found, universe.catalog)
 
 
-@counts("solving")
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
     """Decide with the complete engine. Raises UndecidedError if its resolution fails the check."""
     from resolver.solve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only where it is needed
