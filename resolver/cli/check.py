@@ -44,9 +44,6 @@ _STATUS = {
 @options.locks
 @click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
 @options.facts_days
-@click.option(
-    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="Do not report this one; may be repeated."
-)
 @options.language
 @options.as_json
 def command(
@@ -56,7 +53,6 @@ def command(
     locks: Path,
     upstream: bool,
     facts_days: int | None,
-    ignored: tuple[str, ...],
     language: str | None,
     as_json: bool,
 ) -> int:
@@ -87,7 +83,7 @@ def command(
         if asked:
             from resolver.cli.upstream import Since  # not loaded if only files are compared
 
-            since = Since(matrices, facts_days, ignored, language, ask=upstream, quiet=as_json)
+            since = Since(matrices, facts_days, language, ask=upstream, quiet=as_json)
             open_until_the_end.enter_context(closing(since))
         short = len(names) > 1 and since is None
         for name in names:
