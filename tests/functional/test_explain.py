@@ -178,11 +178,6 @@ def test_in_chinese(clash: Workspace, arguments: list[str], locale: str) -> None
     assert explain(clash, *arguments, "--json", LANG=locale).json["language"] == "zh"
 
 
-def test_english_against_a_chinese_locale(clash: Workspace) -> None:
-    run = explain(clash, "--lang", "en", LC_ALL="zh_CN.UTF-8")
-    assert run.stdout.startswith("No environment satisfies demo")
-
-
 def test_the_language_of_a_run_changes_no_file_that_is_shared(clash: Workspace) -> None:
     explain(clash, "--lang", "en")
     before = tree(clash.locks)
@@ -193,12 +188,6 @@ def test_the_language_of_a_run_changes_no_file_that_is_shared(clash: Workspace) 
     assert tree(clash.locks) == before
     assert clash.read("conflict.md").startswith("# demo: no solution\n")
     assert json.loads(clash.read("conflict.json"))["language"] == "en"
-
-
-def test_an_unknown_stack_is_suggested(clash: Workspace) -> None:
-    run = clash.run("explain", "dmo")
-    assert (run.status, run.stdout) == (2, "")
-    assert run.stderr == "error: there is no stack `dmo`\n  at matrices/stacks\nhint: did you mean `demo`?\n"
 
 
 # --- the limit of time
@@ -363,21 +352,6 @@ def test_a_letter_that_no_way_out_has(clash: Workspace) -> None:
     assert "error: there is no way out `Z`\n  at --apply\nhint: found: A, B, C, D, " in run.stderr
 
 
-def test_json_is_one_object_even_where_the_letter_is_wrong(clash: Workspace) -> None:
-    run = explain(clash, "--apply", "Z", "--json")
-    assert run.status == 2
-    assert run.json["message"] == "there is no way out `Z`"
-
-
-def test_apply_where_nothing_clashes(clash: Workspace) -> None:
-    stack(clash, CLASH.replace("[vllm]==0.28.0", "==0.28.0"))
-    run = explain(clash, "--apply", "A")
-    assert (run.status, run.stderr) == (
-        2,
-        "error: there is no conflict, so there is no way out to write\n  at --apply\nhint: lock it as it is\n",
-    )
-
-
 def test_json_is_one_object_where_a_way_out_is_applied(clash: Workspace) -> None:
     run = explain(clash, "--apply", "A", "--json")
     assert (run.status, run.stderr, run.json["status"]) == (0, "", "conflict")
@@ -456,17 +430,6 @@ def test_a_component_that_the_stack_asks_for_itself(clash: Workspace) -> None:
     assert run.status == 1, run
     texts = [{row["text"] for row in one["statements"]} for one in run.json["contradictions"]]
     assert {"the stack asks for cann < 8.5.0", "the target has CANN 8.5.0"} in texts
-
-
-def test_an_enforced_fact_is_never_set_aside(clash: Workspace) -> None:
-    explained = explain(clash, "--json").json
-    assert [change["subject"] for fix in explained["fixes"] for change in fix["changes"] if change["kind"] == "relax"]
-    clash.facts("vllm-ascend", FACT + 'strength = "enforced"\n')
-    explained = explain(clash, "--json").json
-    assert explained["contradictions"][0]["statements"][3]["fact"]["strength"] == "enforced"
-    kinds = {change["kind"] for fix in explained["fixes"] for change in fix["changes"]}
-    assert {"version", "extra", "split", "add"} <= kinds
-    assert "relax" not in kinds
 
 
 def test_a_project_that_no_index_has_hides_no_other_conflict(clash: Workspace) -> None:
@@ -615,11 +578,6 @@ def test_each_target_is_told(two: Workspace) -> None:
     )
     assert two.lock("--target", "new").status == 0
     assert "locks the target" not in explain(two, "--target", "old").stdout
-
-
-def test_each_target_is_told_as_json(two: Workspace) -> None:
-    run = explain(two, "--json")
-    assert {row["target"]: row["status"] for row in run.json["targets"]} == {"old": "conflict", "new": "solvable"}
 
 
 @pytest.mark.parametrize(

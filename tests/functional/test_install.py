@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import Built
 from tests.functional.conftest import Setup
-from tests.functional.machine import execute, install, installed, lines, make_environment, site_packages
+from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
 from tests.loopback import LoopbackIndex, altered, status
@@ -611,12 +611,6 @@ def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(
     assert_refused(run, "错误：--wheelhouse 指定的目录 no/such 不存在\n")
 
 
-def test_an_installation_ends_in_chinese_too(workspace: Workspace, two: list[Built], python: Path) -> None:
-    run = install(workspace, python, "--lang", "zh")
-    assert (run.status, run.stderr) == (0, "")
-    assert "与锁文件一致（错误：0，警告：0）\ndemo 已安装：2 个软件包，与锁文件一致\n" in run.stdout
-
-
 @pytest.mark.parametrize(
     ("locale", "options"), [("zh_CN.UTF-8", ["--lang", "en"]), ("zh_CN.GB18030", []), ("de_DE.UTF-8", [])]
 )
@@ -625,15 +619,6 @@ def test_it_speaks_english_where_it_is_told_to_or_chinese_could_not_be_read(
 ) -> None:
     run = install(workspace, python, *options, "--wheelhouse", "no/such", LANG=locale)
     assert_refused(run, "error: the --wheelhouse folder no/such does not exist\n")
-
-
-def test_what_an_interrupted_pip_left_is_told_in_chinese(workspace: Workspace, two: list[Built], python: Path) -> None:
-    left = site_packages(python) / "~op"
-    left.mkdir()
-    run = install(workspace, python, LANG="zh_CN.UTF-8")
-    assert (run.status, run.stderr) == (0, "")
-    assert f"删除 {workspace.plain(str(left))}，它是中断的 pip 留下的\n" in run.stdout
-    assert not left.exists()
 
 
 def test_a_language_that_it_does_not_speak_is_refused(workspace: Workspace, two: list[Built]) -> None:

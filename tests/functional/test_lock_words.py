@@ -12,7 +12,7 @@ import pytest
 from resolver.lock import file as lock_file
 from resolver.lock import phrases
 from resolver.render.quoted import caution
-from tests.functional.workspace import COMMAND, REPOSITORY, Workspace, tree
+from tests.functional.workspace import COMMAND, REPOSITORY, Workspace
 from tests.loopback import LoopbackIndex
 
 FACTS = """\
@@ -97,84 +97,6 @@ def test_the_end_of_a_run_in_chinese(workspace: Workspace, index: LoopbackIndex)
     workspace.stack("demo")
     run = workspace.run("check", "--lang", "zh")
     assert run.stdout == "demo，目标 there：自锁定以来，软件栈或事实有变化\n提示：ascend-lock lock demo\n"
-
-
-def test_the_report_in_chinese(workspace: Workspace, index: LoopbackIndex) -> None:
-    """The same whatever language the run speaks; what somebody wrote in English alone stays English."""
-    prepared(workspace, index)
-    path = workspace.matrices / "stacks" / "demo.toml"
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("requires", 'summary-zh = "测试用的软件栈"\nrequires')
-        + """
-        [[absent]]
-        package = "other"
-        reason = "it does harm"
-        reason-zh = "它有害"
-
-        [[departs]]
-        guide = "demo by hand"
-        guide-zh = "手动安装 demo"
-        here = "demo 1.0"
-        reason = "so it is the same each day"
-        reason-zh = "这样每天都相同"
-        """,
-        encoding="utf-8",
-    )
-    workspace.locked()
-    chinese = workspace.read("report.zh.md")
-    assert chinese.partition("输入的摘要：")[0] == (
-        "# demo：测试用的软件栈\n\n[English](report.md)\n\n"
-        "锁定的目标：linux-aarch64，Python 3.11，glibc 2.28 或更新版本。\n"
-        "2 个软件包，分 1 个阶段，其中 2 个 wheel、0 个从源码构建；每个文件都固定 sha256。\n\n"
-        "## 警告\n\n"
-        "- demo：它无法启动（matrices/facts/demo.toml:11）\n"
-        "- demo：它很慢（matrices/facts/demo.toml:6）\n"
-        "- below: it is old (matrices/facts/below.toml:6)\n\n"
-        "## 软件栈中不适用于此目标的各行\n\n"
-        "- 未采用 \\`below-windows; sys_platform == 'win32'\\`：其标记（marker）对此目标不成立"
-        "（matrices/stacks/demo.toml:5）\n\n"
-        "## 不得安装的软件包\n\ninstall.sh 会将其删除。\n\n"
-        "| 项目 | 原因 | 依据 |\n|---|---|---|\n| other | 它有害 | matrices/stacks/demo.toml:13 |\n\n"
-        "## 与上一版锁文件的差异\n\n此前没有锁文件，这是第一版。\n\n"
-        "## 与指南的不同之处\n\n"
-        "| 指南 | 此处 | 原因 |\n|---|---|---|\n| 手动安装 demo | demo 1.0 | 这样每天都相同 |\n\n"
-        "## 第 1 阶段：below、demo\n\n"
-        "| 项目 | 版本 | 方式 | 理由 |\n|---|---|---|---|\n"
-        "| below | 1.0 | wheel | demo 1.0 要求 below |\n| demo | 1.0 | wheel | 软件栈要求 demo |\n\n"
-        "## 此锁文件所依据的事实\n\n"
-        "| 事实 | 强度 | 理由 | 出处 |\n|---|---|---|---|\n"
-        "| below-warns-1，matrices/facts/below.toml:6 | 厂商 | r | a test（核对于 2026-11-20） |\n"
-        "| demo-warns-1，matrices/facts/demo.toml:6 | 厂商 | somebody measured it | a test（核对于 2026-11-20） |\n"
-        "| demo-warns-2，matrices/facts/demo.toml:11 | 厂商 | somebody tried it | a test（核对于 2026-11-20） |\n\n"
-    )
-    before = tree(workspace.locks)
-    workspace.locked("--lang", "zh", "--anew", LC_ALL="zh_CN.UTF-8")
-    assert tree(workspace.locks) == before
-
-
-def test_stacks_are_listed_in_chinese(workspace: Workspace) -> None:
-    workspace.stack("demo")
-    told = workspace.stack("demo", name="told")
-    told.write_text(
-        told.read_text(encoding="utf-8").replace("requires", 'summary-zh = "测试"\nrequires'), encoding="utf-8"
-    )
-    listed = "  demo  a stack of tests\n  told  测试\n"
-    assert workspace.run("stacks", "--lang", "zh").stdout == listed
-    assert workspace.run("stacks", LC_ALL="zh_CN.UTF-8").stdout == listed
-    assert workspace.run("stacks").stdout == "  demo  a stack of tests\n  told  a stack of tests\n"
-
-
-def test_several_stacks_in_chinese(workspace: Workspace, index: LoopbackIndex) -> None:
-    index.add_wheel("demo", "1.0")
-    workspace.stack("demo")
-    workspace.stack("demo=>1", name="wrong")
-    run = workspace.run("lock", "all", "--lang", "zh")
-    assert re.sub(r" \d\.\d  ", " 0.0  ", run.stdout) == (
-        "软件栈  目标    秒  变化      结果\n"
-        "demo    there  0.0  首次锁定  已锁定，1 个版本\n"
-        "wrong   -      0.0  -         失败：`demo=>1` is not a requirement\n"
-        "2 个软件栈，1 个目标：1 个已锁定、1 个失败\n"
-    )
 
 
 def test_hints_name_the_command_as_it_was_called(workspace: Workspace, index: LoopbackIndex) -> None:

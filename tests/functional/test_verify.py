@@ -275,16 +275,6 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     assert findings["import-failed"]["what"] == "import base failed: ModuleNotFoundError: No module named 'base'"
 
 
-def test_chinese(machine: Machine) -> None:
-    machine.changes = {"ASCEND_HOME_PATH": "", "LANG": "zh_CN.UTF-8"}
-    assert machine.found() == (
-        "错误：CANN 未激活：ASCEND_HOME_PATH 未设置  [cann-inactive]\n"
-        "  原因：torch_npu 靠它找到 CANN 的库\n"
-        "  修复：. <root>/Ascend/cann-8.5.0/set_env.sh\n"
-        "\n与锁文件不一致（错误：1，警告：0）\n"
-    )
-
-
 # --- broken, one by one: the machine
 
 

@@ -110,23 +110,6 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             id="unknown key",
         ),
         pytest.param(
-            "[target.system]",
-            "[tarket]\n[target.system]",
-            "unknown key `tarket`\n"
-            "  at matrices/stacks/s.toml:13: tarket\n"
-            "hint: did you mean `target`? known keys are stack, target, index, binding, policy, departs, "
-            "relax, absent, recorded, fact, check",
-            id="unknown table",
-        ),
-        pytest.param(
-            'python = "3.11"',
-            'python = "3.11"\nabi = "cp311"',
-            "unknown key `abi`\n"
-            "  at matrices/stacks/s.toml:11: target.abi\n"
-            "hint: known keys are name, python, platform, glibc, system",
-            id="unknown key of a target",
-        ),
-        pytest.param(
             'summary = "a test"\n',
             "",
             "the key `summary` is missing\n"
@@ -206,14 +189,6 @@ _HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.1
             "  at matrices/stacks/s.toml:14: target.system.cuda\n"
             "hint: components are cann, hdk and soc; python and glibc are keys of the target itself",
             id="unknown component",
-        ),
-        pytest.param(
-            'cann = "8.5.0"',
-            'python = "3.10"',
-            "`python` is not a component of a system table\n"
-            "  at matrices/stacks/s.toml:14: target.system.python\n"
-            "hint: components are cann, hdk and soc; python and glibc are keys of the target itself",
-            id="python as a component",
         ),
         pytest.param(
             'soc = "A2"',
@@ -477,19 +452,6 @@ def test_an_unknown_facts_file(name: str, hint: str, tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_is_not_text(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_bytes(b"a = '\xff'")
-    path = str(tmp_path / "s.toml")
-    with pytest.raises(InputError) as caught:
-        load(path, tmp_path)
-    assert str(caught.value) == (
-        "`matrices/s.toml` is not UTF-8\n"
-        "  at matrices/s.toml:1\n"
-        "  it has the byte 0xff\n"
-        "hint: save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
-    )
-
-
 # --- facts
 
 
@@ -575,13 +537,6 @@ def fact(row: str) -> str:
             id="no reason",
         ),
         pytest.param(
-            '[[requires]]\nneeds = ["numpy", "cann >= 8.x"]\nreason = "it says so"\n',
-            "`cann >= 8.x` cannot be read\n"
-            "  at matrices/facts/verl.toml:7: requires[0].needs[1]\n"
-            "  `8.x` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2\n" + _HINT_COMPONENT,
-            id="component",
-        ),
-        pytest.param(
             '[[requires]]\nneeds = ["verl @ https://verl.test/verl.whl"]\nreason = "it says so"\n',
             "the requirement on `verl` names an address\n"
             "  at matrices/facts/verl.toml:7: requires[0].needs[0]\n"
@@ -604,26 +559,12 @@ def fact(row: str) -> str:
             id="id twice",
         ),
         pytest.param(
-            '[[excludes]]\nreason = "broken"\nstrength = "strong"\n',
-            "`strong` is not a value of `strength`\n"
-            "  at matrices/facts/verl.toml:8: excludes[0].strength\n"
-            "hint: it may be documented, enforced, observed, vendor",
-            id="strength",
-        ),
-        pytest.param(
             f'[[excludes]]\nreason = "broken"\nversions = "==1.{"9" * 101}"\n',
             f"`==1.{'9' * 101}` is not a set of versions\n"
             "  at matrices/facts/verl.toml:8: excludes[0].versions\n"
             "  it has a number of more than 100 digits\n"
             "hint: write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             id="a version of many digits",
-        ),
-        pytest.param(
-            '[[excludes]]\nreason = "broken"\nchecked = "yesterday"\n',
-            "`yesterday` is not a date\n"
-            "  at matrices/facts/verl.toml:8: excludes[0].checked\n"
-            "hint: write checked = 2026-01-31, without quotes",
-            id="checked",
         ),
         pytest.param(
             '[[excludes]]\nreason = "broken"\nchecked = "20261120"\n',  # Python 3.11 and newer read it as a day
@@ -753,11 +694,6 @@ def test_an_id_that_two_files_use(tmp_path: Path) -> None:
             '[[binding]]\npackages = ["a"]\nindexes = ["pypi"]\ntake = "any"\n',
             "`any` is not a value of `take`\n  at {}:4: binding[0].take\nhint: it may be all, first",
             id="take",
-        ),
-        pytest.param(
-            '[[binding]]\npackages = []\nindexes = ["pypi"]\n',
-            "`packages` is an empty list\n  at {}:2: binding[0].packages\nhint: name at least one",
-            id="no packages",
         ),
         pytest.param(
             '[[binding]]\npackages = ["b", "a"]\nindexes = ["pypi"]\n\n'

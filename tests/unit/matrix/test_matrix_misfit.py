@@ -47,39 +47,11 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
         ),
         pytest.param(
             '"verl",',
-            "5,",
-            "`requires[1]` is a number (5); it must be a string\n"
-            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
-            'hint: put it in quotes: "5"',
-            id="requires num",
-        ),
-        pytest.param(
-            '"verl",',
             '["verl"],',
             "`requires[1]` is a list; it must be a string\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
             "hint: write it without brackets",
             id="requires nested",
-        ),
-        pytest.param(
-            '"verl",',
-            '{name="verl"},',
-            "`requires[1]` is a table; it must be a string\n  at matrices/stacks/s.toml:6: stack.requires[1]",
-            id="requires table",
-        ),
-        pytest.param(
-            '"verl",',
-            '"",',
-            "`requires[1]` is empty\n  at matrices/stacks/s.toml:6: stack.requires[1]",
-            id="requires empty item",
-        ),
-        pytest.param(
-            'python = "3.11"',
-            "python = 3.10",
-            "`python` is a number (3.10); it must be a string\n"
-            "  at matrices/stacks/s.toml:10: target.python\n"
-            'hint: put it in quotes: python = "3.10"',
-            id="python float",
         ),
         pytest.param(
             '"3.11"',
@@ -96,14 +68,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "  at matrices/stacks/s.toml:11: target.platform\n"
             "hint: did you mean `linux-x86_64`? it may be linux-aarch64, linux-x86_64",
             id="platform amd",
-        ),
-        pytest.param(
-            "linux-aarch64",
-            "manylinux_2_28_aarch64",
-            "`manylinux_2_28_aarch64` is not a value of `platform`\n"
-            "  at matrices/stacks/s.toml:11: target.platform\n"
-            "hint: did you mean `linux-aarch64`? it may be linux-aarch64, linux-x86_64",
-            id="platform manylinux",
         ),
         pytest.param(
             'platform = "linux-aarch64"',
@@ -131,22 +95,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             id="system str",
         ),
         pytest.param(
-            'cann = "8.5.0"',
-            "cann = 8.5",
-            "`cann` is a number (8.5); it must be a string\n"
-            "  at matrices/stacks/s.toml:14: target.system.cann\n"
-            'hint: put it in quotes: cann = "8.5"',
-            id="cann float",
-        ),
-        pytest.param(
-            '"8.5.0"',
-            '"CANN 8.5.0"',
-            "`CANN 8.5.0` cannot be read\n"
-            "  at matrices/stacks/s.toml:14: target.system.cann\n"
-            "  `CANN 8.5.0` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
-            id="cann v",
-        ),
-        pytest.param(
             "cann =",
             "CANN =",
             "`CANN` is not a component of a system table\n"
@@ -154,22 +102,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "hint: did you mean `cann`? components are cann, hdk and soc; python and glibc are keys of the "
             "target itself",
             id="cann case",
-        ),
-        pytest.param(
-            '"A2"',
-            '"910B3"',
-            "`910B3` is not a known SoC family\n"
-            "  at matrices/stacks/s.toml:15: target.system.soc\n"
-            "hint: did you mean `A2`? known are 310P, A2, A3 (matrices/systems.toml)",
-            id="soc 910B3",
-        ),
-        pytest.param(
-            '"8.5.0"',
-            '""',
-            "`` cannot be read\n"
-            "  at matrices/stacks/s.toml:14: target.system.cann\n"
-            "  `` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
-            id="cann empty",
         ),
         pytest.param(
             'name = "s"',
@@ -190,15 +122,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             id="dup table",
         ),
         pytest.param(
-            "[target.system]",
-            '[[target]]\npython="3.11"\n[target.system]',
-            "the file is not valid TOML\n"
-            "  at matrices/stacks/s.toml:13\n"
-            "  [target] already exists, at line 9; column 9 of: [[target]]\n"
-            "hint: for several, write [[target]] at the start of each",
-            id="both target kinds",
-        ),
-        pytest.param(
             "[target]",
             '[[target]]  # the first\npython="3.11"\n[target]',
             "the file is not valid TOML\n"
@@ -206,15 +129,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "  [[target]] already exists, at line 9; column 8 of: [target]\n"
             "hint: for several, write [[target]] at the start of each",
             id="the other way round",
-        ),
-        pytest.param(
-            "[target.system]",
-            "[target.system]\n[target.system]",
-            "the file is not valid TOML\n"
-            "  at matrices/stacks/s.toml:14\n"
-            "  [target.system] already exists, at line 13; column 15 of: [target.system]\n"
-            "hint: a key or table may appear only once: merge the two, or remove one",
-            id="dup table of one",
         ),
         pytest.param(
             '[target.system]\ncann = "8.5.0"',
@@ -236,15 +150,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
         ),
         pytest.param(
             'name = "s"',
-            'name = "\\ud800"',
-            "the file is not valid TOML\n"
-            "  at matrices/stacks/s.toml:2\n"
-            '  Escaped character is not a Unicode scalar value; column 15 of: name = "\\ud800"\n'
-            "hint: write \\\\ for a backslash, or the string in single quotes",
-            id="escaped surrogate",
-        ),
-        pytest.param(
-            'name = "s"',
             'name = "s\x07"',
             "the file is not valid TOML\n"
             "  at matrices/stacks/s.toml:2\n"
@@ -257,13 +162,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "name = 0x1" + "0" * 8000,
             "`name` is a number; it must be a string\n  at matrices/stacks/s.toml:2: stack.name",
             id="hexadecimal of thousands of digits",
-        ),
-        pytest.param(
-            "[target]",
-            '[target]\nname = "-x"',
-            "`-x` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit\n"
-            "  at matrices/stacks/s.toml:10: target.name",
-            id="target name",
         ),
         pytest.param(
             "[target]",
@@ -293,14 +191,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "  at matrices/stacks/s.toml:4: requirements\n"
             'hint: what to install belongs in [stack]: requires = ["torch==2.8.0", …]',
             id="a table of requirements",
-        ),
-        pytest.param(
-            "[stack]",
-            'requires = ["numpy"]\n[stack]',
-            "unknown key `requires`\n"
-            "  at matrices/stacks/s.toml:1: requires\n"
-            'hint: what to install belongs in [stack]: requires = ["torch==2.8.0", …]',
-            id="requires above all",
         ),
         pytest.param(
             """requires = [
@@ -345,22 +235,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             "  at matrices/stacks/s.toml:10: policy.prereleases\n"
             "hint: it may be allow, if-necessary, never",
             id="policy pre bool",
-        ),
-        pytest.param(
-            "[target]",
-            '[policy.prereleases-of]\ntorch = "yes"\n[target]',
-            "`yes` is not a value of `torch`\n"
-            "  at matrices/stacks/s.toml:10: policy.prereleases-of.torch\n"
-            "hint: it may be allow, if-necessary, never",
-            id="policy of",
-        ),
-        pytest.param(
-            "[target]",
-            "[policy]\nexclude_newer = 2026-01-01\n[target]",
-            "unknown key `exclude_newer`\n"
-            "  at matrices/stacks/s.toml:10: policy.exclude_newer\n"
-            "hint: did you mean `exclude-newer`? known keys are prereleases, prereleases-of, exclude-newer",
-            id="policy underscore",
         ),
         pytest.param(
             "[target]",
@@ -427,15 +301,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
         ),
         pytest.param(
             '"verl"',
-            '"verl[gpu"',
-            "`verl[gpu` is not a requirement\n"
-            "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
-            "  Expected matching RIGHT_BRACKET for LEFT_BRACKET, after extras, at the end\n"
-            "hint: a requirement looks like `numpy<2` or `ray[default]==2.41.0` (PEP 508)",
-            id="extra unclosed",
-        ),
-        pytest.param(
-            '"verl"',
             '"git+https://github.com/volcengine/verl"',
             "`git+https://github.com/volcengine/verl` is not a requirement\n"
             "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
@@ -482,14 +347,6 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             id="comma missing",
         ),
         pytest.param(
-            'name = "s"',
-            'name = "my stack"',
-            "`my stack` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or "
-            "digit\n"
-            "  at matrices/stacks/s.toml:2: stack.name",
-            id="name sp",
-        ),
-        pytest.param(
             "[target]",
             '[check]\nimports = ["import torch"]\n[target]',
             "`import torch` is not the name of a module\n"
@@ -498,60 +355,12 @@ from tests.unit.matrix.test_matrix_errors import FACTS, STACK, SYSTEMS, fact, me
             id="check import",
         ),
         pytest.param(
-            "[target]",
-            "[check]\nenv = {A = 1}\n[target]",
-            "`A` is a number (1); it must be a string\n"
-            "  at matrices/stacks/s.toml:10: check.env.A\n"
-            'hint: put it in quotes: A = "1"',
-            id="check env num",
-        ),
-        pytest.param(
-            "[target]",
-            '[relax]\nfact = "verl-requires-1"\nreason="x"\n[target]',
-            "`relax` is a table; it must be a list of tables\n"
-            "  at matrices/stacks/s.toml:9: relax\n"
-            "hint: write [[relax]] instead of [relax]",
-            id="relax single",
-        ),
-        pytest.param(
-            "[target]",
-            '[fact.requires]\nneeds = ["x"]\n[target]',
-            "`requires` is a table; it must be a list of tables\n"
-            "  at matrices/stacks/s.toml:9: fact.requires\n"
-            "hint: write [[fact.requires]] instead of [fact.requires]",
-            id="fact single",
-        ),
-        pytest.param(
-            'summary = "a test"',
-            'summary = "a test"\nfacts = "verl"',
-            '`facts` is a string ("verl"); it must be a list of strings\n'
-            "  at matrices/stacks/s.toml:4: stack.facts\n"
-            'hint: put it in brackets: facts = ["verl"]',
-            id="facts str",
-        ),
-        pytest.param(
             "[target.system]",
             'glibc = "2.28.1"\n[target.system]',
             "`2.28.1` is not a version of glibc\n"
             "  at matrices/stacks/s.toml:13: target.glibc\n"
             'hint: write for example "2.28"',
             id="glibc bad",
-        ),
-        pytest.param(
-            "[target]",
-            '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\nplatforms = ["linux-arm64"]\n[target]',
-            "`linux-arm64` is not a value of `platforms[0]`\n"
-            "  at matrices/stacks/s.toml:12: binding[0].platforms[0]\n"
-            "hint: did you mean `linux-aarch64`? it may be linux-aarch64, linux-x86_64",
-            id="platforms",
-        ),
-        pytest.param(
-            "[target]",
-            '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\ntake = "frist"\n[target]',
-            "`frist` is not a value of `take`\n"
-            "  at matrices/stacks/s.toml:12: binding[0].take\n"
-            "hint: did you mean `first`? it may be all, first",
-            id="take",
         ),
         pytest.param(
             "[target]",
@@ -666,29 +475,6 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             id="req table",
         ),
         pytest.param(
-            '[[requires]]\nneeds = "x"\nreason = "r"\n',
-            '`needs` is a string ("x"); it must be a list of strings\n'
-            "  at matrices/facts/verl.toml:7: requires[0].needs\n"
-            'hint: put it in brackets: needs = ["x"]',
-            id="needs str",
-        ),
-        pytest.param(
-            '[[require]]\nneeds = ["x"]\nreason = "r"\n',
-            "unknown key `require`\n"
-            "  at matrices/facts/verl.toml:6: require\n"
-            "hint: did you mean `requires`? known keys are defaults, requires, excludes, replaces, "
-            "metadata, builds, collides, after, warns, names, sources, absent, exports",
-            id="kind typo",
-        ),
-        pytest.param(
-            '[[requires]]\nneed = ["x"]\nreason = "r"\n',
-            "unknown key `need`\n"
-            "  at matrices/facts/verl.toml:7: requires[0].need\n"
-            "hint: did you mean `needs`? known keys are id, package, reason, reason-zh, strength, source, "
-            "checked, versions, needs, wheels",
-            id="key typo",
-        ),
-        pytest.param(
             '[[requires]]\nneeds = ["x"]\nreason = "r"\nstrength = "Vendor"\n',
             "`Vendor` is not a value of `strength`\n"
             "  at matrices/facts/verl.toml:9: requires[0].strength\n"
@@ -715,13 +501,6 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             "  at matrices/facts/verl.toml:7: excludes[0].versions\n"
             "hint: name at least one",
             id="versions elist",
-        ),
-        pytest.param(
-            '[[excludes]]\nreason = ["r"]\n',
-            "`reason` is a list; it must be a string\n"
-            "  at matrices/facts/verl.toml:7: excludes[0].reason\n"
-            "hint: write it without brackets",
-            id="reason list",
         ),
         pytest.param(
             '[[builds]]\nisolation = "no"\nrequires-from = "c.txt"\nreason = "r"\n',
@@ -768,14 +547,6 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             id="drop spec",
         ),
         pytest.param(
-            '[[excludes]]\nreason_zh = "x"\nreason="r"\n',
-            "unknown key `reason_zh`\n"
-            "  at matrices/facts/verl.toml:7: excludes[0].reason_zh\n"
-            "hint: did you mean `reason-zh`? known keys are id, package, reason, reason-zh, strength, "
-            "source, checked, versions",
-            id="reason-en",
-        ),
-        pytest.param(
             '[[exports]]\nreason = "r"\nenv = {}\n',
             "`env` is an empty table\n  at matrices/facts/verl.toml:8: exports[0].env\nhint: name at least one",
             id="exports",
@@ -795,14 +566,6 @@ def test_a_whole_file(content: str | bytes, expected: str, tmp_path: Path) -> No
             "hint: did you mean `text`? known keys are id, package, reason, reason-zh, strength, source, checked, "
             "versions, text, text-zh, grave, wheels, with, unless, extra, last",
             id="another word for text",
-        ),
-        pytest.param(
-            '[defaults]\nreason = "x"\n',
-            "the file is not valid TOML\n"
-            "  at matrices/facts/verl.toml:6\n"
-            "  [defaults] already exists, at line 1; column 10 of: [defaults]\n"
-            "hint: a key or table may appear only once: merge the two, or remove one",
-            id="defaults twice",
         ),
     ],
 )
@@ -847,18 +610,6 @@ def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
         load("t", tmp_path)
     assert str(caught.value) == "`t.toml` is a folder\n  at matrices/stacks/t.toml\nhint: a stack is a file"
     assert stack_names(tmp_path) == ["s"]
-
-
-def test_a_file_that_leads_to_itself_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "stacks").mkdir()
-    (tmp_path / "facts").mkdir()
-    (tmp_path / "facts" / "verl.toml").symlink_to("verl.toml")
-    (tmp_path / "stacks" / "s.toml").write_text(STACK)
-    with pytest.raises(InputError) as caught:
-        load("s", tmp_path)
-    assert str(caught.value) == (
-        "`matrices/facts/verl.toml` cannot be read\n  at matrices/facts/verl.toml\n  Too many levels of symbolic links"
-    )
 
 
 def test_an_address_is_shown_without_its_password(tmp_path: Path) -> None:

@@ -98,11 +98,6 @@ def test_landmarks_and_headings(page: Page) -> None:
     assert page.all("a")[0]["class"] == "skip"
 
 
-@pytest.mark.parametrize(("language", "tag"), [("en", "en"), ("zh", "zh-Hans")])
-def test_the_language_is_stated(language: Any, tag: str) -> None:
-    assert Page(explanation_html(samples.trl(), language)).all("html") == [{"lang": tag}]
-
-
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("make", [samples.trl, samples.branching, samples.several])
 def test_every_sentence_of_the_json_is_on_the_page(make: Any, language: Any) -> None:
