@@ -424,14 +424,6 @@ def test_another_cann_is_a_way_out(clash: Workspace) -> None:
     assert clash.content("demo-a")["target"]["system"]["cann"] == "8.5.0"
 
 
-def test_a_component_that_the_stack_asks_for_itself(clash: Workspace) -> None:
-    stack(clash, CLASH.replace('"trl[vllm]==0.28.0"', '"cann < 8.5.0"'))
-    run = explain(clash, "--json")
-    assert run.status == 1, run
-    texts = [{row["text"] for row in one["statements"]} for one in run.json["contradictions"]]
-    assert {"the stack asks for cann < 8.5.0", "the target has CANN 8.5.0"} in texts
-
-
 def test_a_project_that_no_index_has_hides_no_other_conflict(clash: Workspace) -> None:
     stack(clash, CLASH.replace('"numpy<2"', '"nunpy"'))
     explained = explain(clash, "--json").json

@@ -20,13 +20,12 @@ from resolver.catalog import snapshot_file
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.parse import simple
-from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
+from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.catalog.recording import RecordingCatalog
-from resolver.catalog.snapshot import Snapshot, sorted_page
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.catalog.store.cache import Cache
 from resolver.model.index import Index, Indexes
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import Archive, File
 from resolver.model.target import Target
 from tests.builders import build_wheel
 from tests.loopback import (
@@ -154,46 +153,6 @@ def test_nothing_of_it_is_left() -> None:
 
 
 # Snapshots
-
-
-def test_serves_a_snapshot(tmp_path: Path) -> None:
-    wheel = File("demo-1-py3-none-any.whl", "", "a" * 64, 5, ">=3.9", "oh", "2025-01-01T00:00:00Z")
-    archive = File("demo-1.tar.gz")
-    metadata = Metadata("Demo", "1", ("numpy>=1 ; extra == 'np'",), ">=3.9", ("np",))
-    here = sorted_page(DEMO, "vendor", {"1": [wheel, archive]}, ())
-    snapshot = Snapshot(
-        stack="demo",
-        date=dt.date(2026, 11, 20),
-        lookups={
-            DEMO: {"linux-aarch64": Lookup((here,))},
-            NormalizedName("nowhere"): {"linux-aarch64": Lookup(())},
-        },
-        metadata={wheel.sha256: metadata},
-        archives={},
-        members={},
-        hashed={archive.filename: ("b" * 64, 7)},
-    )
-    snapshot_file.write(snapshot, tmp_path / "demo.snapshot")
-
-    with (
-        LoopbackIndex(snapshot_file.read(tmp_path / "demo.snapshot")) as index,
-        httpx.Client(base_url=index.url.removesuffix("/simple/pypi/"), trust_env=False) as client,
-    ):
-        files = read_page(client, index="vendor")
-        assert client.get("/simple/pypi/demo/").status_code == 404
-        assert client.get("/simple/vendor/nowhere/").status_code == 404
-        found = files[wheel.filename]
-        assert (found.sha256, found.size, found.requires_python, found.yanked) == ("a" * 64, 5, ">=3.9", "oh")
-        assert found.uploaded == "2025-01-01T00:00:00Z"
-        served = client.get(found.url + ".metadata").content
-        assert found.metadata == hashlib.sha256(served).hexdigest()
-        raw, unparsed = parse_email(served)
-        assert not unparsed
-        assert (raw["name"], raw["version"], raw["requires_dist"]) == ("Demo", "1", list(metadata.requires_dist))
-        assert (raw["provides_extra"], raw["requires_python"]) == (["np"], ">=3.9")
-        assert client.get(found.url).status_code == 404
-        assert (files[archive.filename].sha256, files[archive.filename].size) == ("b" * 64, 7)
-        assert client.get(files[archive.filename].url + ".metadata").status_code == 404
 
 
 def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(tmp_path: Path) -> None:
