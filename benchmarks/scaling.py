@@ -1,4 +1,4 @@
-"""How time, requests, bytes, rounds and memory grow with the size of what is locked, beside uv.
+"""How time, requests, bytes and memory grow with the size of what is locked, beside uv.
 
     .venv/bin/python benchmarks/scaling.py [--rounds 3] [--only FAMILY[:SIZE]] [--limit 300] [--render]
 
@@ -92,13 +92,11 @@ def ours(address: str, folder: Path, limit: float) -> tuple[Cell, Pins]:
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_INDEX_URL": f"{address}/simple/",
     }
-    command = [str(BIN / "ascend-lock"), "lock", "world", "--json", "--profile"]
+    command = [str(BIN / "ascend-lock"), "lock", "world", "--json"]
     command += ["--matrices", str(folder / "matrices"), "--locks", str(locks)]
     found = run(command, environment, folder, limit)
     if found["ended"] != "done":
         return found, {}
-    profile = json.loads(found["told"].splitlines()[-1])["profile"]
-    found |= {"rounds": profile["rounds"], "parts": profile["parts"]}
     (lock,) = locks.glob("*/*/lock.toml")
     return found, {pin["name"]: pin["version"] for pin in tomli.loads(lock.read_text("utf-8"))["pin"]}
 
@@ -187,7 +185,6 @@ def measure(family: str, size: int, rounds: int, limit: float) -> Cell:
         last = found_all[-1]
         middle = {key: statistics.median(one[key] for one in found_all) for key in ("wall", "cpu", "peak")}
         cell[name] = {"ended": last["ended"], **middle, "requests": last["requests"], "bytes": last["bytes"]}
-        cell[name] |= {key: last[key] for key in ("rounds", "parts") if key in last}
     both = [(one["wall"], other["wall"]) for one, other in zip(runs["ours"], runs["uv"], strict=False)]
     cell["ratio"] = statistics.median(one / other for one, other in both)
     cell["spread"] = [min(one / other for one, other in both), max(one / other for one, other in both)]
@@ -276,8 +273,8 @@ def report(told: Cell) -> str:
             "",
             " ".join((make.__doc__ or "").split()),
             "",
-            "| projects | wall s ours / uv | ratio (min..max) | requests | MB received | peak MiB | rounds | pins |",
-            "|---:|---:|---:|---:|---:|---:|---:|---|",
+            "| projects | wall s ours / uv | ratio (min..max) | requests | MB received | peak MiB | pins |",
+            "|---:|---:|---:|---:|---:|---:|---|",
         ]
         for cell in cells:
             pairs = [
@@ -287,19 +284,13 @@ def report(told: Cell) -> str:
             low, high = cell["spread"]
             ended = {cell["ours"]["ended"], cell["uv"]["ended"]}
             ratio = f"{cell['ratio']:.2f} ({low:.2f}..{high:.2f})" if ended == {"done"} else "-"
-            rounds = shown(cell["ours"], "rounds", limit)
-            columns = (f"{cell['size']:,}", pairs[0], ratio, *pairs[1:], rounds, said_of_pins(cell))
+            columns = (f"{cell['size']:,}", pairs[0], ratio, *pairs[1:], said_of_pins(cell))
             lines.append(f"| {' | '.join(columns)} |")
         lines += [
             "",
             f"Growth of wall: ours {growth(cells, 'ours')}, uv {growth(cells, 'uv')}; n log n: 4.8 to 4.9.",
             "",
         ]
-        parts = cells[-1]["ours"].get("parts")
-        if parts:
-            most = sorted(parts.items(), key=lambda item: -item[1]["wall"])[:6]
-            row = ", ".join(f"{part} {span['wall']:.2f} s" for part, span in most)
-            lines += [f"Where ours spent the wall of the last row: {row}.", ""]
     return "\n".join(lines)
 
 
@@ -329,7 +320,7 @@ def main() -> None:
             if options.only and not {family, f"{family}:{size}"}.intersection(options.only):
                 continue
             cell = cells[family, size] = measure(family, size, options.rounds, options.limit)
-            brief = {name: {k: v for k, v in cell[name].items() if k != "parts"} for name in ("ours", "uv")}
+            brief = {name: cell[name] for name in ("ours", "uv")}
             sys.stdout.write(f"{family} {size}: ratio {cell['ratio']:.2f}, {said_of_pins(cell)}\n  {brief}\n")
             sys.stdout.flush()
     version = subprocess.run([str(BIN / "uv"), "--version"], check=True, capture_output=True, text=True).stdout.strip()

@@ -2,8 +2,6 @@
 
     /simple/<index>/<project>/     a page, JSON (PEP 691, 700) or HTML (PEP 503)
     /files/<index>/<file>          a file, and with `.metadata` its core metadata (PEP 658)
-    /<index>/simple/<project>/     the same page, of an index with a legacy JSON beside it:
-    /<index>/pypi/<project>/<version>/json
 
 A fault changes the answers to the paths that its pattern matches:
 
@@ -172,7 +170,6 @@ class LoopbackIndex:
         self.tls = tls
         self.settings = settings or {}
         self.requests: list[Request] = []
-        self._legacy: dict[tuple[str, str, str], bytes] = {}
         self._standings: dict[tuple[str, str], dict[str, str]] = {}
         self._projects: dict[tuple[str, str], dict[str, _Row]] = {}
         self._files: dict[tuple[str, str], _Row] = {}
@@ -210,16 +207,6 @@ class LoopbackIndex:
     def url_of(self, index: str) -> str:
         """The address of one of the snapshot's indexes."""
         return f"{self._server.origin}/simple/{index}/"
-
-    def beside_legacy(self, index: str = PYPI) -> str:
-        """The address of an index with the legacy JSON beside its pages."""
-        return f"{self._server.origin}/{index}/simple/"
-
-    def legacy(self, name: str, version: str, content: Mapping[str, Any], *, index: str = PYPI) -> None:
-        """Set what the legacy JSON says about a release, besides its name and version."""
-        told = {"info": {"name": name, "version": version}, "urls": [], **content}
-        with self._lock:
-            self._legacy[index, canonicalize_name(name), version] = json.dumps(told).encode()
 
     def stands(self, name: str, status: str, reason: str = "", *, index: str = PYPI) -> None:
         """Set the status of a project on its page (PEP 792)."""
@@ -346,10 +333,7 @@ class LoopbackIndex:
     def _undisturbed(self, path: str, headers: Mapping[str, str]) -> Response:
         response = None
         match path.split("/"):
-            case ["", index, "pypi", project, version, "json"]:
-                if (told := self._legacy.get((index, project, version))) is not None:
-                    response = Response(200, told, {"Content-Type": "application/json"})
-            case ["", "simple", index, project, ""] | ["", index, "simple", project, ""]:
+            case ["", "simple", index, project, ""]:
                 response = self._page(index, project, self._form(headers.get("accept", "")))
                 if response and self.compress and "gzip" in headers.get("accept-encoding", ""):
                     packed = gzip.compress(response.body, mtime=0)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-
-from packaging.utils import NormalizedName
 
 from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
@@ -118,14 +116,6 @@ class Catalogs:
                     missing = error
         assert missing is not None  # noqa: S101  there is always the cache
         raise missing
-
-    def marks(self, problem: Problem, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str] | None:
-        """The marks of these projects on the problem's indexes; None if they cannot be determined."""
-        with closing(self.asking(problem)) as catalog:
-            try:
-                return catalog.marks(projects)
-            except IndexFailure:
-                return None  # solving will meet it again if it matters
 
     def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""

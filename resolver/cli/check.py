@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from resolver.catalog.store.cache import Cache, default_folder
 from resolver.cli import options
 from resolver.cli.called import as_called, command_line
 from resolver.cli.failures import failure
 from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, unknown
-from resolver.cli.unchanged import Told, Unchanged
+from resolver.cli.state import states
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
 from resolver.json_text import json_text
 from resolver.model.language import Language
@@ -44,9 +41,6 @@ _STATUS = {
 @options.locks
 @click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
 @options.facts_days
-@click.option(
-    "--ignore-vulnerability", "ignored", multiple=True, metavar="ID", help="Do not report this one; may be repeated."
-)
 @options.language
 @options.as_json
 def command(
@@ -56,7 +50,6 @@ def command(
     locks: Path,
     upstream: bool,
     facts_days: int | None,
-    ignored: tuple[str, ...],
     language: str | None,
     as_json: bool,
 ) -> int:
@@ -79,21 +72,18 @@ def command(
         raise _nothing(matrices, locks, given)
     tongue = language_of(language)
     asked = upstream or facts_days is not None
-    memory = None if asked else _memory(names, targets, matrices, locks)
-    known = None if memory is None else memory.recall()
     found: list[_Seen] = []
     with ExitStack() as open_until_the_end:
         since = None
         if asked:
             from resolver.cli.upstream import Since  # not loaded if only files are compared
 
-            since = Since(matrices, facts_days, ignored, language, ask=upstream, quiet=as_json)
+            since = Since(matrices, facts_days, language, ask=upstream, quiet=as_json)
             open_until_the_end.enter_context(closing(since))
         short = len(names) > 1 and since is None
         for name in names:
             seen = []
-            look = partial(_look, name, frozenset(targets), matrices, locks, since, alone=len(names) == 1)
-            for one in look() if known is None else _known(name, known):
+            for one in _look(name, frozenset(targets), matrices, locks, since, alone=len(names) == 1):
                 seen.append(one)
                 if not (as_json or short):
                     _say(one.row, one.lines, tongue)
@@ -101,8 +91,6 @@ def command(
                 _say_shortly(seen, tongue)
             found += seen
     status = max((one.status for one in found), default=0)
-    if memory is not None and known is None and not status:
-        memory.keep([(one.row["stack"], one.row["target"], one.row["state"]) for one in found])
     if as_json:
         told = {"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]}
         sys.stdout.write(json_text(told) + "\n")
@@ -127,17 +115,10 @@ class _Seen(msgspec.Struct, frozen=True):
     mend: str = ""
 
 
-def _known(name: str, known: Told) -> Iterator[_Seen]:
-    """The remembered result of a stack."""
-    return (_Seen(_row(*row)) for row in known if row[0] == name)
-
-
 def _look(
     name: str, targets: frozenset[str], matrices: Path, locks: Path, since: Since | None, *, alone: bool
 ) -> Iterator[_Seen]:
     """The results of a stack's targets. An error is raised if the stack is `alone`, otherwise reported."""
-    from resolver.cli.state import states  # not loaded if the result is remembered
-
     try:
         for checked in states(name, targets, matrices, locks):
             row = _row(checked.problem.stack.name, checked.problem.target.name, checked.text, checked.stale)
@@ -174,13 +155,6 @@ def _tell_others(matrices: Path, locks: Path, given: Sequence[str]) -> None:
         hint = f"{locks / name} belongs to a stack that is not in {matrices}; give the path of its file:"
         command = command_line("check", f"path/to/{name}.toml", *given)
         sys.stderr.write(as_called(f"hint: {hint} {command}\n"))
-
-
-def _memory(names: Sequence[str], targets: tuple[str, ...], matrices: Path, locks: Path) -> Unchanged | None:
-    """The memory of earlier checks; None for stacks given by path."""
-    if any(name.endswith(".toml") or os.sep in name for name in names):
-        return None
-    return Unchanged(Cache(default_folder(), lambda _: None), names, targets, matrices, locks)
 
 
 def _row(stack: str, target: str, state: str, stale: str = "") -> dict[str, Any]:

@@ -23,7 +23,6 @@ from resolver.cli.failures import failure
 from resolver.cli.interrupt import MESSAGE, STATUS, listen
 from resolver.errors import InputError, ResolverError
 from resolver.json_text import json_text
-from resolver.profile import begin, counts
 
 
 class _Group(click.Group):
@@ -32,7 +31,6 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    @counts("imports")
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
@@ -77,8 +75,6 @@ def _commands(context: click.Context) -> int:
 
 def main() -> None:
     """Run the command line of this process and exit."""
-    if "--profile" in sys.argv[1:]:
-        begin()  # before the command's own modules are loaded
     gc.disable()  # a short run creates many objects that live to its end, and hardly any garbage
     listen()
     _open_streams()

@@ -27,7 +27,6 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.targets import chosen
 from resolver.errors import InputError
-from resolver.explain.remembered import RememberedExplanation
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.json_text import json_text
@@ -56,14 +55,10 @@ _FORM = "write for example --package numpy or --package numpy==2.3.5"
 
 
 class _Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was asked: about a stack, or with `wanted` about one of its pins.
-
-    `anew` searches even if the explanation is remembered. `cutoff` replaces that of the stack.
-    """
+    """What a run was asked: about a stack, or with `wanted` about a pin. `cutoff` replaces that of the stack."""
 
     inputs: Inputs
     wanted: Requirement | None
-    anew: bool
     cutoff: dt.datetime | None
     seconds: float
 
@@ -74,7 +69,6 @@ class _Question(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the original.")
 @click.option("--target", metavar="NAME", help="Only this target.")
 @options.offline
-@click.option("--anew", is_flag=True, help="Search even if the explanation for the same pages is remembered.")
 @options.exclude_newer
 @options.explain_seconds
 @options.language
@@ -87,7 +81,6 @@ def command(
     letter: str | None,
     target: str | None,
     offline: bool,
-    anew: bool,
     exclude_newer: dt.datetime | None,
     explain_seconds: float,
     language: str | None,
@@ -108,7 +101,6 @@ def command(
     question = _Question(
         inputs=load(stack, matrices),
         wanted=None if package is None else _wanted(package),
-        anew=anew,
         cutoff=exclude_newer,
         seconds=explain_seconds,
     )
@@ -164,14 +156,9 @@ def _answer(
     problem: Problem, previous: Lock | None, question: _Question, catalogs: Catalogs, progress: Progress, page: Page
 ) -> Explanation | Why | None:
     """Why one target has no solution, or why a pin is what it is; None where there is a solution. It is on the page."""
-    inputs, cutoff, seconds, tongue = question.inputs, question.cutoff, question.seconds, progress.language
+    tongue = progress.language
     progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
-    remembered = RememberedExplanation(catalogs.pool.cache, inputs, problem, cutoff, seconds, {})
-    known = remembered.recall(catalogs.marks) if question.wanted is None and not question.anew else None
-    if known is not None:
-        page.whole(known)
-        return known
-    explaining = Explaining(inputs, cutoff, seconds, catalogs, progress, page, remembered)
+    explaining = Explaining(question.inputs, question.cutoff, question.seconds, catalogs, progress, page)
     answer = catalogs.ask(problem, partial(_solve, problem, previous, question, explaining, progress))
     match answer:
         case Explanation():

@@ -12,10 +12,8 @@ from resolver.catalog.waiting import looking
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.errors import ResolverError
 from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
-from resolver.explain.remembered import Basis, RememberedExplanation
 from resolver.explain.trial import Clock
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
@@ -23,7 +21,6 @@ from resolver.matrix.load import Inputs
 from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.profile import counts
 from resolver.render import words
 from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
@@ -34,7 +31,6 @@ _Told = TypeVar("_Told")
 _OWN_SHARE = 2 / 3  # of the time, for ways out of the target that is explained: the rest is for the other targets
 
 
-@counts("solving")
 def explanation_of(
     refutation: Refutation, inputs: Inputs, cutoff: datetime | None, clock: Clock, progress: Progress, page: Page
 ) -> Explanation:
@@ -48,7 +44,7 @@ def explanation_of(
 
 
 class Explaining:
-    """Explains why one target of a stack has no lock, and remembers what was found.
+    """Explains why one target of a stack has no lock.
 
     `cutoff` replaces that of the stack, if given. Each target gets so many `seconds`, counted from when it is refuted;
     if there are other targets, only part of them is spent on its own ways out.
@@ -62,7 +58,6 @@ class Explaining:
         catalogs: Catalogs,
         progress: Progress,
         page: Page,
-        remembered: RememberedExplanation,
     ) -> None:
         self._inputs = inputs
         self._cutoff = cutoff
@@ -70,8 +65,6 @@ class Explaining:
         self._catalogs = catalogs
         self._progress = progress
         self._page = page
-        self._remembered = remembered
-        self._basis = Basis()
         self._clock = Clock(seconds, progress.solving)
 
     def explain(self, refutation: Refutation) -> Explanation:
@@ -79,14 +72,11 @@ class Explaining:
         self._clock = clock = Clock(self._seconds, self._progress.solving)
         if len(compile_problems(self._inputs, exclude_newer=self._cutoff)) > 1:
             clock = clock.within(self._seconds * _OWN_SHARE)
-        found = explanation_of(refutation, self._inputs, self._cutoff, clock, self._progress, self._page)
-        self._basis.add(found.problem.target.name, refutation.engine.clauses.universe.catalog)
-        return found
+        return explanation_of(refutation, self._inputs, self._cutoff, clock, self._progress, self._page)
 
     def finish(self, explanation: Explanation) -> Explanation:
         """The same with lettered ways out that lock for all targets of the stack; they are then on the page."""
         finished = lettered(self._for_every_target(explanation), self._cutoff)
-        self._remembered.keep(finished, self._basis)
         self._page.ways(finished)
         return finished
 
@@ -99,16 +89,10 @@ class Explaining:
         def ask(at: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
             def told(catalog: Catalog) -> _Told:
                 with looking(clock.look):
-                    answer = use(decide(Universe(problem, catalog), tick=clock.tick))
-                self._basis.add(problems[at].target.name, catalog)
-                return answer
+                    return use(decide(Universe(problem, catalog), tick=clock.tick))
 
-            try:
-                # snapshot and indexes are those of the stack itself
-                return self._catalogs.ask(problems[at], told)
-            except ResolverError:
-                self._basis.lose()
-                raise
+            # snapshot and indexes are those of the stack itself
+            return self._catalogs.ask(problems[at], told)
 
         return Everywhere(self._inputs, explanation, ask, clock, self._cutoff).explained()
 

@@ -13,11 +13,9 @@ from typing import Any
 import click
 from packaging.utils import canonicalize_name
 
-from resolver import profile
 from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.cost import cost_json, cost_text
 from resolver.cli.failures import failure
 from resolver.cli.language import language_of
 from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_stack
@@ -57,7 +55,6 @@ _STATUSES = {0: "locked", _CONFLICT: "conflict"}
 @options.matrices
 @options.locks
 @options.as_json
-@click.option("--profile", "profiled", is_flag=True, help="Report on stderr where time went (with --json, as JSON).")
 def command(
     stacks: tuple[str, ...],
     offline: bool,
@@ -71,7 +68,6 @@ def command(
     matrices: Path | None,
     locks: Path,
     as_json: bool,
-    profiled: bool,
 ) -> int:
     """Lock each STACK for all of its targets.
 
@@ -79,8 +75,6 @@ def command(
     the others from being locked. The exit status is the highest of them; with `all`, a target that so far has a
     conflict report instead of a lock, and still has no solution, counts as done.
     """
-    if profiled:
-        profile.begin()
     given = options.again(matrices, locks, offline=offline)
     matrices = matrices or options.default_matrices()
     every = ALL in stacks
@@ -101,9 +95,6 @@ def command(
     page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress, given)
     outcomes = _lock_all(names, order, progress, page, offline=offline)
     progress.clear()
-    if profiled:
-        cost = (cost_json if as_json else cost_text)(profile.end(), progress.traffic, progress.rounds)
-        sys.stderr.write(cost)
     if len(outcomes) == 1 and isinstance(only := outcomes[0].found, Failure):
         if not as_json:
             raise only.cause

@@ -24,7 +24,6 @@ from resolver.cli.rendered import prepare, rendered
 from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, NothingToLock, ResolverError
-from resolver.explain.remembered import RememberedExplanation
 from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
@@ -183,18 +182,13 @@ def _read(folder: Path, *, upgrade: bool) -> Lock | None:
 
 
 def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> Lock | Explanation:
-    store, (keep, _) = catalogs.pool.cache, order.wishes.keep(job.previous)
-    remembered = RememberedExplanation(store, job.inputs, job.problem, order.cutoff, order.seconds, keep)
-    known = None if order.anew else remembered.recall(catalogs.marks)
-    if known is not None:
-        page.whole(known)
-        return known
+    store = catalogs.pool.cache
 
     @cache
     def explaining() -> Explaining:
         from resolver.cli.explaining import Explaining  # loaded where there is a conflict
 
-        return Explaining(job.inputs, order.cutoff, order.seconds, catalogs, progress, page, remembered)
+        return Explaining(job.inputs, order.cutoff, order.seconds, catalogs, progress, page)
 
     answer = catalogs.ask(job.problem, partial(_lock, job, order, store, progress, lambda no: explaining().explain(no)))
     return answer if isinstance(answer, Lock) else explaining().finish(answer)

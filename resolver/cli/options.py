@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _LOCKS: Final = Path("locks")
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def default_matrices() -> Path:
@@ -28,13 +26,6 @@ def default_matrices() -> Path:
     here = Path("matrices")
     beside = Path(__file__).resolve().parents[2] / "matrices"
     return here if here.is_dir() or not beside.is_dir() else beside
-
-
-def stack(function: _Command) -> _Command:
-    """STACK, one and no more."""
-    return click.argument("stack", nargs=-1, required=True, metavar="STACK", callback=_only, shell_complete=completed)(
-        function
-    )
 
 
 def completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -53,13 +44,12 @@ def _only(context: click.Context, _parameter: click.Parameter, value: tuple[str,
     raise InputError(f"`{command}` takes one stack at a time", hint=hint)
 
 
-def matrices(function: _Command) -> _Command:
-    """--matrices DIR."""
-    return click.option(
-        "--matrices",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Folder of facts, indexes and stacks, in place of ./matrices or, without that, the one that ships.",
-    )(function)
+stack = click.argument("stack", nargs=-1, required=True, metavar="STACK", callback=_only, shell_complete=completed)
+matrices = click.option(
+    "--matrices",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of facts, indexes and stacks, in place of ./matrices or, without that, the one that ships.",
+)
 
 
 def elsewhere(matrices: Path | None, locks: Path = _LOCKS) -> tuple[str, ...]:
@@ -73,65 +63,6 @@ def again(matrices: Path | None, locks: Path, *, offline: bool) -> tuple[str, ..
     return (*(("--offline",) if offline else ()), *elsewhere(matrices, locks))
 
 
-def locks(function: _Command) -> _Command:
-    """--locks DIR."""
-    return click.option(
-        "--locks",
-        type=click.Path(path_type=Path, file_okay=False),
-        default=_LOCKS,
-        help="Folder of locks (default: ./locks).",
-    )(function)
-
-
-def explain_seconds(function: _Command) -> _Command:
-    """--explain-seconds N."""
-    return click.option(
-        "--explain-seconds",
-        type=click.FloatRange(min=0.1),
-        default=60.0,
-        metavar="N",
-        help="Time limit for explaining a conflict; what was found by then is reported (default: 60).",
-    )(function)
-
-
-def facts_days(function: _Command) -> _Command:
-    """--facts-days N."""
-    return click.option(
-        "--facts-days",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Report facts checked more than N days ago (default: 180 when asking the indexes, else none).",
-    )(function)
-
-
-def language(function: _Command) -> _Command:
-    """--lang en|zh."""
-    return click.option(
-        "--lang", "language", type=click.Choice(["en", "zh"]), help="Language of the output (default: by locale)."
-    )(function)
-
-
-def as_json(function: _Command) -> _Command:
-    """--json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")(
-        function
-    )
-
-
-def offline(function: _Command) -> _Command:
-    """--offline."""
-    return click.option(
-        "--offline", is_flag=True, help="Use only the cache, or the snapshot that ships with the stack; no network."
-    )(function)
-
-
-def exclude_newer(function: _Command) -> _Command:
-    """--exclude-newer DATE, a day (to its end) or a moment: 2026-01-31 or 2026-01-31T12:00:00Z."""
-    return click.option(
-        "--exclude-newer", callback=_read_moment, metavar="DATE", help="Ignore anything uploaded after this day."
-    )(function)
-
-
 def _read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
     from resolver.matrix.compile import moment  # most runs have none
 
@@ -143,3 +74,34 @@ def _read_moment(_context: click.Context, _parameter: click.Parameter, value: st
         return moment(dt.datetime.fromisoformat(value.replace("Z", "+00:00")))
     except ValueError:
         raise click.BadParameter(f"`{value}` is not a date such as 2026-01-31") from None
+
+
+locks = click.option(
+    "--locks",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=_LOCKS,
+    help="Folder of locks (default: ./locks).",
+)
+explain_seconds = click.option(
+    "--explain-seconds",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    metavar="N",
+    help="Time limit for explaining a conflict; what was found by then is reported (default: 60).",
+)
+facts_days = click.option(
+    "--facts-days",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Report facts checked more than N days ago (default: 180 when asking the indexes, else none).",
+)
+language = click.option(
+    "--lang", "language", type=click.Choice(["en", "zh"]), help="Language of the output (default: by locale)."
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+offline = click.option(
+    "--offline", is_flag=True, help="Use only the cache, or the snapshot that ships with the stack; no network."
+)
+exclude_newer = click.option(  # a day (to its end) or a moment: 2026-01-31 or 2026-01-31T12:00:00Z
+    "--exclude-newer", callback=_read_moment, metavar="DATE", help="Ignore anything uploaded after this day."
+)

@@ -55,11 +55,6 @@ class Page:
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
         self.write(as_called(ways_text(told, self._language, self.width(), in_checkout=in_checkout)))
 
-    def whole(self, explanation: Explanation) -> None:
-        """Write both parts of an explanation that is known already."""
-        self.why(explanation.problem, explanation.contradictions)
-        self.ways(explanation)
-
     def width(self) -> int:
         """The width of the page."""
         from resolver.render.explanation.text import WIDTH

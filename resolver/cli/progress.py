@@ -22,16 +22,10 @@ _PACE = 5.0  # seconds over which the rate of a transfer is measured
 
 
 class Progress:
-    """A line that says what is going on. Silent if stderr is not a terminal.
-
-    `rounds` of all searches and `traffic` are counted in any case.
-    """
+    """A line that says what is going on. Silent if stderr is not a terminal."""
 
     def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
         self.language = language
-        self.rounds = 0
-        self._round = 0  # of the current search
-        self.traffic = Traffic()
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
         self._last = 0.0
         self._drawn = False
@@ -53,15 +47,12 @@ class Progress:
 
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
-        self.rounds += rounds != self._round
-        self._round = rounds
         told = words.PACKAGES(self.language, packages), words.STEPS(self.language, rounds)
         self._counters = words.ALSO(self.language).join(told)
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
-        self.traffic = traffic
         self._transfers = words.REQUESTS(self.language, traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
         self._draw()
 

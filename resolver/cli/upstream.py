@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from resolver.catalog.advisories import Found, ReleaseName, Silent, vulnerabilities
-from resolver.catalog.parse.address import read_root
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
@@ -24,7 +21,7 @@ from resolver.render.upstream import changes
 from resolver.render.upstream.changes import old_facts
 from resolver.upstream.age import DAYS, older
 from resolver.upstream.change import is_grave
-from resolver.upstream.compare import Compared, as_locked, compare, pins_of, releases_of, vulnerable
+from resolver.upstream.compare import Compared, as_locked, compare
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -42,7 +39,6 @@ class Since:
         self,
         matrices: Path,
         facts_days: int | None,
-        ignored: Sequence[str],
         language: str | None,
         *,
         ask: bool,
@@ -52,7 +48,7 @@ class Since:
         self._language = language_of(language)
         self._today = dt.datetime.now(tz=dt.timezone.utc).date()
         progress = Progress(self._language, enabled=False if quiet else None)
-        self._upstream = Upstream(matrices, progress, ignored) if ask else None
+        self._upstream = Upstream(matrices, progress) if ask else None
 
     def seen(self, problem: Problem, lock: Lock) -> Seen:
         """The findings about a lock."""
@@ -83,17 +79,11 @@ def _day(text: str) -> dt.date:
 
 
 class Upstream:
-    """What the indexes say today. Each page, and each release's vulnerabilities, are requested once in a run.
+    """What the indexes say today. Each page is requested once in a run."""
 
-    `ignored` are vulnerabilities, by any of their names, that somebody has assessed.
-    """
-
-    def __init__(self, matrices: Path, progress: Progress, ignored: Sequence[str]) -> None:
+    def __init__(self, matrices: Path, progress: Progress) -> None:
         self._catalogs = Catalogs(matrices, progress)
         self._progress = progress
-        self._ignored = frozenset(ignored)
-        self._told: dict[str, dict[ReleaseName, Found | None]] = {}
-        self._silent: dict[str, Silent] = {}
 
     def of(self, problem: Problem, lock: Lock) -> Compared:
         """A lock compared with its indexes."""
@@ -102,37 +92,9 @@ class Upstream:
         problem = replace(problem, indexes=as_locked(lock, problem.indexes))
         with closing(self._catalogs.live(problem)) as catalog:
             found = compare(lock, catalog)
-        lost = {(one.index, project) for one in found.out_of_reach for project in one.projects}
-        pins = pins_of(lock)
-        for index in dict.fromkeys(pin.index for pin in pins if pin.file):
-            releases = [release for release in releases_of(pins, index) if (index, release[0]) not in lost]
-            if not releases:
-                continue
-            self._ask(problem, index, releases)
-            if (silent := self._silent.get(index)) is not None:
-                found = replace(found, silent=(*found.silent, (index, silent)))
-                continue
-            known, unknown = vulnerable(releases, index, self._told[index], self._ignored)
-            found = replace(found, changes=(*found.changes, *known), unknown=(*found.unknown, *unknown))
         self._progress.clear()
         return found
 
     def close(self) -> None:
         """Let go of connections and threads."""
         self._catalogs.close()
-
-    def _ask(self, problem: Problem, name: str, releases: Sequence[ReleaseName]) -> None:
-        """Get an index's vulnerabilities of these releases, as far as not requested before."""
-        known = self._told.setdefault(name, {})
-        new = [release for release in releases if release not in known]
-        if not new or name in self._silent:
-            return
-        pool = self._catalogs.pool
-        index = problem.indexes.indexes.get(name)
-        answer = vulnerabilities(new, read_root((index.url if index else "") or pool.pip.index_url, name), pool)
-        if not isinstance(answer, Silent):
-            known |= answer
-        elif known:  # it listed some for others
-            known |= dict.fromkeys(new)
-        else:
-            self._silent[name] = answer

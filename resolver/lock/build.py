@@ -44,10 +44,8 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.source import Source
 from resolver.model.target import Target
-from resolver.profile import counts
 
 
-@counts("writing")
 def build(
     resolution: Resolution,
     builds: Sequence[tuple[Sequence[str], Resolution | str]],

@@ -14,7 +14,6 @@ from resolver import disk
 from resolver.errors import InputError
 from resolver.lock.sound import require_sound
 from resolver.model.lock import FORMAT, Lock
-from resolver.profile import counts
 
 NAME = "lock.toml"
 
@@ -68,7 +67,6 @@ def take_ours(folder: Path) -> str:
     return f"git checkout --ours -- {shlex.quote(str(folder))}"
 
 
-@counts("inputs")
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None if there is none. Raises InputError if it cannot be read, `Withheld` if not at all."""
     path, text = folder / NAME, ""

@@ -22,7 +22,6 @@ from pathlib import Path
 from resolver import disk
 from resolver.errors import InputError
 from resolver.lock.sound import cutoff
-from resolver.profile import counts
 
 _LARGEST = 64 * disk.MIB
 _AT_FDCWD = -100
@@ -33,7 +32,6 @@ _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\
 _REPORT = ("conflict.md", "conflict.zh.md", "conflict.html", "conflict.zh.html", "conflict.json")
 
 
-@counts("writing")
 def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path], None] = lambda _: None) -> None:
     """Write these files (relative path -> text) to each folder; other files in it are kept.
 
@@ -102,7 +100,6 @@ def tidy(folder: Path) -> None:
             _recover(folder)
 
 
-@counts("writing")
 def current(files: Mapping[str, str], folder: Path) -> bool:
     """Whether `folder` already has exactly these texts."""
     try:

@@ -8,12 +8,10 @@ plugin that rewrites what is installed. Projects from git is a stage of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from graphlib import CycleError
 
 from resolver.errors import InputError
 from resolver.lock import phrases
 from resolver.model import fact as facts
-from resolver.model.digraph import generations, reached
 from resolver.model.lock import LockedStage, Mode
 from resolver.model.source import Source
 
@@ -34,42 +32,41 @@ def stages(
     (name -> which), or with different `variables` (name -> its own), are in different stages. Raises InputError if
     the facts form a cycle.
     """
-    before: dict[str, set[str]] = {_REST: set()}
+    import networkx as nx  # here, since a remembered lock has its stages
+
+    graph = nx.DiGraph()  # from each node to what comes after it
+    graph.add_node(_REST)
     because: dict[str, list[str]] = {}
     for fact in afters:
         others = [other for other in fact.others if fact.package in modes and other in modes]
-        for other in others:
-            before.setdefault(fact.package, set()).add(other)
-            before.setdefault(other, set())
         if others:
+            graph.add_edges_from((other, fact.package) for other in others)
             text = phrases.AFTER(
                 package=fact.package, others=phrases.listed(others), reason=fact.reason, where=fact.where
             )
             because.setdefault(fact.package, []).append(text)
     for source in sources:
         others = [other for other in source.recipe.rewrites if other in modes and other != source.name]
-        for other in others:
-            before.setdefault(source.name, set()).add(other)
-            before.setdefault(other, set())
         if others:
+            graph.add_edges_from((other, source.name) for other in others)
             text = phrases.REWRITES(package=source.name, others=phrases.listed(others), where=source.where)
             because.setdefault(source.name, []).append(text)
-    _refuse_cycles(before, [*afters, *(source.fact for source in sources if source.fact is not None)])
+    try:
+        cycle = [name for name, _ in nx.find_cycle(graph)]
+    except nx.NetworkXNoCycle:
+        pass
+    else:
+        raise _in_a_cycle(cycle, [*afters, *(source.fact for source in sources if source.fact is not None)])
     from_git = {source.name for source in sources}
     rewriting = [source.name for source in sources if source.name in because and source.recipe.rewrites]
-    here = [name for name, mode in modes.items() if mode == "built-here" or name in rewriting]
-    after: dict[str, list[str]] = {}
-    for name, earlier in before.items():
-        for one in earlier:
-            after.setdefault(one, []).append(name)
-    later = set(here).union(*(reached(after, name) for name in here))
-    for name in [name for name in before if name and name not in later]:
-        before[_REST].add(name)
-    for name in here:
-        before.setdefault(name, set()).add(_REST)
-    rest = sorted(name for name in modes if name not in before)
+    here = {name for name, mode in modes.items() if mode == "built-here" or name in rewriting}
+    graph.add_nodes_from(here)
+    later = here.union(*(nx.descendants(graph, name) for name in here))
+    graph.add_edges_from([(name, _REST) for name in graph if name and name not in later])
+    graph.add_edges_from([(_REST, name) for name in here])
+    rest = sorted(name for name in modes if name not in graph)
     found: list[LockedStage] = []
-    for generation in generations(before):
+    for generation in nx.topological_generations(graph):
         names = sorted(name for node in generation for name in (rest if node == _REST else [node]))
         for mode in ("wheels", "built-apart", "built-here"):
             alike = [name for name in names if modes[name] == mode]
@@ -110,15 +107,9 @@ def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
             return phrases.BUILT_HERE(names=names)
 
 
-def _refuse_cycles(before: Mapping[str, Collection[str]], afters: Sequence[facts.After | facts.Sources]) -> None:
-    try:
-        list(generations(before))
-        return
-    except CycleError as error:
-        cycle: list[str] = error.args[1][1:]
-    wheres = sorted({fact.where for fact in afters if fact.package in cycle})
-    raise InputError(
+def _in_a_cycle(cycle: Collection[str], orders: Sequence[facts.After | facts.Sources]) -> InputError:
+    return InputError(
         f"the facts order {', '.join(cycle)} in a cycle",
-        where=", ".join(wheres),
+        where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
         hint="remove or correct one of these facts",
     )

@@ -23,7 +23,6 @@ from resolver.errors import IndexFailure
 from resolver.model.lock import Lock
 from resolver.model.passed import PassedOver
 from resolver.model.problem import Problem
-from resolver.profile import counts
 from resolver.program import program
 
 _KIND: Final = "lock"
@@ -54,7 +53,6 @@ class RememberedLock:
         self._store = store
         self._problem = problem
 
-    @counts("inputs")
     def recall(self, catalog: object, keep: Pins, builds: Kept, passed: Passed) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
         if not isinstance(catalog, Marked):
@@ -76,28 +74,22 @@ class RememberedLock:
             self._store.put(_KIND, self._key(keep, builds, passed), _encode(_Entry(dict(marks), lock)))
 
     def _key(self, keep: Pins, builds: Kept, passed: Passed) -> str:
+        problem = self._problem
         parts = (
-            *question(self._problem, keep),
+            program(),
+            problem.digest,
+            problem.readings,
+            problem.stack.where,
+            problem.facts[0].where if problem.facts else "",
+            problem.target.name,
+            problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+            repr(problem.indexes),
+            repr(sorted(problem.sources.items())),
+            _text(keep),
             *(f"{' '.join(archives)}: {_text(pins)}" for archives, pins in sorted(builds.items())),
             *(f"{row.project} {row.version} {row.archive} {row.index}" for row in passed),
         )
         return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
-
-
-def question(problem: Problem, keep: Pins) -> tuple[str, ...]:
-    """What an answer follows from, apart from what the indexes say; `keep` are the pins to prefer."""
-    return (
-        program(),
-        problem.digest,
-        problem.readings,
-        problem.stack.where,
-        problem.facts[0].where if problem.facts else "",
-        problem.target.name,
-        problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
-        repr(problem.indexes),
-        repr(sorted(problem.sources.items())),
-        _text(keep),
-    )
 
 
 def _text(pins: Pins) -> str:

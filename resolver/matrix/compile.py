@@ -27,14 +27,12 @@ from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Prob
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 from resolver.model.target import PLATFORMS, Target, default_name
-from resolver.profile import counts
 
 _Path = tuple[str | int, ...]
 _Document = Document[schema.StackFile] | Document[schema.IndexesFile]
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
 
 
-@counts("inputs")
 def compile_problems(
     inputs: Inputs, *, exclude_newer: dt.datetime | None = None, sources: Mapping[str, Source] | None = None
 ) -> tuple[Problem, ...]:

@@ -16,7 +16,6 @@ from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, read
 from resolver.matrix.names import files, stack_names, toml_files
-from resolver.profile import counts
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -36,7 +35,6 @@ class Inputs(msgspec.Struct, frozen=True):
     readings: str = ""
 
 
-@counts("inputs")
 def load(stack: str, matrices: Path) -> Inputs:
     """Read a stack, given by name or by path, and the files that it uses.
 

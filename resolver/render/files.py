@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from resolver.lock import file
 from resolver.model.lock import Lock
-from resolver.profile import counts
 from resolver.render import activation, report, requirements, script, verify
 
 
-@counts("writing")
 def render(lock: Lock) -> dict[str, str]:
     """Relative path -> text, in the order in which people read them."""
     files = {

@@ -25,7 +25,6 @@ from resolver.model.origin import BuildLine
 from resolver.model.problem import Ask, Checks, Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.profile import counts
 from resolver.solve.needs import requirement_lines
 from resolver.solve.provider import Tick
 from resolver.solve.solver import solve
@@ -43,7 +42,6 @@ class Environment(NamedTuple):
     answer: Resolution | Conflict
 
 
-@counts("solving")
 def solve_builds(
     resolution: Resolution,
     catalog: Catalog,

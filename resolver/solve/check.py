@@ -29,7 +29,6 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, Page
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
-from resolver.profile import counts
 
 _MOST_TAGS = 1000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
@@ -46,7 +45,6 @@ _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=
 _ANY = None  # stands for every extra
 
 
-@counts("checking")
 def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
     """Every fault of the resolution as a sentence; empty if it is valid."""
     return list(_Check(problem, resolution, catalog).violations())

@@ -16,7 +16,6 @@ from packaging.version import Version
 from resolver.catalog.protocol import Lookup
 from resolver.model import text
 from resolver.model.release import Page
-from resolver.profile import counts
 
 
 class Offer(NamedTuple):
@@ -48,7 +47,6 @@ class Versions(Sequence[Version]):
 class Ordered:
     """All releases of one answer, newest first, independent of the target."""
 
-    @counts("versions")
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
         self._offers: list[list[Offer]] | None = None  # None if they are those of the only page, in its order
@@ -107,7 +105,6 @@ class Ordered:
             known = self._masks[key] = self._compute(one)
         return known
 
-    @counts("versions")
     def _compute(self, one: Specifier) -> int:
         match one.operator:
             case ">=" | ">":

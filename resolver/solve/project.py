@@ -19,7 +19,6 @@ from resolver.model.edge import Allows, Among, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
 from resolver.model.release import File, Page, Reason, SetAside
 from resolver.model.source import Source
-from resolver.profile import counts
 from resolver.solve.ordered import Offer, Ordered
 
 _WORD = 64  # bits that are scanned at once
@@ -154,7 +153,6 @@ class Project:
         rows = [self._screen(one.page.releases[one.version]).set_aside for one in self.ordered.offers(position)]
         return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
 
-    @counts("versions")
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
         """The release from the first index that has a usable file of it, preferably one that is not yanked."""
         version = self.versions[position]

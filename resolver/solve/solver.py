@@ -19,7 +19,6 @@ from resolver.model.origin import Unusable
 from resolver.model.problem import Problem
 from resolver.model.release import Reason
 from resolver.model.resolution import Resolution
-from resolver.profile import counts
 from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line
@@ -108,7 +107,6 @@ def search(universe: Universe, lookahead: Lookahead, tick: Tick | None = None) -
     return found if isinstance(found, Resolution) else None
 
 
-@counts("solving")
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
     """Decide with the complete engine. Raises UndecidedError if its resolution fails the check."""
     from resolver.solve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only where it is needed
@@ -128,7 +126,6 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     return found
 
 
-@counts("solving")
 def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None, most: int) -> tuple[Choices | None, int]:
     """What resolvelib chooses, and in how many rounds: at most so many, or five times as many as there are packages."""
     provider = Provider(universe, lookahead)

@@ -7,7 +7,6 @@ from enum import Enum
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.catalog.advisories import Vulnerability
 from resolver.model.release import QUARANTINED
 
 
@@ -71,19 +70,13 @@ class Marked(_Of, frozen=True, kw_only=True):
     reason: str
 
 
-class Vulnerable(_Of, frozen=True, kw_only=True):
-    """A release with a known vulnerability."""
-
-    vulnerability: Vulnerability
-
-
-Change = Yanked | Restored | Rehashed | Twofold | Gone | Marked | Vulnerable
+Change = Yanked | Restored | Rehashed | Twofold | Gone | Marked
 
 
 def is_grave(change: Change) -> bool:
     """Whether somebody should decide before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
     match change:
-        case Yanked() | Rehashed() | Twofold() | Vulnerable():
+        case Yanked() | Rehashed() | Twofold():
             return True
         case Gone():
             return change.needed

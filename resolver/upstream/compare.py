@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.catalog.advisories import ReleaseName, Silent, Told
 from resolver.catalog.protocol import Catalog
 from resolver.errors import ResolverError
 from resolver.model import text
 from resolver.model.index import Binding, Indexes
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.release import ACTIVE, File, Page
-from resolver.upstream.change import Change, Gone, Marked, Pin, Rehashed, Restored, Scope, Twofold, Vulnerable, Yanked
+from resolver.upstream.change import Change, Gone, Marked, Pin, Rehashed, Restored, Scope, Twofold, Yanked
 
 
 class OutOfReach(msgspec.Struct, frozen=True):
@@ -27,19 +26,13 @@ class OutOfReach(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The result. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git.
-
-    `silent` are indexes that do not report vulnerabilities; `unknown` are releases about which
-    an index that does says nothing.
-    """
+    """The result. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git."""
 
     changes: tuple[Change, ...]
     files: int
     unhashed: int
     sources: tuple[NormalizedName, ...]
     out_of_reach: tuple[OutOfReach, ...]
-    silent: tuple[tuple[str, Silent], ...] = ()
-    unknown: tuple[str, ...] = ()
 
 
 def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
@@ -91,30 +84,6 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
             OutOfReach(index, tuple(dict.fromkeys(names)), why) for (index, why), names in failed.items()
         ),
     )
-
-
-def releases_of(pins: Iterable[LockedPin], index: str) -> tuple[ReleaseName, ...]:
-    """The releases that are from an index, each once."""
-    return tuple(dict.fromkeys((canonicalize_name(pin.name), pin.version) for pin in pins if pin.index == index))
-
-
-def vulnerable(
-    releases: Iterable[ReleaseName], index: str, told: Told, ignored: frozenset[str]
-) -> tuple[tuple[Vulnerable, ...], tuple[str, ...]]:
-    """The known vulnerabilities of releases from an index, and the releases about which it says nothing.
-
-    `ignored` are identifiers or aliases of those that somebody has assessed.
-    """
-    found: list[Vulnerable] = []
-    unknown: list[str] = []
-    for name, version in releases:
-        answer = told.get((name, version))
-        if answer is None:
-            unknown.append(f"{name} {version}")
-            continue
-        pin = Pin(name, version, index)
-        found += [Vulnerable(pin=pin, vulnerability=one) for one in answer if not one.names & ignored]
-    return tuple(found), tuple(unknown)
 
 
 def _offered(page: Page | None) -> Mapping[str, File]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from tests.functional.workspace import REPOSITORY, Workspace, tree
+from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex
 
 ASCEND = (
@@ -41,46 +40,6 @@ def clash(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 REPORT = f"The report is in locks/demo/{NAME}: conflict.html, .md and .json.\n"
 REPORTS = {"conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"}
-
-
-def test_a_conflict_names_the_few_statements_that_clash_and_what_solves_it(clash: Workspace) -> None:
-    clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", "numpy<2", target=ASCEND)
-    run = clash.lock()
-    assert run.stderr == (
-        """\
-No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
-
-Why: these 4 cannot all hold together, but any 3 of them can
-   1  the stack asks for trl[vllm]==0.28.0         matrices/stacks/demo.toml:4
-   2  the stack asks for vllm-ascend==0.13.0       matrices/stacks/demo.toml:4
-   3  trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2  metadata of trl-0.28.0-py3-none-any.whl
-   4  vllm-ascend 0.13.0 needs vllm==0.13.0        matrices/facts/vllm-ascend.toml:7 (vendor)
-                                                   release compatibility matrix @98f2ce96
-   => 3 and 4 leave no choice for vllm
-
-Ways out, each one solved and checked
-  A  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0
-     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-  B  split into 2 environments
-     environment demo-b1 (trl[vllm]==0.28.0, numpy<2)
-     => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
-     environment demo-b2 (vllm-ascend==0.13.0, numpy<2)
-     => 3 projects: vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-  C  drop vllm-ascend==0.13.0
-     => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
-  D  set aside the fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0)
-     risk: this goes against a fact
-     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.12.0
-  E  add a fact that removes vllm<0.13.0,>=0.10.2 from the requirements of trl[vllm]
-     risk: this goes against upstream's own metadata
-     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-
-hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one
-No lock was changed.
-"""
-        + REPORT
-    )
-    assert (run.status, run.stdout) == (1, "")
 
 
 def test_a_conflict_with_the_machine_names_the_component(clash: Workspace) -> None:
@@ -122,12 +81,6 @@ def test_a_conflict_leaves_the_old_lock_and_puts_its_report_beside_it(clash: Wor
     assert after.keys() - before.keys() == REPORTS
     assert {name: after[name] for name in before} == before
     assert [path.name for path in (clash.locks / "demo").iterdir()] == [NAME]
-
-
-def test_a_conflict_without_a_lock_leaves_its_report_alone(clash: Workspace) -> None:
-    clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
-    assert clash.lock().status == 1
-    assert tree(clash.locks).keys() == {"demo", f"demo/{NAME}", *(f"demo/{NAME}/{name}" for name in REPORTS)}
 
 
 def test_the_same_conflict_gives_the_same_report(clash: Workspace) -> None:
@@ -216,68 +169,10 @@ def test_json_tells_what_this_run_changed(clash: Workspace) -> None:
     assert "| vllm |" in clash.read("report.md")
 
 
-def test_json_of_a_conflict(clash: Workspace) -> None:
-    clash.stack("trl[vllm]==0.28.0", "vllm-ascend==0.13.0", target=ASCEND)
-    run = clash.lock("--json")
-    assert (run.status, run.stderr) == (1, "")
-    told = json.loads(clash.read("conflict.json"))
-    assert run.json == {**told, "targets": [told]}
-    assert documented("The object") == set(told)
-    system = {"cann": "8.5.0", "glibc": "2.28", "python": "3.11", "soc": "A2"}
-    stated = ("schema", "status", "language", "stack", "target", "system", "limited")
-    assert [told[key] for key in stated] == [1, "conflict", "en", "demo", NAME, system, False]
-    (contradiction,) = told["contradictions"]
-    assert [(row["number"], row["kind"], row["sort"], row["text"]) for row in contradiction["statements"]] == [
-        (1, "asks", "stack", "the stack asks for trl[vllm]==0.28.0"),
-        (2, "asks", "stack", "the stack asks for vllm-ascend==0.13.0"),
-        (3, "needs", "metadata", "trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2"),
-        (4, "needs", "fact", "vllm-ascend 0.13.0 needs vllm==0.13.0"),
-    ]
-    assert [row["where"] for row in contradiction["statements"]] == [
-        "matrices/stacks/demo.toml:4",
-        "matrices/stacks/demo.toml:4",
-        "trl-0.28.0-py3-none-any.whl",
-        "matrices/facts/vllm-ascend.toml:7",
-    ]
-    assert documented("A statement") | {"data"} == set(contradiction["statements"][0])
-    assert (contradiction["closing"]["subject"], contradiction["closing"]["numbers"]) == ("vllm", [3, 4])
-    assert contradiction["branches"] == []
-    for fix in told["fixes"]:
-        assert documented("A fix") == set(fix)
-    assert [(fix["name"], fix["risky"], fix["changes"][0]["kind"]) for fix in told["fixes"]] == [
-        ("A", False, "extra"),
-        ("B", False, "split"),
-        ("C", False, "drop"),
-        ("D", True, "relax"),
-        ("E", True, "add"),
-    ]
-
-
-def documented(heading: str) -> set[str]:
-    """The keys that docs/conflict-report.md lists in the first table below a heading."""
-    text = (REPOSITORY / "docs" / "conflict-report.md").read_text(encoding="utf-8")
-    section = re.search(rf"^#+ {heading}$(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
-    assert section is not None
-    table = re.search(r"\n\|---.*?\n(.*?)(?:\n\n|\Z)", section[1], re.DOTALL)
-    assert table is not None
-    return {key for row in table[1].splitlines() for key in re.findall(r"`([^`]+)`", row.split("|")[1])}
-
-
 TWO = "".join(
     f'[[target]]\nname = "{name}"\npython = "{python}"\nplatform = "linux-aarch64"\n'
     for name, python in (("old", "3.10"), ("new", "3.11"))
 )
-
-
-def test_json_of_two_targets(workspace: Workspace, index: LoopbackIndex) -> None:
-    index.add_wheel("demo", "1.0")
-    index.add_wheel("demo", "2.0", requires_python=">=3.11")
-    workspace.stack("demo", target=TWO)
-    run = workspace.lock("--json")
-    assert (run.status, run.stderr) == (0, "")
-    assert run.json["status"] == "locked"
-    found = {one["target"]: (one["status"], one["pins"]) for one in run.json["targets"]}
-    assert found == {"old": ("locked", {"demo": "1.0"}), "new": ("locked", {"demo": "2.0"})}
 
 
 def test_a_target_is_locked_although_another_one_conflicts(workspace: Workspace, index: LoopbackIndex) -> None:

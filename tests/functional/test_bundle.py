@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -113,35 +112,6 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
     ]
     assert "1 file downloaded now" in bundle(workspace).stdout
     assert tree(workspace.root / "out") == before
-
-
-def test_a_bundle_tells_all_of_it_in_chinese(workspace: Workspace, base: Built) -> None:
-    told = bundle(workspace, "--lang", "zh").stdout
-    size = re.search(r"（([0-9.]+ kB)）", told)
-    assert size is not None
-    assert told == (
-        f"out 中有 3 个文件（{size[1]}），供 demo（目标 here）使用；本次下载了 3 个文件。\n"
-        "下一步：将 out 复制到目标机器，并在那里运行 out/install.sh。\n"
-    )
-    run = workspace.run("bundle", "--check", "out", LC_ALL="zh_CN.UTF-8")
-    assert (run.status, run.stdout) == (0, f"out：3 个文件（{size[1]}），均与 bundle.json 一致\n")
-    wheel = workspace.root / "out" / base.filename
-    wheel.write_bytes(bytes([base.content[0] ^ 1]) + base.content[1:])
-    (workspace.root / "out" / "locks/demo/here/install.sh").unlink()
-    (workspace.root / "out" / "locks/more.txt").touch()
-    run = workspace.run("bundle", "--check", "out", "--lang", "zh")
-    assert (run.status, run.stdout.splitlines()) == (
-        4,
-        [
-            f"{base.filename} 的内容不同：其 sha256 不是 {base.sha256}",
-            "缺少 locks/demo/here/install.sh",
-            "locks/more.txt 不属于此离线包中的任何锁文件",
-            "out 已损坏：2 处问题",
-            "提示：在有网络的机器上执行 ascend-lock bundle demo out",
-        ],
-    )
-    assert "不再被任何锁文件需要（--prune 可删除）：locks/more.txt\n" in bundle(workspace, "--lang", "zh").stdout
-    assert "已删除，没有锁文件需要它：locks/more.txt\n" in bundle(workspace, "--lang", "zh", "--prune").stdout
 
 
 def test_a_manifest_that_lost_a_row_is_told(workspace: Workspace, base: Built) -> None:

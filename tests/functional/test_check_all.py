@@ -38,8 +38,7 @@ def test_every_stack_is_looked_at_whatever_is_wrong_with_another(three: Workspac
     )
     assert run.stderr.startswith(WRONG)
     (three.matrices / "stacks" / "wrong.toml").unlink()
-    first, known = three.run("check", *names), three.run("check", *names)
-    assert first == known
+    first = three.run("check", *names)
     assert (first.status, first.stdout) == (0, "both for 2 targets: current\none for there: current\n")
 
 

@@ -81,21 +81,6 @@ NOTES = (
 )
 
 
-def test_notes_on_an_export_in_chinese(locked: Workspace) -> None:
-    run = export(locked, "pylock", "--output", "pylock.toml", "--lang", "zh")
-    assert (run.status, run.stdout) == (0, "已写入 pylock.toml\n")
-    assert run.stderr == (
-        "警告：pylock.toml 不包含 here 1.0：它在目标环境中从源码构建，这种格式无法表达；请由 install.sh 安装\n"
-        "警告：apart 1.0：源码包，安装程序会用自行下载、未固定版本的工具构建；install.sh 则使用锁文件中的工具\n"
-        "警告：事实去掉了元数据中的部分依赖：请用 --no-deps 安装，详见 report.zh.md\n"
-    )
-    english = export(locked, "pylock").stdout
-    assert export(locked, "pylock", LC_ALL="zh_CN.UTF-8").stdout == english, "what is exported is the same"
-    locked.facts("base", '[[excludes]]\nversions = "==0.1"\nreason = "broken"\n')
-    run = export(locked, "containerfile", LC_ALL="zh_CN.UTF-8")
-    assert run.stderr == "警告：自锁定 demo 以来，软件栈或事实有变化；按原样导出其锁文件\n"
-
-
 def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
     """PEP 751: they read anything else as a list of requirements."""
     for name in ("pylock.toml", "pylock.node.toml"):

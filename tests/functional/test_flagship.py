@@ -184,27 +184,3 @@ def test_check_passes_the_committed_lock(copied: Workspace) -> None:
     before = tree(copied.matrices), tree(copied.locks)
     assert check(copied) == (0, told("current", "current"), "")
     assert (tree(copied.matrices), tree(copied.locks)) == before, "all that it writes is its cache"
-
-
-def test_check_fails_after_a_fact_was_touched(copied: Workspace) -> None:
-    fact = copied.matrices / "facts" / "vllm.toml"
-    fact.write_text(fact.read_text().replace("2026-11-20", "2026-11-21", 1))
-    why = "the stack or the facts have changed since the lock was made"
-    assert check(copied) == (4, told(why, why) + HINT, "")
-
-
-def test_check_fails_after_the_script_was_edited(copied: Workspace) -> None:
-    script = copied.locks / STACK / COMMITTED.name / "install.sh"
-    script.write_text(script.read_text().replace("--require-hashes", "", 1))
-    assert check(copied) == (4, told("files next to lock.toml do not match it", "current") + HINT, "")
-
-
-def test_check_fails_where_there_is_no_lock(copied: Workspace) -> None:
-    shutil.rmtree(copied.locks / STACK / X86_64.name)
-    assert check(copied) == (4, told("current", "there is no lock") + HINT, "")
-
-
-def test_check_tells_json_alone(copied: Workspace) -> None:
-    run = copied.run("check", STACK, "--json")
-    rows = [{"stack": STACK, "target": folder.name, "stale": "", "state": "current"} for folder in (COMMITTED, X86_64)]
-    assert (run.status, run.json, run.stderr) == (0, {"status": "current", "locks": rows}, "")

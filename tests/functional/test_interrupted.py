@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +14,7 @@ import pytest
 
 from tests.cached import require_sound_cache
 from tests.functional.conftest import Setup
-from tests.functional.workspace import COMMAND, Run, Tree, Workspace, tree, wait_until
+from tests.functional.workspace import COMMAND, Run, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
 
 INTERRUPTED = "\ninterrupted; no lock was left half-written\n"  # on a terminal the first line holds ^C
@@ -176,43 +174,6 @@ def test_an_interrupt_while_the_lock_is_written(workspace: Workspace, releases: 
     assert tree(workspace.locks) == before
 
 
-def test_a_kill_at_any_moment_of_writing_leaves_the_old_lock_or_the_new_one(
-    workspace: Workspace, releases: Callable[[str], None]
-) -> None:
-    steady: dict[str, Tree] = {}
-    for version in ("2.0", "1.0"):  # a lock tells what changed, so the second round is what all others are like
-        releases(version)
-        begun = time.monotonic()
-        workspace.locked()
-        whole_run = time.monotonic() - begun
-        steady[version] = tree(workspace.locks)
-    moments = random.Random(20261120)
-    fresh = workspace.locks / "demo" / ".there.new"
-    ended = []
-    for number in range(15):
-        old, new = ("1.0", "2.0") if number % 2 == 0 else ("2.0", "1.0")
-        releases(new)
-        process = workspace.start("lock", "demo", "--offline")
-        if number % 3:  # twice in three while it writes, otherwise anywhere
-            wait_until(fresh.exists, process)
-            time.sleep(moments.uniform(0, 0.005))
-        else:
-            time.sleep(moments.uniform(0.2, 0.9) * whole_run)
-        process.kill()
-        ended.append(workspace.finish(process).status)
-        left = tree(workspace.folder())
-        assert left in [part(steady[old]), part(steady[new])], f"moment {number}"
-        workspace.locked("--offline")
-        assert tree(workspace.locks) == steady[new], f"moment {number}"
-    assert -signal.SIGKILL in ended, "every run was over before it was killed"
-
-
-def part(whole: Tree) -> Tree:
-    """Of a folder of locks that of `demo` for `there`."""
-    head = "demo/there/"
-    return {path.removeprefix(head): content for path, content in whole.items() if path.startswith(head)}
-
-
 def test_what_a_run_left_that_was_killed_after_the_exchange_goes_with_the_next(
     workspace: Workspace, releases: Callable[[str], None]
 ) -> None:
@@ -291,55 +252,7 @@ def test_a_folder_that_must_not_be_written(workspace: Workspace, releases: Calla
     assert tree(blocked) == {"demo": b""}
 
 
-FULL_DISK = """
-set -eu
-mount -t tmpfs -o size=256k none full
-cp -a locks/. full/
-head -c 10M /dev/zero >full/filler 2>/dev/null || true
-set +e
-"$0" lock demo --locks full
-status=$?
-rm full/filler
-cp -a full/. after/
-exit $status
-"""
 # A name space of its own, with the right to mount in it, takes the mount away with the process.
-IN_A_NAME_SPACE = ["unshare", "--map-root-user", "--mount", "bash", "-c"]
-
-
-def test_a_disk_that_is_full(workspace: Workspace, releases: Callable[[str], None]) -> None:
-    releases("2.0")
-    before = tree(workspace.locks)
-    if not may_mount():  # in some containers; then at least the very first file finds no room
-        run = run_with_files_of_at_most(100, workspace, "lock", "demo")
-        assert run.stderr.endswith(REFUSED.format(why="File too large", hint=""))
-        assert (run.status, run.stdout) == (2, "")
-        assert tree(workspace.locks) == before
-        return
-    for name in ("full", "after"):
-        (workspace.root / name).mkdir()
-    process = subprocess.Popen(
-        [*IN_A_NAME_SPACE, FULL_DISK, str(COMMAND)],
-        cwd=workspace.root,
-        env=workspace.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    run = workspace.finish(process)
-    assert run.stderr == REFUSED.format(why="No space left on device", hint="free some space or ").replace(
-        "locks/demo", "full/demo"
-    )
-    assert (run.status, run.stdout) == (2, "")
-    assert tree(workspace.root / "after") == before
-
-
-def may_mount() -> bool:
-    """Whether this machine lets its users mount in a name space of their own."""
-    probe = [*IN_A_NAME_SPACE, "mount -t tmpfs none /mnt"]
-    return (
-        shutil.which("unshare") is not None and subprocess.run(probe, capture_output=True, check=False).returncode == 0
-    )
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(workspace: Workspace, index: LoopbackIndex) -> None:

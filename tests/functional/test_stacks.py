@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import tomli
+from packaging.requirements import Requirement
 
 from resolver.catalog import snapshot_file
 from tests.functional.workspace import REPOSITORY, Workspace, tree
@@ -63,6 +64,17 @@ def test_check_knows_stacks_that_have_no_lock_but_a_report(plain: Workspace) -> 
     assert run.status == 0
     for stack in CONFLICTS:
         assert re.search(rf"^{stack} for .*: no solution, as its report says$", run.stdout, re.MULTILINE)
+
+
+def test_this_project_itself_is_locked_for_each_of_its_targets(plain: Workspace) -> None:
+    stack = REPOSITORY / "tests" / "recorded" / "self.toml"
+    run = plain.locked("--offline", stack=str(stack), ASCEND_LOCK_MATRICES=str(REPOSITORY / "matrices"))
+    assert f"({REPOSITORY / 'snapshots' / 'self.snapshot'})" in run.stderr
+    asked = {Requirement(line).name for line in tomli.loads(stack.read_text(encoding="utf-8"))["stack"]["requires"]}
+    locks = [tomli.loads(path.read_text(encoding="utf-8")) for path in sorted(plain.locks.glob("self/*/lock.toml"))]
+    assert [lock["target"]["python"] for lock in locks] == ["3.14", "3.10"]
+    for lock in locks:
+        assert asked <= {pin["name"] for pin in lock["pin"]}
 
 
 @pytest.mark.parametrize("stack", LOCKS)

@@ -179,7 +179,7 @@ class Workspace:
 
 @functools.cache
 def _warm() -> WarmCommand:
-    warm = WarmCommand(COMMAND, {"PATH": os.environ["PATH"], **INTERPRETER})
+    warm = WarmCommand(COMMAND, {"PATH": os.environ["PATH"], **INTERPRETER}, ["networkx"])
     atexit.register(warm.close)
     return warm
 

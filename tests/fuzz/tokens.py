@@ -43,4 +43,4 @@ PACK = (
     b"\xdc\xff\xff", b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xc0", b"\xa0", b"\x90", b"\x80",
     b"\xca\x7f\x80\0\0", b"\xd9\xff", b"\xc4\x01x",
 )
-SNAPSHOT = (b"ascend-lock snapshot 1\n", b"\xfd7zXZ\0")
+SNAPSHOT = (b"ascend-lock snapshot 2\n", b"\xfd7zXZ\0")

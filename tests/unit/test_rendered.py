@@ -13,7 +13,7 @@ from resolver.lock import file
 from resolver.model.lock import Lock
 from resolver.render import files
 
-FOLDER = Path(__file__).parents[2] / "locks" / "self" / "linux-x86_64-py311"
+FOLDER = Path(__file__).parents[2] / "locks" / "trl-train" / "linux-aarch64-py311-cann8.5.0-a2"
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from resolver.catalog.store.shelf import Shelf
 from resolver.catalog.store.stored import Stored
 from resolver.errors import Unreachable
 from resolver.model.release import Archive, File, Metadata
-from resolver.profile import counts
 
 _GUESSES: Final = 3  # releases guessed for a project because of others
 
@@ -51,7 +50,6 @@ class Network:
         self._opened: set[NormalizedName] = set()  # projects for which an archive was opened ahead
         self._tasks: set[asyncio.Task[None]] = set()
 
-    @counts("pages")
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
         if (known := self._once.known(project)) is not None:
@@ -64,7 +62,6 @@ class Network:
 
         return self._worker.wait(look)
 
-    @counts("pages")
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
         """The marks of what `lookup` would answer for each, requested concurrently."""
 
@@ -73,22 +70,18 @@ class Network:
 
         return self._worker.wait(ask)
 
-    @counts("files")
     def metadata(self, file: File, release: Release) -> Metadata:
         """A wheel's metadata."""
         return self._worker.wait(lambda: self._files.metadata(file, release))
 
-    @counts("files")
     def archive(self, file: File, release: Release) -> Archive:
         """The static contents of a source archive."""
         return self._worker.wait(lambda: self._files.archive(file, release))
 
-    @counts("files")
     def member(self, file: File, release: Release, path: str) -> str:
         """The text of a file in a source archive."""
         return self._worker.wait(lambda: self._files.member(file, release, path))
 
-    @counts("files")
     def sha256(self, file: File) -> File:
         """The file with sha256 and size."""
         return self._worker.wait(lambda: self._files.sha256(file))

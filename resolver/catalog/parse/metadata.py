@@ -13,7 +13,6 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.errors import WrongRelease
 from resolver.model import text
 from resolver.model.release import Metadata
-from resolver.profile import counts
 
 if TYPE_CHECKING:
     from packaging.metadata import RawMetadata
@@ -54,7 +53,6 @@ def read(content: bytes, release: Release, where: str) -> Metadata:
     return read_header(content, release, where).metadata
 
 
-@counts("parsing")
 def read_header(content: bytes, release: Release, where: str) -> Header:
     """Like `read`, with what PEP 643 needs; `where` is the address to name in a failure."""
     if len(content) > _LIMIT:

@@ -33,7 +33,6 @@ from resolver.catalog.parse.html import LONGEST_REASON
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
-from resolver.profile import counts
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -107,7 +106,6 @@ _decode_project = msgspec.json.Decoder(_Project).decode
 _decode_rows = msgspec.json.Decoder(_Rows).decode
 
 
-@counts("parsing")
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
     """Read the page of `project` that `index` sent from `url`, the last one after redirects. Raises IndexFailure."""
     media, _, parameters = content_type.partition(";")

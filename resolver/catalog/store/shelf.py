@@ -19,7 +19,6 @@ from resolver.catalog.store.packed import reader
 from resolver.errors import IndexFailure, InputError
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
-from resolver.profile import counts
 
 if TYPE_CHECKING:
     from resolver.catalog.store.answers import PageAnswer
@@ -161,7 +160,6 @@ class Shelf:
         """Store an index's answer, except a page that is not here yet."""
         self._cache.put("page", page_key(root, project), _encode_record(record))
 
-    @counts("parsing")
     def keep_page(self, root: Root, project: NormalizedName, answer: PageAnswer, name: str) -> None:
         """Store the answer of the index `name`, with its page."""
         place, files = page_key(root, project), answer.files
@@ -195,7 +193,6 @@ class Shelf:
         self._lose(key, root, project, name)
         self._cache.discard("page", page_key(root, project))
 
-    @counts("parsing")
     def _thawed(self, record: Record, root: Root, project: NormalizedName, name: str) -> Page | None:
         if (known := self._pages.get((record.parsed, name))) is not None:
             return known

@@ -16,7 +16,6 @@ from resolver.catalog.store.packed import reader
 from resolver.catalog.store.readings import Readings
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata
-from resolver.profile import counts
 
 _encode = msgspec.msgpack.Encoder().encode
 # A text is the reason why a file cannot be used; only reasons that lie in its bytes are stored.
@@ -65,7 +64,6 @@ class Stored:
         self._meter = meter
         self._readings = readings or Readings()
 
-    @counts("parsing")
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
         known = (self._cache.get("metadata", key) for key in _metadata_keys(file).values())
@@ -87,7 +85,6 @@ class Stored:
         """Store the metadata of a wheel, or why there is none, under what vouches for it."""
         self.put("metadata", _metadata_keys(file).get(told, ""), value)
 
-    @counts("parsing")
     def archive(self, file: File) -> Archive | None:
         """The static contents of a source archive. Raises like `Files.archive`."""
         content = self._cache.get("archive", file.sha256) if file.sha256 else None
@@ -99,7 +96,6 @@ class Stored:
             raise UnusableFile(found)
         return found
 
-    @counts("parsing")
     def member(self, file: File, path: str) -> str | None:
         """The text of a file in a source archive. Raises like `Files.member`."""
         content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None

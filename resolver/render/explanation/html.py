@@ -20,9 +20,7 @@ from resolver.render.explanation.changes import (
     risk_sentence,
 )
 from resolver.render.explanation.diff import change_diff, safe_lines
-from resolver.render.explanation.graph import conflict_graph
 from resolver.render.explanation.json import explanation_json
-from resolver.render.explanation.layout import layout
 from resolver.render.explanation.links import cited
 from resolver.render.explanation.sentences import missing_sentence, noted_once, target_line
 from resolver.render.text import one_line
@@ -40,10 +38,6 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
         .get_template("conflict.html.j2")
         .render(
             view=_one_lined(explanation_json(told, language)),
-            drawings=[
-                layout(conflict_graph(contradiction, problem.stack.name, language))
-                for contradiction in explanation.contradictions
-            ],
             details=[_details(fix, language) for fix in explanation.fixes],
             missing=missing_sentence(explanation.missing, language) if explanation.missing else "",
             target=one_line(target_line(problem, language)),

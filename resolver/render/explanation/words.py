@@ -392,8 +392,6 @@ _SORTS: dict[Sort, Words] = {
     "index": SORT_INDEX,
 }
 
-SORTS: tuple[Sort, ...] = tuple(_SORTS)
-
 
 def sort_of(statement: Statement) -> Sort:
     """The kind of origin, in one word that is the same in every language."""
@@ -617,27 +615,6 @@ WARNINGS = Counted(Words("{count} warning", "{count} 条警告"), Words("{count}
 HEADING_WARNINGS = Words("Warnings", "警告")
 INPUTS = Words("Inputs: sha256 {digest}", "输入：sha256 {digest}")
 SKIP = Words("To the ways out", "跳到解决办法")
-GRAPH_TITLE = Words("Graph of conflict {number}", "冲突 {number} 的关系图")
-GRAPH_DESC = Words(
-    "Boxes are projects and components; numbered labels refer to the statements in the list below. {closing}",
-    "方框表示项目和组件，带序号的标签对应下方列表中的陈述。{closing}",
-)
-GRAPH_ROOT = Words("stack", "软件栈")
-GRAPH_TARGET = Words("target", "目标机器")
-GRAPH_MODULE = Words("module {name}", "模块 {name}")
-GRAPH_EXCLUDED = Words("excluded", "被排除")
-GRAPH_MISNAMED = Words("misnamed", "名不副实")
-GRAPH_LACK_PROJECT = Words("no such project", "没有此项目")
-GRAPH_LACK_RELEASE = Words("no release", "没有版本")
-GRAPH_LACK_FILE = Words("no usable file", "没有可用文件")
-GRAPH_LACK_UNUSABLE = Words("unusable", "无法使用")
-GRAPH_LACK_PRERELEASE = Words("pre-releases not allowed", "不采用预发布版本")
-GRAPH_LACK_YANKED = Words("yanked", "已撤回")
-GRAPH_LACK_CUTOFF = Words("after the cut-off", "晚于截止时间")
-GRAPH_CLASH = Words("nothing left", "没有可选的版本")
-GRAPH_LACK_SOURCE = Words("another version", "版本不同")
-GRAPH_LACK_UNREACHABLE = Words("index not reached", "软件源无法访问")
-LEGEND = Words("Colours: where the statement comes from", "颜色：陈述的来源")
 
 # --- why a project has its version
 

@@ -20,7 +20,6 @@ from resolver.upstream.change import (
     Restored,
     Scope,
     Twofold,
-    Vulnerable,
     Yanked,
     is_grave,
 )
@@ -32,7 +31,6 @@ _MARKS: Final[Mapping[str, Words]] = {
     "quarantined": words.QUARANTINED,
 }
 _SOME: Final = 8  # names on one line
-_SUMMARY: Final = 120  # characters of an index's text about a vulnerability
 
 
 def lines(compared: Compared, old: Sequence[Old], days: int, language: Language) -> Iterator[str]:
@@ -41,10 +39,6 @@ def lines(compared: Compared, old: Sequence[Old], days: int, language: Language)
         yield sentence(change, language)
     if not compared.changes and compared.files:
         yield words.NO_CHANGE(language)
-    for index, silent in compared.silent:
-        yield words.SILENT(language, index=index, why=quoted(shown(silent.why), language))
-    if compared.unknown:
-        yield words.UNKNOWN(language, releases=_some(compared.unknown, language))
     for missing in compared.out_of_reach:
         projects = _some(missing.projects, language)
         yield words.OUT_OF_REACH(
@@ -88,8 +82,6 @@ def sentence(change: Change, language: Language) -> str:
                 language, status=shown(change.status), project=pin.project, index=pin.index
             )
             return words.BECAUSE(language, text=told, reason=shown(change.reason)) if change.reason.strip() else told
-        case Vulnerable():
-            return _vulnerable(change, release, language)
 
 
 def _gone(change: Gone, release: str, language: Language) -> str:
@@ -102,23 +94,6 @@ def _gone(change: Gone, release: str, language: Language) -> str:
         case Scope.FILE:
             word = words.FILE_GONE if change.needed else words.SPARE_GONE
             return word(language, files=_some(change.files, language), index=pin.index)
-
-
-def _vulnerable(change: Vulnerable, release: str, language: Language) -> str:
-    one = change.vulnerability
-    aliases = [shown(alias) for alias in one.aliases or ()]
-    about = " ".join((one.summary or one.details or "").split())
-    about = about if len(about) <= _SUMMARY else about[: _SUMMARY - 1] + "…"
-    told = words.VULNERABLE(
-        language,
-        release=release,
-        id=shown(one.id),
-        names=words.VULNERABILITY_NAMES(language, names=_some(aliases, language)) if aliases else "",
-        summary=words.VULNERABILITY_SUMMARY(language, text=shown(about)) if about else "",
-    )
-    if not one.fixed_in:
-        return words.NOT_FIXED(language, text=told)
-    return words.FIXED_IN(language, text=told, versions=_some([shown(text) for text in one.fixed_in], language))
 
 
 def _some(names: Sequence[str], language: Language) -> str:
@@ -137,10 +112,6 @@ def compared_json(compared: Compared) -> dict[str, Any]:
         "out_of_reach": [
             {"index": one.index, "projects": list(one.projects), "why": one.why} for one in compared.out_of_reach
         ],
-        "no_vulnerabilities_from": [
-            {"index": index, "address": silent.address, "why": silent.why} for index, silent in compared.silent
-        ],
-        "no_vulnerabilities_of": list(compared.unknown),
     }
 
 
@@ -161,7 +132,3 @@ def _change_json(change: Change) -> dict[str, Any]:
             return told | {"scope": change.scope.value, "files": list(change.files), "needed": change.needed}
         case Marked():
             return told | {"status": change.status, "reason": change.reason}
-        case Vulnerable():
-            one = change.vulnerability
-            told |= {"id": one.id, "aliases": list(one.aliases or ()), "fixed_in": list(one.fixed_in or ())}
-            return told | {"summary": one.summary or "", "details": one.details or "", "link": one.link or ""}

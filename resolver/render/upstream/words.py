@@ -121,11 +121,6 @@ QUARANTINED = Words(
 )
 OTHERWISE_MARKED = Words("{status}: `{index}` marks {project} as such", "{status}：`{index}` 对 {project} 的标记")
 BECAUSE = Words("{text}, reason: {reason}", "{text}，原因：{reason}")
-VULNERABLE = Words("vulnerable: {release}, {id}{names}{summary}", "存在漏洞：{release}，{id}{names}{summary}")
-VULNERABILITY_NAMES = Words(" ({names})", "（{names}）")
-VULNERABILITY_SUMMARY = Words(": {text}", "：{text}")
-FIXED_IN = Words("{text}; fixed in {versions}", "{text}；已修复于 {versions}")
-NOT_FIXED = Words("{text}; no fixed release is known", "{text}；尚无已知的修复版本")
 
 # --- what was compared
 
@@ -140,8 +135,6 @@ UNHASHED = Counted(
 )
 SOURCES = Words("not compared because they come from git: {projects}", "来自 git，未比对：{projects}")
 OUT_OF_REACH = Words("not compared: `{index}` for {projects}: {why}", "未比对：`{index}` 的 {projects}：{why}")
-SILENT = Words("`{index}` gives no vulnerability information: {why}", "`{index}` 不提供漏洞信息：{why}")
-UNKNOWN = Words("no vulnerability information for: {releases}", "其中未提供漏洞信息的有：{releases}")
 OLD_FACTS = Counted(
     Words(
         "{count} of its facts was last checked more than {days} days ago: {facts}",

@@ -31,7 +31,7 @@ from resolver.model.release import Archive, File, Metadata
 from resolver.render.quoted import heard
 from tests.builders import build_wheel, core_metadata
 from tests.cached import damage
-from tests.loopback import LoopbackIndex, Response, altered, cut, empty, other_version, reset, status, truncated
+from tests.loopback import LoopbackIndex, Response, altered, cut, empty, reset, status, truncated
 
 DEMO = NormalizedName("demo")
 NOTHING = "http://127.0.0.1:1/simple/"  # port 1: a connection is refused at once
@@ -257,13 +257,6 @@ def test_an_unusable_page(
     )
 
 
-def test_the_page_of_another_project(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    index.add_wheel("other", "1.0")
-    index.fault("/simple/pypi/demo/", index.page_of("other"))
-    assert "It is a page for another project, `other`." in failure(lambda: opened().lookup(DEMO))
-
-
 @pytest.mark.parametrize(
     "fault", [status(503), status(429, retry_after=0), status(500), reset(), reset(20), truncated()]
 )
@@ -288,28 +281,6 @@ def test_what_does_not_pass_is_told(index: LoopbackIndex, opened: Opener) -> Non
     assert len(asked(index)) == 4
 
 
-def test_a_refused_connection(opened: Opener) -> None:
-    assert failure(lambda: opened(url=NOTHING).lookup(DEMO)) == (
-        "Index `pypi` cannot be reached.\n"
-        f"  at {NOTHING}demo/\n"
-        "  Connection refused (4 tries).\n"
-        "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
-    )
-
-
-@pytest.mark.parametrize("code", [401, 403])
-def test_a_refusal(index: LoopbackIndex, opened: Opener, code: int) -> None:
-    index.fault("/simple/*", status(code))
-    assert failure(lambda: opened().lookup(DEMO)) == (
-        "Index `pypi` did not answer for demo.\n"
-        f"  at {index.url}demo/\n"
-        f"  It answered {code}.\n"
-        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
-        "settings: `pip config set global.index-url …`"
-    )
-    assert len(asked(index)) == 1
-
-
 @pytest.mark.parametrize("code", [404, 410])
 def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code: int) -> None:
     index.fault("/simple/*", status(code))
@@ -319,29 +290,6 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
 
 
 # --- bindings
-
-
-def test_the_first_index_that_has_a_project_answers_alone(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", index="b")
-    index.add_wheel("demo", "2.0", index="c")
-    indexes = bound(("a", index.url_of("a")), ("b", index.url_of("b")), ("c", index.url_of("c")))
-    lookup = opened(indexes).lookup(DEMO)
-    assert [page.index for page in lookup.pages] == ["b"]
-    assert names(lookup) == ["demo-1.0-py3-none-any.whl"]
-    assert asked(index) == ["404 /simple/a/demo/", "200 /simple/b/demo/"]
-
-
-def test_all_indexes_answer_together(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", index="b")
-    index.add_wheel("demo", "2.0", index="c")
-    indexes = bound(("c", index.url_of("c")), ("a", index.url_of("a")), ("b", index.url_of("b")), take="all")
-    assert [page.index for page in opened(indexes).lookup(DEMO).pages] == ["c", "b"]
-    assert [page.index for page in opened(indexes, offline=True).lookup(DEMO).pages] == ["c", "b"]
-
-
-def test_a_binding_for_another_platform_does_not_count(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    assert names(opened(bound(("a", NOTHING), platforms=("linux-x86_64",))).lookup(DEMO))
 
 
 @pytest.mark.parametrize("take", ["first", "all"])
@@ -375,25 +323,6 @@ def test_an_index_that_was_unreachable_is_not_asked_again(
         assert catalog.lookup(NormalizedName(name)).unreachable == ("a",)
     assert [line for line in asked(index) if "/a/" in line] == ["502 /simple/a/x/"] * 2
     assert len(warnings) == 1
-
-
-def test_no_index_left(index: LoopbackIndex, opened: Opener) -> None:
-    catalog = opened(bound(("a", NOTHING), ("b", NOTHING), unreachable="next"))
-    assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `a` cannot be reached.")
-    catalog = opened(bound(("a", NOTHING), ("b", index.url), unreachable="fail"))
-    assert failure(lambda: catalog.lookup(DEMO)).startswith("Index `a` cannot be reached.")
-
-
-def test_mirrors_are_tried_in_order(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", index="b")
-    indexes = Indexes(
-        indexes={"a": Index(name="a", url=NOTHING, mirrors=(index.url_of("b"), index.url_of("c")))},
-        bindings=(Binding(packages=("demo",), indexes=("a",)),),
-    )
-    lookup = opened(indexes).lookup(DEMO)
-    assert ([page.index for page in lookup.pages], lookup.unreachable) == (["a"], ())
-    assert asked(index) == ["200 /simple/b/demo/"]
-    assert [page.index for page in opened(indexes, offline=True).lookup(DEMO).pages] == ["a"]
 
 
 def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> None:
@@ -441,27 +370,6 @@ def test_the_metadata_file(index: LoopbackIndex, opened: Opener) -> None:
     assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}.metadata"]
     assert opened().metadata(file) == expected
     assert asked(index) == []
-
-
-def test_a_metadata_file_with_another_hash(index: LoopbackIndex, opened: Opener) -> None:
-    built = index.add_wheel("demo", "1.0")
-    index.fault("*.metadata", altered(lambda body: body + b"\n"))
-    catalog = opened()
-    digest = hashlib.sha256(built.metadata + b"\n").hexdigest()
-    assert failure(lambda: catalog.metadata(wheel_of(catalog))) == (
-        "The .metadata file of demo-1.0-py3-none-any.whl is not the one listed on its index page.\n"
-        f"  at {wheel_of(catalog).url}.metadata\n"
-        f"  Its sha256 is {digest}; the page says {hashlib.sha256(built.metadata).hexdigest()}.\n"
-        "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index"
-    )
-
-
-def test_a_metadata_file_of_another_version(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    index.fault("*.metadata", other_version("2.0"))
-    index.fault("/simple/*", altered(lambda body: without_metadata_hash(body)))
-    catalog = opened()
-    assert "It says demo 2.0; expected was demo 1.0." in failure(lambda: catalog.metadata(wheel_of(catalog)))
 
 
 def without_metadata_hash(body: bytes) -> bytes:
@@ -728,24 +636,6 @@ def test_an_archive_is_downloaded_once(index: LoopbackIndex, opened: Opener, end
     again = opened()
     assert (again.archive(file), again.member(file, "req/a.txt")) == (expected, "torch\n")
     assert asked(index) == []
-
-
-def test_an_archive_with_another_hash(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_archive("demo", "1.0")
-    index.fault("/files/*", altered(lambda body: body[:-1] + b"x"))
-    catalog = opened()
-    assert failure(lambda: catalog.archive(wheel_of(catalog))).startswith(
-        "demo-1.0.tar.gz is not the file listed on its index page."
-    )
-
-
-def test_an_archive_larger_than_the_page_says(index: LoopbackIndex, opened: Opener) -> None:
-    built = index.add_archive("demo", "1.0")
-    index.fault("/files/*", altered(lambda body: body + b"x"))
-    catalog = opened()
-    assert f"The download was stopped after {len(built.content)} bytes." in failure(
-        lambda: catalog.archive(wheel_of(catalog))
-    )
 
 
 def test_a_download_that_breaks_off_is_tried_again(index: LoopbackIndex, opened: Opener) -> None:

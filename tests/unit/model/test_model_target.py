@@ -85,29 +85,6 @@ def test_markers_evaluate_for_the_target(marker: str, holds: bool) -> None:
     assert Marker(marker).evaluate(dict(target().markers)) is holds
 
 
-def test_the_first_and_last_tags_for_aarch64() -> None:
-    tags = list(target("3.11", "linux-aarch64", "2.28").tags)
-    assert tags[:4] == [
-        "cp311-cp311-manylinux_2_28_aarch64",
-        "cp311-cp311-manylinux_2_27_aarch64",
-        "cp311-cp311-manylinux_2_26_aarch64",
-        "cp311-cp311-manylinux_2_25_aarch64",
-    ]
-    at = tags.index("cp311-cp311-manylinux_2_17_aarch64")
-    assert tags[at : at + 4] == [
-        "cp311-cp311-manylinux_2_17_aarch64",
-        "cp311-cp311-manylinux2014_aarch64",
-        "cp311-cp311-linux_aarch64",
-        "cp311-abi3-manylinux_2_28_aarch64",
-    ]
-    assert tags[-4:] == ["py33-none-any", "py32-none-any", "py31-none-any", "py30-none-any"]
-
-
-def test_ranks_are_the_order() -> None:
-    tags = target().tags
-    assert list(tags.values()) == list(range(len(tags)))
-
-
 def _platforms_of_packaging(here: Target, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The platform tags that packaging, and so pip, finds on a machine with this glibc."""
     monkeypatch.setattr(_manylinux, "_get_glibc_version", lambda: here.glibc)
@@ -165,12 +142,6 @@ def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkey
 )
 def test_accepts(tag: str, accepted: bool) -> None:
     assert (tag in target().tags) is accepted
-
-
-def test_x86_64_knows_the_oldest_manylinux_names() -> None:
-    tags = target(platform="linux-x86_64").tags
-    assert {"cp311-cp311-manylinux1_x86_64", "cp311-cp311-manylinux_2_5_x86_64"} <= set(tags)
-    assert "cp311-cp311-manylinux_2_4_x86_64" not in tags
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from resolver.render.explanation.columns import display_width, paragraph, two_columns, wrap
+from resolver.render.explanation.columns import paragraph, two_columns, wrap
+from resolver.render.text import width as display_width
 from tests.unit.render import samples
 from tests.unit.render.page import explanation_text
 

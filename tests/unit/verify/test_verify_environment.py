@@ -153,23 +153,6 @@ def test_a_record_that_makes_no_sense(site: Site, content: bytes, why: str | Non
 INSTALL = "bash /lock/install.sh --python <python>"
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"one.py,sha256=47DEQpj8HBSa-_TI", "line 1 is not path, hash and size"),
-        (b"one.py,\xff\xfe,0\n", "'utf-8' codec can't decode byte 0xff in position 7: invalid start byte"),
-    ],
-)
-def test_what_is_said_of_a_record(site: Site, capsys: pytest.CaptureFixture[str], content: bytes, why: str) -> None:
-    (site.add("one", {"one.py": ""}) / "RECORD").write_bytes(content)
-    assert site.told(capsys) == (
-        f"error: <site>/one-1.0.dist-info/RECORD of one 1.0 cannot be read: {why}  [record-broken]\n"
-        "   why: its files cannot be checked, and pip cannot uninstall it\n"
-        f"   fix: rm -r <site>/one-1.0.dist-info && {INSTALL}\n"
-        "\ndiffers from the lock (errors: 1, warnings: 0)\n"
-    )
-
-
 def test_a_hash_that_nobody_knows_and_a_folder_in_place_of_a_file(site: Site) -> None:
     info = site.add("one", {"one.py": "1", "two.py": "2"})
     (info / "RECORD").write_text((info / "RECORD").read_text().replace("one.py,sha256", "one.py,md99"))
@@ -214,16 +197,6 @@ def test_editable_installations_and_git_commits(site: Site) -> None:
     assert site.codes() == []
     site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, commit=COMMIT[::-1])
     assert site.codes() == ["distribution-elsewhere one"]
-
-
-def test_what_is_said_of_an_editable_installation(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    site.add("one", {"one.pth": "/src/one\n"}, direct_url_json=EDITABLE)
-    assert site.told(capsys) == (
-        "error: one 1.0 is an editable installation of /src/one  [distribution-editable]\n"
-        "   why: its files are whatever that folder contains now\n"
-        f"   fix: <python> -m pip uninstall -y one && {INSTALL}\n"
-        "\ndiffers from the lock (errors: 1, warnings: 0)\n"
-    )
 
 
 def test_what_is_said_of_another_file_of_the_version(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

@@ -182,16 +182,6 @@ def test_another_release(there: Installation, found: str, name: str) -> None:
     )
 
 
-def test_another_release_where_the_locks_is_not_installed(there: Installation) -> None:
-    there.system["cann"] = "9.0.0"
-    assert there.cann() == wrong(
-        "CANN",
-        "CANN is 8.5.0, but the lock is for 9.0.0 (active: <root>/cann-8.5.0)  [cann-differs]",
-        "torch_npu and the packages that use it are built for specific CANN releases",
-        'install and activate CANN 9.0.0, or set cann = "8.5.0" in the stack\'s target and lock again',
-    )
-
-
 @pytest.mark.parametrize(
     ("script", "mend"),
     [
@@ -429,17 +419,6 @@ def test_a_driver_older_than_the_cann_asks_for(asking: Installation, found: str)
     assert asking.hdk(running=found) == wrong(HDK, said, why, mend, state="warning"), "a container sees npu-smi alone"
 
 
-def test_what_the_cann_asks_for_in_chinese(asking: Installation) -> None:
-    asking.write("driver/version.info", DRIVER.replace("25.3.rc1", "24.1.0"))
-    assert asking.hdk(language="zh") == (
-        "  驱动 (HDK)     警告     hdk-unmet\n\n"
-        "警告：驱动（HDK）是 24.1.0，而 CANN 8.5.0 要求 hdk >= 25.2.0（<root>/driver/version.info）  [hdk-unmet]\n"
-        "  原因：版本说明如此（厂商：notes of 8.5.0）\n"
-        "  修复：在机器上安装满足 hdk >= 25.2.0 的驱动和固件（容器使用宿主机的驱动）并重启\n\n"
-        "与锁文件一致（错误：0，警告：1）\n"
-    )
-
-
 def test_a_driver_that_a_requirement_rules_out_is_wrong(asking: Installation) -> None:
     asking.driver = (NEED, NEED._replace(by="tiny 1.0", binding=True))
     asking.write("driver/version.info", DRIVER.replace("25.3.rc1", "24.1.0"))
@@ -499,17 +478,6 @@ def npu_smi(there: Installation, script: str) -> NpuTool | None:
     there.write("npu-smi", script)
     (there.root / "npu-smi").chmod(0o755)
     return ask_npu_smi(there.asked)
-
-
-def test_an_a3_is_not_an_a2(there: Installation) -> None:
-    tool = npu_smi(there, A3)
-    assert tool == NpuTool("25.3.rc1.2", "Ascend910_9392", 2)
-    assert there.told(check_soc(there.asked, tool)) == wrong(
-        "SoC",
-        "the SoC is A3 (Ascend910_9392), but the lock is for A2  [soc-differs]",
-        "binaries and operators for another SoC load but fail when they run",
-        'set soc = "A3" in the stack\'s target and lock again',
-    )
 
 
 @pytest.mark.parametrize(

@@ -137,18 +137,6 @@ def test_the_documentation_has_every_code() -> None:
     assert len(rows) == len(words.CASES)
 
 
-@settings(max_examples=60)
-@given(
-    st.from_regex(
-        r"(1!)?[0-9]{1,2}(\.0?[0-9]){0,2}([-_.]?(a|alpha|B|c|rc|pre)[.-]?[0-9]?)?(-1|[-_.]?(post|r)[0-9]?)?"
-        r"([.-]?dev0?[0-9]?)?(\+[aB0-9]{1,3}([-_.]0?[0-9])?)?",
-        fullmatch=True,
-    )
-)
-def test_versions_are_spelled_as_the_lock_spells_them(text: str) -> None:
-    assert canonical_version(text) == str(Version(text))
-
-
 @settings(max_examples=200)
 @given(
     *[
