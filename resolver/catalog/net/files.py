@@ -6,14 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 
-from resolver.catalog.net.beside import Beside
 from resolver.catalog.net.download import PLAIN, Download, Downloads, check_status
 from resolver.catalog.net.http import Client
-from resolver.catalog.net.jobs import ArchiveJob
 from resolver.catalog.net.ranges import Ranges
 from resolver.catalog.net.wire import Response
 from resolver.catalog.net.worker import Once
-from resolver.catalog.parse.archive import read_member
+from resolver.catalog.parse.archive import read_archive, read_member
 from resolver.catalog.parse.metadata import Release, read
 from resolver.catalog.parse.wheel import METADATA_LIMIT
 from resolver.catalog.protocol import UnusableFile
@@ -30,11 +28,9 @@ class Files:
         stored: Stored,
         client: Client,
         downloads: Downloads,
-        apart: Beside,
         warn: Callable[[str], None],
     ) -> None:
         self._stored = stored
-        self._apart = apart
         self._client = client
         self._downloads = downloads
         self._ranges = Ranges(client, downloads)
@@ -105,8 +101,7 @@ class Files:
             return known
         download = await self._download(file)
         try:
-            job = ArchiveJob(str(download.path), release, file.url)
-            found = await self._apart.archive(job)
+            found = await self._client.apart(partial(read_archive, download.path, release, file.url))
         except UnusableFile as error:
             self._stored.put("archive", file.sha256, str(error))
             raise

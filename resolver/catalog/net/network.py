@@ -42,8 +42,8 @@ class Network:
     ) -> None:
         self._connection = connection
         self._worker = connection.worker
-        self._files = Files(stored, connection.client, connection.downloads, connection.beside, warn)
-        self._pages = Pages(shelf, connection.pages, connection.beside, meter, warn)
+        self._files = Files(stored, connection.client, connection.downloads, warn)
+        self._pages = Pages(shelf, connection.pages, connection.client, meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()

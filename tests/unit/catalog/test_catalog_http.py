@@ -553,7 +553,7 @@ def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
     try:
         with pytest.raises(OSError, match="Too many open files") as caught:
-            Connection(PipConfig(index_url=""), Meter(), None)
+            Connection(PipConfig(index_url=""), Meter())
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
     told, status = explained(caught.value)

@@ -140,7 +140,7 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     index.etags = False
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    monkeypatch.setattr("resolver.catalog.net.reader.parse", None)
+    monkeypatch.setattr("resolver.catalog.parse.simple.parse", None)
     assert files(opened().lookup(DEMO)) == found
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
