@@ -29,7 +29,6 @@ from resolver.catalog.store.part import Part, part_path
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.model.release import File
 
-_AT_ONCE: Final = 8
 _OF_ONE_HOST: Final = 4
 _PROGRESS: Final = 16 << 10  # an interrupted try does not count if it got this many bytes further than any before
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
@@ -60,7 +59,6 @@ class Transfer:
         self._tell = tell
         self._files = self._of_files = self._bytes = 0
         self._total: int | None = None
-        self._few = asyncio.Semaphore(_AT_ONCE)
         self._hosts: dict[Origin, asyncio.Semaphore] = {}
 
     async def save(self, files: Sequence[File]) -> None:
@@ -83,7 +81,7 @@ class Transfer:
 
     async def _attempt(self, file: File) -> IndexFailure | None:
         host = self._hosts.setdefault(origin(file.url), asyncio.Semaphore(_OF_ONE_HOST))
-        async with host, self._few:
+        async with host:
             try:
                 await self._save(file)
             except IndexFailure as failure:
