@@ -96,7 +96,8 @@ class Client:
     ) -> T:
         """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
 
-        The answer's extension `address` is where it came from. `long` is for whole files.
+        The answer's extension `address` is where it came from. `headers` may change between tries. `long` is for whole
+        files.
         Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
