@@ -35,6 +35,7 @@ Rows = dict[str, list[msgspec.Raw]]  # by version, as spelled in file names
 
 
 _decode_rows = msgspec.json.Decoder(Rows).decode
+_decode_row = msgspec.json.Decoder(dict[str, Any]).decode
 _decode_values = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode_rows = msgspec.json.Encoder().encode
 
@@ -93,7 +94,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
             piece = self._pieces[self._places[version]]
             try:
                 files = self._files[version] = _read(_unpacked(piece)[version], Base(self._base))
-            except (msgspec.DecodeError, UnicodeDecodeError, zstd.ZstdError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, KeyError, zstd.ZstdError) as error:
                 raise IndexFailure(
                     f"A page cannot be read: {error}.", hint="empty the cache: ascend-lock cache clear"
                 ) from None
@@ -127,8 +128,7 @@ def _values(row: msgspec.Raw) -> dict[str, Any]:
     """The values of a row. Those that are too long or cannot be decoded count as none."""
     if len(row) <= _LONGEST:
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            values: dict[str, Any] = msgspec.json.decode(row)
-            return values
+            return _decode_row(row)
     return {key: value_of(raw, too_long=key == "yanked") for key, raw in _decode_values(row).items()}
 
 
@@ -140,7 +140,7 @@ def _file(row: Mapping[str, Any], base: Base) -> File:
     offered = get("core-metadata")
     offered = get("dist-info-metadata") if offered is None else offered
     return File(
-        row["filename"],
+        str(row["filename"]),
         _followed(address, base) if isinstance(address, str) else NOWHERE,
         _sha256(get("hashes")) or "",
         size if type(size) is int and 0 <= size <= _LARGEST else None,

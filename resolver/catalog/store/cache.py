@@ -12,7 +12,7 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -30,11 +30,11 @@ _OF_THE_MACHINE: Final = ("full", "I/O", "readonly", "unable to open")  # in err
 _DAY: Final = 24 * 60 * 60
 _PATIENCE: Final = 30.0  # seconds to wait for other processes, each of which writes for a few milliseconds
 # A content is apart from its entry, so that it is not written again when its use is noted. `used` is a day since 1970.
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, kind TEXT, used INTEGER, size INTEGER, digest BLOB);
-CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, content BLOB);
-CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON entries BEGIN DELETE FROM contents WHERE id = OLD.id; END;
-"""
+_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, kind TEXT, used INTEGER, size INTEGER, digest BLOB)",
+    "CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, content BLOB)",
+    "CREATE TRIGGER IF NOT EXISTS gone AFTER DELETE ON entries BEGIN DELETE FROM contents WHERE id = OLD.id; END",
+)
 _EVICT: Final = """
 DELETE FROM entries WHERE id IN (
     SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries) WHERE total > ?)
@@ -45,15 +45,16 @@ T = TypeVar("T")
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def default_folder(environ: Mapping[str, str] | None = None) -> Path:
+def default_folder() -> Path:
     """The folder of the cache: ASCEND_LOCK_CACHE, otherwise the platform's folder for caches."""
-    if own := (os.environ if environ is None else environ).get(VARIABLE):
+    if own := os.environ.get(VARIABLE):
         return Path(own)
     from platformdirs import user_cache_path
 
-    folder = user_cache_path("ascend-lock", appauthor=False)
-    # A user whom the system does not know has no home, as in containers: `~` would be a folder here.
-    return folder if folder.is_absolute() else Path("/.cache/ascend-lock")
+    try:
+        return user_cache_path("ascend-lock", appauthor=False)
+    except RuntimeError:  # a user whom the system does not know has no home, as in containers
+        return Path("/.cache/ascend-lock")
 
 
 class Cache:
@@ -192,7 +193,8 @@ class Cache:
 def _connected(folder: Path) -> sqlite3.Connection:
     """The file opened, and begun if it does not exist. Raises sqlite3.Error and OSError."""
     path = folder / FILE
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would be waited for, a link leads elsewhere
@@ -205,7 +207,11 @@ def _connected(folder: Path) -> sqlite3.Connection:
         if is_ours:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")  # what a power cut damages counts as absent
-            connection.executescript(_SCHEMA)
+            for statement in _SCHEMA:
+                connection.execute(statement)
+        there = b";".join(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        if there.decode() != ";".join(_SCHEMA).replace("IF NOT EXISTS ", ""):
+            raise sqlite3.DatabaseError("it has other tables")
     except BaseException:
         connection.close()
         raise

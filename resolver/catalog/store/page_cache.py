@@ -143,13 +143,13 @@ class PageCache:
 
     def answer(self, root: Root, project: NormalizedName) -> Answer | None:
         """An index's last answer; None if it was never asked, or its page is damaged."""
-        place = _place(root, project)
+        place = place_of(root, project)
         return None if place in self._damaged else self._cache.load("answer", place, _ANSWER)
 
     def keep(self, root: Root, project: NormalizedName, answer: Answer) -> None:
         """Store an index's answer."""
-        self._cache.save("answer", _place(root, project), answer)
-        self._damaged.discard(_place(root, project))
+        self._cache.save("answer", place_of(root, project), answer)
+        self._damaged.discard(place_of(root, project))
 
     def keep_page(
         self, root: Root, project: NormalizedName, page: RawPage, name: str, last: Answer | None = None
@@ -164,7 +164,7 @@ class PageCache:
         if last is None or last.key != answer.key:
             listing = parse(page.body, page.content_type, project=project, index=name, url=page.url)
             self._pages[answer.key, name] = listing.page(project, name)
-            self._cache.save("page", _place(root, project), _Stored(answer.key, listing))
+            self._cache.save("page", place_of(root, project), _Stored(answer.key, listing))
         if answer != last:
             self.keep(root, project, answer)
         return answer.key
@@ -173,18 +173,18 @@ class PageCache:
         """The page with that key, if it is the last one of the index `name` from `root` and intact."""
         page = self._pages.get((key, name))
         if page is None and key:
-            stored = self._cache.load("page", _place(root, project), _STORED)
+            stored = self._cache.load("page", place_of(root, project), _STORED)
             if stored is not None and stored.key == key:
                 page = self._pages[key, name] = stored.listing.page(project, name)
         return page
 
     def has_page(self, key: str, root: Root, project: NormalizedName, name: str) -> bool:
         """Whether the page of an answer exists, as far as can be told without reading it."""
-        return bool(key) and ((key, name) in self._pages or self._cache.has("page", _place(root, project)))
+        return bool(key) and ((key, name) in self._pages or self._cache.has("page", place_of(root, project)))
 
     def forget(self, root: Root, project: NormalizedName) -> None:
         """Have a page read anew, as the stored one is damaged."""
-        self._damaged.add(_place(root, project))
+        self._damaged.add(place_of(root, project))
 
 
 def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> str:
@@ -195,7 +195,7 @@ def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> s
     return "\n".join((*(f"{name} {key}" for name, key in answers), *(f"{name} -" for name in unreachable)))
 
 
-def _place(root: Root, project: NormalizedName) -> str:
+def place_of(root: Root, project: NormalizedName) -> str:
     """Where an answer and its page are. The user is part of it, as an index may answer each user differently."""
     return "\0".join((_PARSER, root.url, root.user, project))
 
