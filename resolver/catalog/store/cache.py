@@ -114,6 +114,9 @@ class Cache:
     def clear(self) -> None:
         """Remove everything, even while other processes use it."""
         self._do(lambda connection: connection.executescript("DELETE FROM entries; VACUUM"))
+        if self._folder is not None:
+            with suppress(OSError):
+                (self._folder / DAMAGED).unlink()
 
     def close(self) -> None:
         """Note what was used, and remove what there is too much of. Whoever uses it again opens it again."""
