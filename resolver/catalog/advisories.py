@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.catalog.net.http import Client
+from resolver.catalog.net.client import Client
 from resolver.catalog.parse.address import Root
 from resolver.catalog.pool import Pool
 from resolver.errors import IndexFailure
@@ -126,7 +125,7 @@ async def _one(client: Client, root: Root, release: ReleaseName) -> Found | str:
         return error.why.rstrip(".") or error.message
     if reply.status != 200:
         return f"it answered {reply.status}"
-    return await client.aside(partial(_read, reply.body, release))
+    return await asyncio.to_thread(_read, reply.body, release)
 
 
 def _read(body: bytes, release: ReleaseName) -> Found | str:

@@ -1,4 +1,4 @@
-"""The network side shared by catalogs: one background thread, one HTTP client, each page requested once."""
+"""What catalogs of one run share of the network: one background thread, one client, each page requested once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 from typing import Final
 
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.download import Downloads
-from resolver.catalog.net.http import Client
+from resolver.catalog.net.client import Client
+from resolver.catalog.net.downloads import Downloads
 from resolver.catalog.net.pipconfig import PipConfig
-from resolver.catalog.net.threads import tune_allocator
 from resolver.catalog.net.worker import Once, Worker
 from resolver.disk import require_spare
 
@@ -30,7 +29,6 @@ class Connection:
     ahead: asyncio.Semaphore
 
     def __init__(self, pip: PipConfig, meter: Meter) -> None:
-        tune_allocator()
         require_spare(_FILES)
         self.worker = Worker()
         try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -58,11 +58,7 @@ class Network:
             found: Lookup = known
             return found
 
-        def look() -> Coroutine[Any, Any, Lookup]:
-            self._pages.hurry(project)
-            return self._lookup(project)
-
-        return self._worker.wait(look)
+        return self._worker.wait(lambda: self._lookup(project))
 
     @counts("pages")
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:

@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 from packaging.utils import NormalizedName
 
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.http import BRIEF, Client, Patience, Reply
-from resolver.catalog.net.turns import Turns
-from resolver.catalog.net.wire import PAGES
+from resolver.catalog.net.client import PAGES, Client, Reply
+from resolver.catalog.net.retries import BRIEF, Patience
 from resolver.catalog.net.worker import Once
 from resolver.catalog.parse.address import Root
 from resolver.catalog.parse.simple import ACCEPT
@@ -45,7 +44,8 @@ class Pages:
         self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
-        self._turns = Turns(PAGES)  # limits the bodies held in memory
+        self._few = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
+        self._reading = asyncio.Semaphore(1)  # a page of 5 MB takes 50 MB while it is parsed
 
     async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
@@ -53,10 +53,6 @@ class Pages:
         read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
         pages = tuple(page for _, page in read if page is not None)
         return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
-
-    def hurry(self, project: NormalizedName) -> None:
-        """Request a project ahead of everything that is only look-ahead."""
-        self._turns.hurry(project)
 
     async def mark(self, project: NormalizedName) -> str:
         """The mark of what `lookup` would answer. Makes the same requests, but reads no unchanged page."""
@@ -135,7 +131,7 @@ class Pages:
         raise named
 
     async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> _Answer:
-        async with self._turns.turn(project):
+        async with self._few:
             return _Answer(root, name, await self._ask_root(root, name, project, patience))
 
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
@@ -159,7 +155,8 @@ class Pages:
         headers = reply.headers
         validators = headers.get("etag", ""), headers.get("last-modified", "")
         page = RawPage(reply.url, reply.body, headers.get("content-type", ""), *validators)
-        key = await self._client.aside(partial(self._cache.keep_page, root, project, page, name, stored))
+        async with self._reading:
+            key = await asyncio.to_thread(self._cache.keep_page, root, project, page, name, stored)
         if stored is not None and stored.key == key:
             self._meter.add(hits=1, revalidated=1)
         return key

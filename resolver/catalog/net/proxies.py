@@ -11,8 +11,7 @@ from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.parse.address import WrittenError, beginning, has_scheme, is_loopback, split_written
 from resolver.errors import InputError
 
-# Default ports of proxies; curl would use 1080 for all of them.
-_PORTS: Final = {"http": 80, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080}
+_PORTS: Final = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}  # the default port of a proxy
 _AS_IS: Final = "%!$&'()*+,;=:"  # of users and passwords
 
 
@@ -62,6 +61,5 @@ def _checked(address: str) -> str:
             why=why,
             hint=hint,
         )
-    # curl unescapes them, and accepts no other characters
     before = f"{quote(user, safe=_AS_IS)}@" if user else ""
     return f"{parts.scheme}://{before}{place}{'' if port else f':{_PORTS[parts.scheme]}'}"

@@ -17,11 +17,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import httpx
+
 from resolver import disk
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status, packing
-from resolver.catalog.net.http import Client
-from resolver.catalog.net.wire import Response, WireError
+from resolver.catalog.net.client import PLAIN, Client
+from resolver.catalog.net.downloads import ARCHIVE_LIMIT, WHEEL_LIMIT, check_status, packing
+from resolver.catalog.net.failures import NoAnswerError
 from resolver.catalog.parse.address import Origin, origin
 from resolver.catalog.store.part import Part, part_path
 from resolver.errors import IndexFailure, InputError, Unreachable
@@ -160,7 +162,7 @@ class Transfer:
                 (await opening).close()
             raise
 
-    async def _consume(self, file: File, part: Part, response: Response) -> tuple[_End, str]:
+    async def _consume(self, file: File, part: Part, response: httpx.Response) -> tuple[_End, str]:
         """Write an answer's body. Returns whether the file is complete, or why not, or why it may be another one."""
         if response.status_code == 206:
             if not _continues(response, file, part.size):
@@ -175,25 +177,23 @@ class Transfer:
         self._require_room(int(length) if length.isdecimal() else 0, file)
         limit = file.size if file.size is not None else WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
 
-        def take(chunk: bytes) -> None:
-            if part.size + len(chunk) > limit:
-                raise _WrongFile(
-                    f"{file.filename} is larger than it should be.",
-                    where=file.url,
-                    why=f"The download was stopped after {limit} bytes{packing(response)}.",
-                    hint="a mirror or proxy may serve another file; try again or use another index",
-                )
-            part.write(chunk)
-            self._meter.add(received=len(chunk))
-            self._told(len(chunk))
-
         try:
-            await response.into(take)
+            async for piece in self._client.pieces(response):
+                if part.size + len(piece) > limit:
+                    raise _WrongFile(
+                        f"{file.filename} is larger than it should be.",
+                        where=file.url,
+                        why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                        hint="a mirror or proxy may serve another file; try again or use another index",
+                    )
+                part.write(piece)
+                self._meter.add(received=len(piece))
+                self._told(len(piece))
         except _WrongFile:
             if not part.mixed:
                 raise
             return _End.NO_RANGE, ""
-        except WireError as error:
+        except NoAnswerError as error:
             return _End.CUT, str(error).rstrip(".")
         if file.size is not None and part.size < file.size:
             return _End.CUT, f"It ends before the announced {file.size} bytes{packing(response)}"
@@ -232,7 +232,7 @@ def _wrong(file: File, part: Part, more: str) -> IndexFailure:
     )
 
 
-def _continues(response: Response, file: File, start: int) -> bool:
+def _continues(response: httpx.Response, file: File, start: int) -> bool:
     """Whether a 206 is the rest of the file from `start` on."""
     match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
     if match is None or response.headers.get("content-encoding", "identity") != "identity":
