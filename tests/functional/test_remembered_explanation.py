@@ -272,17 +272,3 @@ def test_a_damaged_memory_is_none(told: Workspace) -> None:
         assert rounds(told) > 0
         assert rounds(told) == 0
         assert tree(told.locks) == before
-
-
-def test_a_page_that_only_a_way_out_needs_is_damaged(told: Workspace) -> None:
-    """It is read anew, as where a lock needs it, and no way out is lost."""
-    before = tree(told.locks)
-
-    def change(content: bytes) -> bytes:
-        return content.replace(b"c-1.0-py3", b"c-1.0-pyX")
-
-    assert damage(told.cache, change, "files") > 0
-    run = told.run("lock", "demo", "--anew")
-    assert (run.status, tree(told.locks)) == (1, before)
-    assert "It was discarded, and pages are fetched again." in run.stderr
-    assert rounds(told) == 0

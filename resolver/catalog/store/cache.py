@@ -40,6 +40,9 @@ DELETE FROM entries WHERE id IN (
     SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries) WHERE total > ?)
 """
 
+# What msgspec raises for bytes of another form; not all of it is its own.
+ODD: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 T = TypeVar("T")
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -104,7 +107,7 @@ class Cache:
         content = self.get(kind, key)
         try:
             return None if content is None else decoder.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # not all of which are msgspec's own
+        except ODD:
             return None
 
     def save(self, kind: str, key: str, value: object) -> None:
