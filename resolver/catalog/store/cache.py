@@ -26,7 +26,8 @@ DAMAGED: Final = f"{FILE}.damaged"
 LIMIT: Final = 1 << 30  # bytes of contents; if there are more, those not used for longest go
 
 _BESIDE: Final = (f"{FILE}-wal", f"{FILE}-shm")
-_OF_THE_MACHINE: Final = ("full", "I/O", "readonly", "unable to open")  # in errors that are not of the file itself
+# What errors say that are not about the content of the file.
+_OF_THE_MACHINE: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
 _DAY: Final = 24 * 60 * 60
 _PATIENCE: Final = 30.0  # seconds to wait for other processes, each of which writes for a few milliseconds
 # A content is apart from its entry, so that it is not written again when its use is noted. `used` is a day since 1970.
