@@ -96,7 +96,8 @@ class Client:
     ) -> T:
         """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
 
-        The answer's extension `address` is where it came from. `long` is for whole files.
+        The answer's extension `address` is where it came from. `headers` may change between tries. `long` is for whole
+        files.
         Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
@@ -162,10 +163,9 @@ class Client:
         """The body as sent. A time limit for each read would let a server send a byte now and then for ever."""
         loop = asyncio.get_running_loop()
         window = _WINDOW * self._timeout
-        until, recent, size = loop.time() + window, 0, 0
+        until, recent = loop.time() + window, 0
         try:
             async for piece in response.aiter_raw():
-                size += len(piece)
                 recent += len(piece)
                 if (now := loop.time()) > until:
                     if recent < _SLOWEST * window:
@@ -173,11 +173,6 @@ class Client:
                     until, recent = now + window, 0
                 yield piece
         except ERRORS as error:
-            length = response.headers.get("content-length", "")
-            if not isinstance(error, httpx.TimeoutException) and length.isdecimal() and size < int(length):
-                raise NoAnswerError(
-                    f"It closed the connection after {size} bytes, {int(length) - size} before the end"
-                ) from None
             raise no_answer(error) from None
 
     async def _tries(

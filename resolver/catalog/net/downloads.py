@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -19,6 +20,7 @@ ARCHIVE_LIMIT: Final = 2 << 30
 WHEEL_LIMIT: Final = 8 << 30
 
 _LONGEST: Final = 40  # characters
+_CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class Download(NamedTuple):
@@ -107,6 +109,15 @@ def packing(response: httpx.Response) -> str:
     """
     name = response.headers.get("content-encoding", "identity").strip()
     return "" if name in ("", "identity") else f" (it came packed by `{name[:_LONGEST]}`, which was not asked for)"
+
+
+def content_range(response: httpx.Response) -> tuple[int, int, int] | None:
+    """The first and the last byte of a part, and the size of the whole file (RFC 9110, 14.4); None if it is unclear."""
+    match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
+    if match is None or response.headers.get("content-encoding", "identity") != "identity":
+        return None
+    first, last, total = map(int, match.groups())
+    return first, last, total
 
 
 def _refused(file: File, where: str, error: OSError) -> InputError:

@@ -12,6 +12,8 @@ from typing import Final
 import aiohttp
 import httpx
 
+_NOTHING: Final = "It closed the connection without an answer"
+_PART: Final = "It broke off its answer"
 _LONGEST: Final = 200  # characters
 # What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
 ERRORS: Final = (httpx.TransportError, aiohttp.ClientError, asyncio.TimeoutError, OSError, ssl.CertificateError)
@@ -47,9 +49,11 @@ def no_answer(error: BaseException) -> NoAnswerError:
         case httpx.ProxyError():
             return NoAnswerError(f"The proxy answered {_text(told)}")
         case aiohttp.ServerDisconnectedError():
-            return NoAnswerError("It closed the connection without an answer")
+            return NoAnswerError(_NOTHING)
         case aiohttp.ClientPayloadError():
-            return NoAnswerError("It broke off its answer")
+            return NoAnswerError(_PART)
+        case httpx.RemoteProtocolError() if "closed" in str(told) or "disconnected" in str(told):
+            return NoAnswerError(_PART if "complete" in str(told) else _NOTHING)
         case aiohttp.ClientResponseError():
             return NoAnswerError(f"It violates HTTP ({_text(told.message)})")
         case _:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import re
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 import httpx
 
 from resolver.catalog.net.client import PLAIN, Client
-from resolver.catalog.net.downloads import Download, Downloads, check_status
+from resolver.catalog.net.downloads import Download, Downloads, check_status, content_range
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.parse.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, read_metadata
 from resolver.catalog.protocol import UnusableFile
@@ -25,7 +23,6 @@ _SLACK: Final = 32 << 10
 _RECORD: Final = 256 << 10
 _LONGEST: Final = DIRECTORY_LIMIT + METADATA_LIMIT + _SLACK + _RECORD
 _MOST: Final = 8
-_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class MissingSpanError(Exception):
@@ -37,11 +34,10 @@ class MissingSpanError(Exception):
         self.end = end
 
 
-class RangeFile(io.BytesIO):
+class RangeFile:
     """A file of which only some spans are present. Reading elsewhere raises MissingSpanError."""
 
     def __init__(self, size: int) -> None:
-        super().__init__()
         self._size = size
         self._spans: list[tuple[int, bytes]] = []
         self._position = 0
@@ -50,10 +46,10 @@ class RangeFile(io.BytesIO):
         """Add a span."""
         self._spans.append((start, content))
 
-    def read(self, size: int | None = -1, /) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
         """Read on; raises MissingSpanError."""
         start = min(self._position, self._size)
-        end = self._size if size is None or size < 0 else min(start + size, self._size)
+        end = self._size if size < 0 else min(start + size, self._size)
         for begin, span in self._spans:
             if begin <= start and end <= begin + len(span):
                 self._position = end
@@ -147,10 +143,7 @@ class Ranges:
                 if response.status_code in (401, 403, 404, 410):
                     check_status(response.status_code, file)
                 raise _DistrustError
-            match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
-            if match is None or response.headers.get("content-encoding", "identity") != "identity":
-                raise _DistrustError
-            start, last, total = (int(number) for number in match.groups())
+            start, last, total = content_range(response) or (0, _LONGEST, 0)
             if last - start + 1 > _LONGEST:
                 raise _DistrustError
             try:

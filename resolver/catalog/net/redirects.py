@@ -34,7 +34,8 @@ def allowed(hops: list[str]) -> tuple[httpx.URL, Origin]:
         )
     if not is_allowed(where):
         raise refused(hops, "Only https is allowed, and plain http only to this machine.")
-    if not _HOST.fullmatch(sent) or where.host not in (url.host, sent):  # a library might see another host in it
+    # In another form of host, a library might see another one than the one that was checked.
+    if url.userinfo or not _HOST.fullmatch(sent) or where.host not in (url.host, sent):
         raise refused(hops, f"It cannot be read: `{without_credentials(where.host)}` is not a host.")
     return url, where
 

@@ -14,7 +14,7 @@ from resolver.catalog.waiting import answer_of
 
 T = TypeVar("T")
 
-_THREADS: Final = 6  # for names of hosts, and for reading pages and archives
+_THREADS: Final = 8  # for names of hosts, and for reading pages and archives
 _LAST_TURNS: Final = 5
 _PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normally enough
 

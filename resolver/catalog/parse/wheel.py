@@ -6,9 +6,9 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import IO, Final
+from typing import Final
 
-from resolver.catalog.parse.guarded import Guarded, TooLargeError, unpacked
+from resolver.catalog.parse.guarded import Guarded, Readable, TooLargeError, unpacked
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
@@ -21,7 +21,7 @@ _TOLD: Final = 3
 _LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
 
 
-def read_metadata(wheel: IO[bytes], release: Release) -> bytes:
+def read_metadata(wheel: Readable, release: Release) -> bytes:
     """The METADATA of a wheel. Raises UnusableFile, and what reading raises if it is no OSError."""
     source = Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
     try:

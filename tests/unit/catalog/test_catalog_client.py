@@ -12,6 +12,7 @@ import ssl
 import subprocess
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -185,6 +186,63 @@ def test_a_body_beyond_the_limit(server: Server) -> None:
         "  The download was stopped after 0 MiB.\n"
         "hint: check the address of the index; a proxy may have answered in its place"
     )
+
+
+def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx.Request]]:
+    """A transport that gives one answer after the other, and the requests that it gets."""
+    asked: list[httpx.Request] = []
+    rest = iter(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return next(rest)
+
+    return httpx.MockTransport(answer), asked
+
+
+def ask(transport: httpx.AsyncBaseTransport, *urls: str, limit: int = 1000) -> list[Reply]:
+    async def run() -> list[Reply]:
+        client = Client(PipConfig(index_url=""), Meter(), patience=QUICK, transport=transport)
+        try:
+            return [await client.get(url, headers={}, limit=limit) for url in urls]
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("https://127.0.0.1/", "https://localhost/", "https://a.localhost/", "https://[::1]/", "https://127.1/"),
+        *("https://[::ffff:127.0.0.1]/", "https://169.254.169.254/", "https://0.0.0.0/", "https://2130706433/"),
+        *("https://index.example\\@127.0.0.1/", "https://index.example%2f@127.0.0.1/", "https://127.0.0.1%2e/"),
+    ],
+)
+def test_no_redirect_leads_to_this_machine(target: str) -> None:
+    transport, asked = answering(httpx.Response(302, headers={"Location": target}))
+    assert "redirects to an address that is not allowed" in failure(
+        IndexFailure, lambda: ask(transport, "https://index.example/a")
+    )
+    assert len(asked) == 1
+
+
+def test_cookies_are_not_sent_back() -> None:
+    cookie = {"Set-Cookie": "who=me; Path=/"}
+    transport, asked = answering(*(httpx.Response(200, headers=cookie, stream=httpx.ByteStream(b"")) for _ in range(2)))
+    ask(transport, "https://index.example/a", "https://index.example/b")
+    assert ["cookie" in request.headers for request in asked] == [False, False]
+
+
+def test_a_bomb_is_unpacked_no_further_than_its_limit() -> None:
+    bomb = gzip.compress(bytes(64 << 20), 9)
+    transport, _ = answering(httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(bomb)))
+    tracemalloc.start()
+    try:
+        failure(IndexFailure, lambda: ask(transport, "https://index.example/a"))
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 # --- patience
@@ -504,25 +562,13 @@ def test_a_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: p
         assert b"index.example" in told, "the proxy looks the name up"
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        ("proxy.example", "http://proxy.example:80"),
-        ("http://proxy.example:3128/", "http://proxy.example:3128"),
-        ("https://proxy.example", "https://proxy.example:443"),
-        ("socks5://me:secret@proxy.example", "socks5://me:secret@proxy.example:1080"),
-        ("HTTP://[::1]", "http://[::1]:80"),
-        ("http://我:密%40@proxy.example:1", "http://%E6%88%91:%E5%AF%86%40@proxy.example:1"),
-        ("http://代理.example:3128", "http://xn--mnq481g.example:3128"),
-    ],
-)
-def test_where_a_proxy_listens(monkeypatch: pytest.MonkeyPatch, address: str, expected: str) -> None:
-    assert Proxies(PipConfig(index_url="", proxy=address)).of("https://index.example/") == expected
-    monkeypatch.setenv("ALL_PROXY", address)
+def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "inner.example,other.example:8443")
     proxies = Proxies(PipConfig(index_url=""))
     hosts = ("index.example", "inner.example", "inner.example:8443", "other.example", "other.example:8443")
-    assert [proxies.of(f"https://{host}/") for host in hosts] == [expected, "", "", expected, ""]
+    proxy = "http://proxy.example:3128"
+    assert [proxies.of(f"https://{host}/") for host in hosts] == [proxy, "", "", proxy, ""]
 
 
 @pytest.mark.parametrize("address", ["gopher://a.example", "http://", "http://a.example:x", "http://a.example:0"])
