@@ -114,7 +114,7 @@ def _read_json(
     # Values that are not needed leave nothing behind, however large they are.
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
-    if b"\\u" in body:
+    if b"\\" in body and b"\\u" in body:  # one byte is looked for ten times as fast as two
         body = _LONE.sub(_without_lone, body)
     try:
         page = _decode_names(body)
