@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
+
+from resolver.catalog.parse.listing import Listing, zstd
 from resolver.catalog.store.cache import FILE
 
 
@@ -15,6 +18,13 @@ def entries(folder: Path, kind: str = "") -> dict[int, bytes]:
     with closing(sqlite3.connect(folder / FILE)) as connection:
         of_kind = ("SELECT id, content FROM entries JOIN contents USING (id) WHERE ? IN ('', kind)", (kind,))
         return dict(connection.execute(*of_kind).fetchall())
+
+
+def unpacked(folder: Path) -> Iterator[bytes]:
+    """The rows of all pages, which are compressed there."""
+    for content in entries(folder, "page").values():
+        _, listing = msgspec.msgpack.decode(content, type=tuple[str, Listing])
+        yield from map(zstd.decompress, listing.pieces)
 
 
 def damage(folder: Path, change: Callable[[bytes], bytes], kind: str = "") -> int:

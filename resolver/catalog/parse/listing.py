@@ -33,11 +33,14 @@ _LARGEST: Final = 1 << 60  # bytes: a size beyond it is none
 
 Rows = dict[str, list[msgspec.Raw]]  # by version, as spelled in file names
 
-
+_KEYS: Final = (
+    *("filename", "url", "hashes", "size", "requires-python", "yanked", "upload-time"),
+    *("core-metadata", "dist-info-metadata"),
+)
 _decode_rows = msgspec.json.Decoder(Rows).decode
 _decode_row = msgspec.json.Decoder(dict[str, Any]).decode
 _decode_values = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_encode_rows = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder().encode
 
 
 class Listing(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -72,9 +75,21 @@ def packed(base: str, standing: Standing, set_aside: Sequence[SetAside], rows: R
         size += sum(map(len, files))
         if size >= _TOGETHER or at == len(rows):
             versions.append(tuple(together))
-            pieces.append(compressor.compress(_encode_rows(together), compressor.FLUSH_FRAME))
+            pieces.append(compressor.compress(_encode(together), compressor.FLUSH_FRAME))
             together, size = {}, 0
     return Listing(base, standing, tuple(set_aside), tuple(versions), tuple(pieces))
+
+
+def bare(row: msgspec.Raw, base: Base) -> msgspec.Raw:
+    """The row without credentials, which some indexes write into their links. Raises what decoding a row does."""
+    written = bytes(row)
+    if b"@" not in written and b"\\" not in written:  # which may be the beginning of an escaped @
+        return row
+    values = _decode_values(row)
+    kept = {key: values[key] for key in _KEYS if key in values}
+    address = _followed(value_of(kept.get("url", msgspec.Raw())), base)
+    kept["url"] = msgspec.Raw(_encode(None if address == NOWHERE else address))
+    return msgspec.Raw(_encode(kept))
 
 
 class _Releases(Mapping[str, tuple[File, ...]]):
@@ -141,7 +156,7 @@ def _file(row: Mapping[str, Any], base: Base) -> File:
     offered = get("dist-info-metadata") if offered is None else offered
     return File(
         str(row["filename"]),
-        _followed(address, base) if isinstance(address, str) else NOWHERE,
+        _followed(address, base),
         _sha256(get("hashes")) or "",
         size if type(size) is int and 0 <= size <= _LARGEST else None,
         "" if python is None or python is False else str(python),
@@ -151,9 +166,10 @@ def _file(row: Mapping[str, Any], base: Base) -> File:
     )
 
 
-def _followed(address: str, base: Base) -> str:
+def _followed(address: object, base: Base) -> str:
+    """Where a link leads, without credentials; NOWHERE if it must not be followed."""
     try:
-        url = base.resolve(address.partition("#")[0])
+        url = base.resolve(address.partition("#")[0]) if isinstance(address, str) else NOWHERE
     except ValueError:
         return NOWHERE
     return url if url.isprintable() else NOWHERE

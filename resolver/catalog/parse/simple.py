@@ -16,6 +16,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.parse import html
+from resolver.catalog.parse.address import Base
 from resolver.catalog.parse.filename import (
     ARCHIVE_ENDINGS,
     archive_version,
@@ -23,7 +24,7 @@ from resolver.catalog.parse.filename import (
     starts_with_project,
     wheel_release,
 )
-from resolver.catalog.parse.listing import Listing, Rows, packed, value_of
+from resolver.catalog.parse.listing import Listing, Rows, bare, packed, value_of
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import ACTIVE, Reason, SetAside, Standing
@@ -90,11 +91,16 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
             files, standing, base = html.read(body, parameters, url)
         except html.HtmlError as error:
             unusable(project, index, url, str(error))
+    if any(mark in body for mark in (b"@", b"\\", b"&")):
+        try:
+            files = [(filename, bare(row, Base(base))) for filename, row in files]
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            unusable(project, index, url, f"A row of it cannot be read: {error}.")
     spelled, aside = _spelled(files, project)
     if aside and not spelled and all(_is_foreign(one, project) for one in aside):
         unusable(project, index, url, f"Every file on it belongs to another project, for example {aside[0].filename}.")
     rows, odd = _ordered(spelled)
-    return packed(base, standing, aside + odd, rows)
+    return packed(Base(base).url, standing, aside + odd, rows)
 
 
 def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:

@@ -383,6 +383,28 @@ def test_credentials_of_the_page_do_not_reach_its_files() -> None:
     assert only(parsed).url == "https://mirror.example/demo-1.zip"
 
 
+LINK = "https://me:hunter2@files.example/demo-1.zip"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        page({"filename": "demo-1.zip", "url": LINK, "provenance": LINK, "size": 7}),
+        page({"filename": "demo-1.zip", "url": LINK, "size": 7}).replace("@", "\\u0040"),
+        page({"filename": "demo-1.zip", "url": LINK.replace("https:", ""), "size": 7}).replace("/", "\\/"),
+        html(f"<a href={LINK}>x</a>"),
+        html(f"<a href={LINK.replace('@', '&#64;')}>x</a>"),
+        html(f"<a href={LINK.replace('@', '&commat;')} data-yanked='me@here'>x</a>").encode("utf-16"),
+    ],
+)
+def test_credentials_of_a_link_are_not_kept(body: str | bytes) -> None:
+    """Some indexes write those that they were asked with into the addresses of files."""
+    content = body if isinstance(body, bytes) else body.encode()
+    kept = listing(content, "text/html; charset=utf-16" if isinstance(body, bytes) else "")
+    assert only(kept.page(DEMO, "mirror")).url == "https://files.example/demo-1.zip"
+    assert b"hunter2" not in msgspec.msgpack.encode(kept) + b"".join(map(zstd.decompress, kept.pieces))
+
+
 def test_anchors_in_comments_do_not_count() -> None:
     assert only(parse(html("<!-- <a href=demo-2.zip>x</a> -->", "<a>", "<a href=''>", "<a href=demo-1.zip>"))).url
 
