@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from typing import Final, NamedTuple, TypeVar
 
+import anyio
 import httpx
 
 from resolver.catalog.meter import Meter
@@ -113,8 +114,10 @@ class Client:
         """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
         body = BytesIO()
         where = redirects.shown(response.extensions["address"])
-        until = asyncio.get_running_loop().time() + _WHOLE * self._timeout
-        async for piece in self.pieces(response):
+        now = asyncio.get_running_loop().time
+        until = now() + _WHOLE * self._timeout
+
+        def take(piece: bytes) -> None:
             body.write(piece)
             if body.tell() > limit:
                 raise IndexFailure(
@@ -123,7 +126,7 @@ class Client:
                     why=f"The download was stopped after {limit >> 20} MiB.",
                     hint="check the address of the index; a proxy may have answered in its place",
                 )
-            if asyncio.get_running_loop().time() > until:
+            if now() > until:
                 raise IndexFailure(
                     "An index did not finish its answer.",
                     where=where,
@@ -131,49 +134,63 @@ class Client:
                     hint="on a slow connection, increase pip's timeout, which also applies here: "
                     "`pip config set global.timeout SECONDS`",
                 )
+
+        await self.into(response, take)
         self._meter.add(received=body.tell())
         return body.getvalue()  # without copying
 
-    async def pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
-        """The body as it arrives, decompressed if that was asked for. Raises NoAnswerError and IndexFailure."""
+    async def into(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
+        """Pass the body to `take` as it arrives, decompressed if that was asked for.
+
+        Raises NoAnswerError, IndexFailure if it cannot be decompressed, and what `take` raises.
+        """
         packed = response.request.headers["Accept-Encoding"] == _PACKED
         encoding = response.headers.get("content-encoding", "identity").strip().lower() if packed else "identity"
-        where = response.extensions["address"]
         if encoding in ("", "identity"):
-            async for piece in self._arriving(response):
-                yield piece
+            await self._receive(response, take)
             return
         if encoding not in (_PACKED, f"x-{_PACKED}"):
-            raise _unpackable(where, f"`{encoding[:40].rstrip(', ')}` was not asked for")
+            raise _unpackable(response, f"`{encoding[:40].rstrip(', ')}` was not asked for")
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        try:
-            async for piece in self._arriving(response):
-                left = piece
-                while left and not unpacker.eof:
-                    yield unpacker.decompress(left, _PIECE)
-                    left = unpacker.unconsumed_tail
-                if unpacker.unused_data or left:
-                    raise _unpackable(where, "It continues after its end")
-        except zlib.error as error:
-            raise _unpackable(where, str(error).rpartition(": ")[2].capitalize()) from None
-        if not unpacker.eof:
-            raise _unpackable(where, "It ends too early")
 
-    async def _arriving(self, response: httpx.Response) -> AsyncIterator[bytes]:
+        def unpack(piece: bytes) -> None:
+            while piece and not unpacker.eof:
+                try:
+                    content = unpacker.decompress(piece, _PIECE)
+                except zlib.error as error:
+                    raise _unpackable(response, str(error).rpartition(": ")[2].capitalize()) from None
+                take(content)
+                piece = unpacker.unconsumed_tail
+            if piece or unpacker.unused_data:
+                raise _unpackable(response, "It continues after its end")
+
+        await self._receive(response, unpack)
+        if not unpacker.eof:
+            raise _unpackable(response, "It ends too early")
+
+    async def _receive(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
         """The body as sent. A time limit for each read would let a server send a byte now and then for ever."""
-        loop = asyncio.get_running_loop()
+        now = asyncio.get_running_loop().time
         window = _WINDOW * self._timeout
-        until, recent = loop.time() + window, 0
-        try:
-            async for piece in response.aiter_raw():
+        until, recent = now() + window, 0
+        pieces = response.aiter_raw()
+        # aiohttp's own limit ends with a connection that is closed because of what it sent, but the wait may go on.
+        with anyio.move_on_after(window) as limit:
+            while True:
+                try:
+                    piece = await anext(pieces, b"")
+                except ERRORS as error:
+                    raise no_answer(error) from None
+                if not piece:
+                    return
                 recent += len(piece)
-                if (now := loop.time()) > until:
+                if now() > until:
                     if recent < _SLOWEST * window:
                         raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
-                    until, recent = now + window, 0
-                yield piece
-        except ERRORS as error:
-            raise no_answer(error) from None
+                    until, recent = now() + window, 0
+                limit.deadline = now() + window
+                take(piece)
+        raise NoAnswerError("It stopped answering")
 
     async def _tries(
         self,
@@ -217,11 +234,10 @@ class Client:
             fields = {name: value for name, value in given.items() if value.isascii()}  # validators may have any letter
             self._meter.add(requests=1)
             try:
-                asked = self._http.send(
-                    self._http.build_request("GET", url, headers=fields, timeout=timeout), stream=True
-                )
-                response = await asyncio.wait_for(asked, time)
-            except asyncio.TimeoutError:
+                with anyio.fail_after(time):
+                    request = self._http.build_request("GET", url, headers=fields, timeout=timeout)
+                    response = await self._http.send(request, stream=True)
+            except TimeoutError:
                 raise NoAnswerError(f"Its answer did not begin within {time:.0f} seconds") from None
             except ERRORS as error:
                 raise no_answer(error) from None
@@ -248,10 +264,10 @@ class Client:
         )
 
 
-def _unpackable(url: str, why: str) -> IndexFailure:
+def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
     return IndexFailure(
         "An index sent data that cannot be decompressed.",
-        where=redirects.shown(url),
+        where=redirects.shown(response.extensions["address"]),
         why=f"{why}.",
         hint="a proxy or mirror may declare the wrong compression; try again or use another index",
     )

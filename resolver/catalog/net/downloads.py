@@ -66,7 +66,9 @@ class Downloads:
             raise _refused(file, str(error.filename or ""), error) from None
         try:
             with path.open("xb") as target:
-                async for piece in self._client.pieces(response):
+
+                def take(piece: bytes) -> None:
+                    nonlocal size
                     size += len(piece)
                     if size > limit:
                         raise IndexFailure(
@@ -78,6 +80,8 @@ class Downloads:
                     digest.update(piece)
                     target.write(piece)
                     self._meter.add(received=len(piece))
+
+                await self._client.into(response, take)
         except OSError as error:
             path.unlink(missing_ok=True)
             raise _refused(file, str(path.parent), error) from None

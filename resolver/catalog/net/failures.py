@@ -16,7 +16,7 @@ _NOTHING: Final = "It closed the connection without an answer"
 _PART: Final = "It broke off its answer"
 _LONGEST: Final = 200  # characters
 # What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
-ERRORS: Final = (httpx.TransportError, aiohttp.ClientError, asyncio.TimeoutError, OSError, ssl.CertificateError)
+ERRORS: Final = (httpx.HTTPError, aiohttp.ClientError, asyncio.TimeoutError, OSError, RuntimeError, ValueError)
 
 
 class NoAnswerError(Exception):
@@ -50,7 +50,7 @@ def no_answer(error: BaseException) -> NoAnswerError:
             return NoAnswerError(f"The proxy answered {_text(told)}")
         case aiohttp.ServerDisconnectedError():
             return NoAnswerError(_NOTHING)
-        case aiohttp.ClientPayloadError():
+        case aiohttp.ClientPayloadError() | RuntimeError():  # aiohttp's for a connection that it closed itself
             return NoAnswerError(_PART)
         case httpx.RemoteProtocolError() if "closed" in str(told) or "disconnected" in str(told):
             return NoAnswerError(_PART if "complete" in str(told) else _NOTHING)

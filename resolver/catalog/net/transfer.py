@@ -173,7 +173,8 @@ class Transfer:
         length = response.headers.get("content-length", "")
         self._require_room(int(length) if length.isdecimal() else 0, file)
         limit = file.size if file.size is not None else WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
-        async for piece in self._client.pieces(response):
+
+        def take(piece: bytes) -> None:
             if part.size + len(piece) > limit:
                 raise _WrongFile(
                     f"{file.filename} is larger than it should be.",
@@ -184,6 +185,8 @@ class Transfer:
             part.write(piece)
             self._meter.add(received=len(piece))
             self._told(len(piece))
+
+        await self._client.into(response, take)
         if file.size is not None and part.size < file.size:
             raise NoAnswerError(f"It ends before the announced {file.size} bytes{packing(response)}")
 

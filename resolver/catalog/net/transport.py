@@ -52,9 +52,7 @@ class Transport(httpx.AsyncBaseTransport):
 
     def _through(self, proxy: str) -> httpx.AsyncBaseTransport:
         limits = httpx.Limits(max_connections=self._most, keepalive_expiry=_KEPT)
+        secure = self._context if httpx.URL(proxy).scheme == "https" else None
         return httpx.AsyncHTTPTransport(
-            verify=self._context,
-            limits=limits,
-            trust_env=False,
-            proxy=httpx.Proxy(proxy, ssl_context=self._context if proxy.startswith("https:") else None),
+            verify=self._context, limits=limits, trust_env=False, proxy=httpx.Proxy(proxy, ssl_context=secure)
         )

@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -200,11 +200,12 @@ def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx
     return httpx.MockTransport(answer), asked
 
 
-def ask(transport: httpx.AsyncBaseTransport, *urls: str, limit: int = 1000) -> list[Reply]:
+def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -> list[Reply]:
     async def run() -> list[Reply]:
-        client = Client(PipConfig(index_url=""), Meter(), patience=QUICK, transport=transport)
+        pip = PipConfig(index_url="", timeout=timeout)
+        client = Client(pip, Meter(), patience=QUICK, transport=transport)
         try:
-            return [await client.get(url, headers={}, limit=limit) for url in urls]
+            return [await client.get(url, headers={}, limit=1000) for url in urls]
         finally:
             await client.close()
 
@@ -232,6 +233,20 @@ def test_cookies_are_not_sent_back() -> None:
     transport, asked = answering(*(httpx.Response(200, headers=cookie, stream=httpx.ByteStream(b"")) for _ in range(2)))
     ask(transport, "https://index.example/a", "https://index.example/b")
     assert ["cookie" in request.headers for request in asked] == [False, False]
+
+
+def test_a_transport_that_waits_for_ever_is_not_waited_for() -> None:
+    """As aiohttp does with some connections that it closed itself."""
+
+    class Silent(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"<html>"
+            await asyncio.sleep(3600)
+
+    transport, asked = answering(*(httpx.Response(200, stream=Silent()) for _ in range(4)))
+    message = failure(Unreachable, lambda: ask(transport, "https://index.example/a", timeout=0.05))
+    assert "It stopped answering (4 tries)." in message
+    assert len(asked) == 4
 
 
 def test_a_bomb_is_unpacked_no_further_than_its_limit() -> None:

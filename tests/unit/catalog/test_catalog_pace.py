@@ -19,7 +19,7 @@ from resolver.catalog.net.retries import Patience
 from resolver.errors import IndexFailure, Unreachable
 
 FAR = "It violates HTTP .(Too many headers received|Got more than 8190 bytes)"
-CUT = "It broke off its answer"
+CUT = "It broke off its answer|It stopped answering"
 CHUNK = f"It violates HTTP .Invalid character in chunk size|{CUT}"
 LATE = "Its answer did not begin within"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"

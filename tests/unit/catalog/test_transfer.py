@@ -64,7 +64,7 @@ def ranges(index: LoopbackIndex) -> list[str]:
 
 def cut_at(share: float) -> Fault:
     """As `truncated`, but what comes before has been read by then."""
-    return lambda answer: replace(truncated(share)(answer), hold=0.3)
+    return lambda answer: replace(truncated(share)(answer), hold=0.6)
 
 
 def other_bytes() -> Fault:
