@@ -68,21 +68,29 @@ SETS = (
     ),
 )
 
-EMPTY = Case("empty", "a new cache folder for each run", cold=True, wall=0.33, cpu=2.0, peak=1.0)
-SECOND = Case("second", "warm cache, every page revalidated, no lock from before", wall=0.15, cpu=1.0, peak=0.8)
-OFFLINE = Case("offline", "warm cache, --offline, no lock from before", offline=True, wall=2.0, cpu=2.5, peak=1.0)
+EMPTY = Case("empty", "a new cache folder for each run", cold=True, wall=0.6, peak=1.0)
+SECOND = Case("second", "warm cache, every page revalidated, no lock from before", wall=0.2, peak=1.0)
+OFFLINE = Case("offline", "warm cache, --offline, no lock from before", offline=True, wall=2.0, peak=1.0)
 CASES = (
     EMPTY,
     Case("clone", "like empty, but with the lock (uv: the output) of before, as after a clone", cold=True, keep=True),
     SECOND,
-    replace(SECOND, name="second-anew", what="like second; ours solves although the answer is remembered", anew=True),
+    replace(
+        SECOND,
+        name="second-anew",
+        what="like second; ours solves although the answer is remembered",
+        anew=True,
+        wall=None,
+    ),
     OFFLINE,
-    replace(OFFLINE, name="offline-anew", what="like offline; ours solves although it is remembered", anew=True),
+    replace(
+        OFFLINE, name="offline-anew", what="like offline; ours solves although it is remembered", anew=True, wall=5.0
+    ),
     Case("again", "like second, but with the lock (uv: the output) of the run before", keep=True),
-    Case("unchanged", "nothing changed: `ascend-lock check`; uv with --offline", keep=True, check=True, wall=1.0),
+    Case("unchanged", "nothing changed: `ascend-lock check`; uv with --offline", keep=True, check=True),
     Case("changed", f"like again, but with `{SWAP[1]}` where `{SWAP[0]}` was", keep=True, changed=True),
 )
-ALL = Case("all", "`lock all`, every page revalidated, beside the sum of `lock STACK` for each", wall=0.5)
+ALL = Case("all", "`lock all`, every page revalidated, beside the sum of `lock STACK` for each")
 NATIVE = Case("native", "on this machine's own platform: pip-tools, pip and uv, with a warm cache", keep=False)
 
 

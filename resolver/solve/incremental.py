@@ -30,6 +30,7 @@ class IncrementalResolution(Resolution[Edge, Candidate, Package]):
 
     def __init__(self, provider: Provider, reporter: Reporter) -> None:
         super().__init__(provider, reporter)
+        self._provider = provider
         self._met: dict[Package, tuple[_Criterion, Candidate | None, bool]] = {}
 
     def _is_current_pin_satisfying(self, name: Package, criterion: _Criterion) -> bool:
@@ -37,7 +38,7 @@ class IncrementalResolution(Resolution[Edge, Candidate, Package]):
         pin = self._states[-1].mapping.get(name)
         known = self._met.get(name)
         if known is None or known[0] is not criterion or known[1] is not pin:
-            met = super()._is_current_pin_satisfying(name, criterion)
+            met = pin is not None and self._provider.admits(criterion, pin)
             known = self._met[name] = criterion, pin, met
         return known[2]
 

@@ -49,6 +49,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         self._conflicts: Counter[Package] = Counter()
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
         self._demands: dict[Package, tuple[Criterion[Edge, Candidate], Demand]] = {}
+        self._sums: dict[Package, tuple[list[Edge], Demand]] = {}
         lookahead.asked = self.demanded
 
     # --- what resolvelib asks
@@ -104,7 +105,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     ) -> Matches[Candidate]:
         """What the requirements and the policies admit, most preferred first, determined as far as it is looked at."""
         self._order.setdefault(identifier, len(self._order))
-        demand = self._universe.demand(*requirements[identifier])
+        demand = self._combined(identifier, requirements[identifier])
         pin = self.resolution.state.mapping.get(identifier)
         # before a final release gives way to a pre-release, what rules it out is reconsidered
         stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
@@ -123,6 +124,11 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
             self._lookahead.expect_tools(candidate)
             clash = self.clashes.with_needs(candidate)
         return edges if clash is None else self._unmet(candidate, clash)
+
+    def admits(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> bool:
+        """Whether all requirements of a criterion are satisfied by a candidate of its package."""
+        demand = self._combined(candidate.package, criterion.iter_requirement())
+        return self._universe.is_admitted(candidate, demand)
 
     # --- what the reporter tells
 
@@ -151,8 +157,18 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
             return None
         known = self._demands.get(package)
         if known is None or known[0] is not criterion:
-            known = self._demands[package] = criterion, self._universe.demand(*criterion.iter_requirement())
+            known = self._demands[package] = criterion, self._combined(package, criterion.iter_requirement())
         return known[1]
+
+    def _combined(self, package: Package, requirements: Iterable[Edge]) -> Demand:
+        """The demand of all requirements on a package. Mostly they are those of before, and some more."""
+        edges = list(requirements)
+        known, demand = self._sums.get(package, ([], ANYTHING))
+        if edges[: len(known)] != known:
+            known, demand = [], ANYTHING
+        demand &= self._universe.demand(*edges[len(known) :])
+        self._sums[package] = edges, demand
+        return demand
 
     def is_known(self, package: Package) -> bool:
         """Whether a package was ever required."""
