@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from tests.builders import Built
 from tests.functional.conftest import Setup
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
-from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree
+from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, Response, altered, status
 
 BIG = {"base.py": "", "base_data.txt": random.Random(0).randbytes(300_000).hex()}
@@ -209,12 +208,9 @@ def test_a_killed_run_leaves_whole_files_and_parts_that_are_gone_on_with(
     index.fault(WHEEL, stall, times=1)
     process = workspace.start("bundle", "demo", "out")
     part = workspace.root / "out" / f"{base.filename}.{base.sha256[:16]}.part"
-    deadline = time.monotonic() + 20
-    while not (part.exists() and part.stat().st_size == 200_000) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: part.exists() and part.stat().st_size == 200_000, process)
     process.send_signal(signal.SIGKILL)
     workspace.finish(process)
-    assert part.stat().st_size == 200_000
     assert part.read_bytes() == base.content[:200_000]
     index.clear()
     partial = workspace.root / "out" / "bundle.json.partial"

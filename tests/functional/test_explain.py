@@ -16,7 +16,7 @@ import pytest
 from tests.cached import damage
 from tests.functional.conftest import Setup
 from tests.functional.sources import add_backend
-from tests.functional.workspace import Run, Workspace, tree
+from tests.functional.workspace import Run, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, Response, delayed, status
 from tests.unit.render.test_render_json import SCHEMA, faults
 
@@ -237,11 +237,7 @@ def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(
     before = tree(workspace.root / "locks"), tree(workspace.matrices)
     index.fault("/files/*/demo-1.0*", delayed(60))
     process = workspace.start("explain", "demo", "--apply", "A")
-    deadline = time.monotonic() + 30
-    while not any("/demo-1.0" in request.path for request in list(index.requests)):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: any("/demo-1.0" in request.path for request in list(index.requests)), process)
     process.send_signal(number)
     run = workspace.finish(process)
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)

@@ -302,16 +302,8 @@ def another_version(machine: Machine) -> None:
     (info / "METADATA").write_text((info / "METADATA").read_text().replace("Version: 1.0", "Version: 01.1"))
 
 
-def a_changed_file(machine: Machine) -> None:
-    (machine.site / "torch" / "__init__.py").write_text(TORCH.replace('"8"', '"8.0"')[:-2])
-
-
 def no_record(machine: Machine) -> None:
     (machine.site / "base-1.0.dist-info" / "RECORD").unlink()
-
-
-def metadata_that_is_cut_off(machine: Machine) -> None:
-    (machine.site / "triton_ascend-3.2.0.dist-info" / "METADATA").write_bytes(b"Metadata-Vers")
 
 
 def an_unmet_requirement(machine: Machine) -> None:
@@ -381,30 +373,6 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
         + "\ndiffers from the lock (errors: 2, warnings: 0)\n",
     ),
     (
-        a_changed_file,
-        told(
-            "files of torch 2.8.0 were changed after installation: torch/__init__.py (1 in all)  [file-changed]",
-            "what runs is not what the lock pins",
-            again("torch"),
-        )
-        + "\n"
-        + told(
-            "import torch failed: SyntaxError: '(' was never closed (__init__.py, line 13)  [import-failed]",
-            "the stack needs it",
-            "see the full message: env TINY_FLAVOUR='as locked' <root>/env/bin/python -c 'import torch'",
-        )
-        + "\ndiffers from the lock (errors: 3, warnings: 0)\n",
-    ),
-    (
-        metadata_that_is_cut_off,
-        told(
-            "<site>/triton_ascend-3.2.0.dist-info/METADATA of triton-ascend cannot be read: "
-            "it has no Name or no Version  [metadata-broken]",
-            "pip and other tools cannot tell what is installed",
-            f"rm -r <site>/triton_ascend-3.2.0.dist-info && {INSTALL}",
-        ),
-    ),
-    (
         an_unmet_requirement,
         one_wrong(
             "pip check reports: torch-npu 2.8.0 has requirement base<1, but you have base 1.0.  [requirement-broken]",
@@ -445,11 +413,7 @@ BROKEN: list[tuple[Callable[[Machine], None], str]] = [
 )
 def test_broken(machine: Machine, destroy: Callable[[Machine], None], expected: str) -> None:
     destroy(machine)
-    found = machine.found().replace(f"<root>/env/lib/python{PYTHON_LINE}/site-packages", "<site>")
-    if destroy in (metadata_that_is_cut_off, a_changed_file):  # more follows from it
-        assert found.startswith(expected.partition("\ndiffers from the lock")[0]), found
-    else:
-        assert found == expected
+    assert machine.found() == expected
 
 
 def test_only_warnings_where_the_machine_is_to_be_passed_over(machine: Machine) -> None:
@@ -549,55 +513,36 @@ def test_the_command_that_it_gives_mends_it(machine: Machine, destroy: Callable[
 
 
 def test_wrong_commands_have_status_2(machine: Machine) -> None:
-    run = machine.verify("--fulll")
-    assert (run.status, run.stdout) == (2, "")
-    run = machine.verify("--python", "no/such/python")
-    assert (run.status, run.stdout, run.stderr) == (
-        2,
-        "",
+    assert machine.verify("--fulll").status == 2
+    whys = {"<root>/no/such/python": "No such file or directory", "/bin/true": "it does not run as Python"}
+    for python, why in whys.items():
+        run = machine.verify("--python", python.replace("<root>", str(machine.root)))
+        told = f"error: {python} cannot be run: {why}\nhint: pass --python PATH of an environment\n"
+        assert (run.status, run.stdout, run.stderr) == (2, "", told)
+    machine.workspace.stack("demo", name="other")
+    for arguments, told in (
+        ("demo --python /bin/true", "no working Python was found at /bin/true\n  at --python"),
         (
-            "error: <root>/no/such/python cannot be run: No such file or directory\n"
-            "hint: pass --python PATH of an environment\n"
+            "demo --target there",
+            "demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: the targets are: here",
         ),
-    )
-    run = machine.verify("--python=/bin/true")
-    assert (run.status, run.stdout, run.stderr) == (
-        2,
-        "",
-        "error: /bin/true cannot be run: it does not run as Python\nhint: pass --python PATH of an environment\n",
-    )
-    run = machine.workspace.run("verify", "demo", "--python", "/bin/true")
-    assert (run.status, run.stdout, run.stderr) == (
-        2,
-        "",
-        (
-            "error: no working Python was found at /bin/true\n  at --python\n  It does not run as Python.\n"
-            "hint: activate an environment, or pass --python PATH\n"
-        ),
-    )
-    run = machine.workspace.run("verify", "demo", "--target", "there")
-    assert (run.status, run.stdout, run.stderr) == (
-        2,
-        "",
-        "error: demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: the targets are: here\n",
-    )
-    new = machine.workspace.stack("demo", name="other")
-    hints = {"other": "ascend-lock lock other", "dmo": "did you mean `demo`?", "zzz": "locked are demo"}
-    for stack, hint in hints.items():
-        run = machine.workspace.run("verify", stack)
-        told = f"error: {stack} has no lock with a verify.py\n  at locks/{stack}\nhint: {hint}\n"
-        assert (run.status, run.stderr) == (2, told)
-    new.unlink()
-    (machine.workspace.locks / "demo" / "there").mkdir()
-    (machine.workspace.locks / "demo" / "there" / "verify.py").write_text("")
+        ("other", "other has no lock with a verify.py\n  at locks/other\nhint: ascend-lock lock other"),
+        ("dmo", "dmo has no lock with a verify.py\n  at locks/dmo\nhint: did you mean `demo`?"),
+        ("zzz", "zzz has no lock with a verify.py\n  at locks/zzz\nhint: locked are demo"),
+    ):
+        run = machine.workspace.run("verify", *arguments.split())
+        assert (run.status, run.stdout) == (2, "")
+        assert run.stderr.startswith(f"error: {told}\n")
+    (machine.workspace.matrices / "stacks" / "other.toml").unlink()
+    there = machine.workspace.locks / "demo" / "there"
+    there.mkdir()
+    (there / "verify.py").write_text("")
     try:
         run = machine.workspace.run("verify", "demo")
     finally:
-        shutil.rmtree(machine.workspace.locks / "demo" / "there")
-    assert (run.status, run.stderr) == (
-        2,
-        "error: demo is locked for several targets\n  at --target\nhint: choose this machine's target: here, there\n",
-    )
+        shutil.rmtree(there)
+    assert run.status == 2
+    assert run.stderr.endswith("\n  at --target\nhint: choose this machine's target: here, there\n")
 
 
 def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine) -> None:
@@ -619,32 +564,20 @@ def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine
     assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
 
 
-def test_a_reader_that_leaves_is_no_failure_of_ours(machine: Machine) -> None:
-    script = machine.workspace.folder() / "verify.py"
-    done = subprocess.run(
-        ["bash", "-c", f"{machine.python} {script} | true"],
-        env=environment(machine.workspace, **machine.environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.stdout, done.stderr) == ("", "")
-
-
 @pytest.mark.parametrize(
     ("sink", "status", "error"),
-    [("&-", 0, ""), ("/dev/full", 2, "error: the report cannot be written: No space left on device\n")],
+    [
+        ("| true", 0, ""),
+        (">&-", 0, ""),
+        (">/dev/full", 2, "error: the report cannot be written: No space left on device\n"),
+    ],
 )
 def test_a_report_that_nobody_can_be_given(machine: Machine, sink: str, status: int, error: str) -> None:
+    """A reader that leaves is no failure of ours."""
     script = machine.workspace.folder() / "verify.py"
-    done = subprocess.run(
-        ["bash", "-c", f"{machine.python} {script} --ascend {machine.ascend} >{sink}"],
-        env=environment(machine.workspace, **machine.environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (status, "", error)
+    line = f"{machine.python} {script} --ascend {machine.ascend} {sink}"
+    run = execute(machine.workspace, ["bash", "-c", line], **machine.environment)
+    assert (run.status, run.stdout, run.stderr) == (status, "", error)
 
 
 def test_a_limit_of_open_files_is_not_blamed_on_the_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -674,15 +607,10 @@ def test_memory_that_runs_out_is_told(machine: Machine) -> None:
         "verify.checks = checks\n"
         "sys.exit(verify.run(verify.LOCK, sys.argv[1], []))\n"
     )
-    done = subprocess.run(
-        [machine.python, "-I", "-c", code, machine.workspace.folder() / "verify.py"],
-        env=environment(machine.workspace, **machine.environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    script = str(machine.workspace.folder() / "verify.py")
+    run = execute(machine.workspace, [str(machine.python), "-I", "-c", code, script], **machine.environment)
     told = "error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n"
-    assert (done.returncode, done.stderr) == (2, told)
+    assert (run.status, run.stderr) == (2, told)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
