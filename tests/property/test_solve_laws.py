@@ -56,13 +56,14 @@ def told(answer: Resolution | Conflict) -> object:
 
 
 def holds(world: World) -> None:
-    solved, brute = answer(world), BruteForce(world)
-    if isinstance(solved, Resolution):
-        event(solved.engine)
-        assert brute.faults(pins(solved), extras(solved)) == []
-    else:
-        event("conflict")
-        assert next(brute.solutions(), None) is None
+    """What is solved, and what the complete engine finds by itself."""
+    solved, proved, brute = answer(world), complete(world), BruteForce(world)
+    event(solved.engine if isinstance(solved, Resolution) else "conflict")
+    for found in (solved, proved):
+        if isinstance(found, Resolution):
+            assert brute.faults(pins(found), extras(found)) == []
+        else:
+            assert next(brute.solutions(), None) is None
 
 
 @given(worlds())
@@ -97,24 +98,6 @@ def search(world: World) -> Resolution | None:
     """What resolvelib finds by itself, the check passed."""
     universe = Universe(world.problem(), world.catalog())
     return solver.search(universe, Lookahead(universe))
-
-
-@given(worlds())
-def test_the_complete_engine_alone_is_right(world: World) -> None:
-    found, brute = complete(world), BruteForce(world)
-    if found is None:
-        assert next(brute.solutions(), None) is None
-    else:
-        assert brute.faults(pins(found), extras(found)) == []
-
-
-@given(worlds(prereleases=True))
-def test_the_complete_engine_alone_is_right_about_prereleases(world: World) -> None:
-    found, brute = complete(world), BruteForce(world)
-    if found is None:
-        assert next(brute.solutions(), None) is None
-    else:
-        assert brute.faults(pins(found), extras(found)) == []
 
 
 @given(worlds())
