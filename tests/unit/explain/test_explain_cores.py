@@ -86,27 +86,6 @@ def test_a_misspelt_name_is_nearly_one_that_metadata_names() -> None:
     ]
 
 
-def test_two_conflicts_that_have_nothing_to_do_with_each_other_are_both_told() -> None:
-    catalog = DataCatalog({"a": {"1": ["x<2"]}, "b": {"1": ["x>=2"]}, "c": {"1": ["y==3"]}, "x": {"1": [], "2": []}})
-    catalog.add_wheel("y", "2")
-    found = [told(one) for one in contradictions(catalog, "a", "b", "c")]
-    assert sorted(found, key=len) == [
-        [
-            "the stack asks for c",
-            "c 1 needs y==3",
-            "no release of y matches `==3`; the newest is 2",
-            "=> 2 and 3 leave no choice for y",
-        ],
-        [
-            "the stack asks for a",
-            "the stack asks for b",
-            "a 1 needs x<2",
-            "b 1 needs x>=2",
-            "=> 3 and 4 leave no choice for x",
-        ],
-    ]
-
-
 def test_a_source_archive_of_no_use_is_a_conflict_though_another_one_was_found_first() -> None:
     catalog = DataCatalog()
     catalog.add_archive("c", "1", None)
@@ -152,23 +131,6 @@ def test_a_range_of_nothing_but_archives_of_no_use_is_told_though_another_confli
     ]
     old = contradictions(catalog, "gone", "old<7")[1].statements[1]
     assert statement_details(old, "en")[0] == "old-6.tar.gz is a source archive without static metadata"
-
-
-def test_releases_that_fail_for_different_reasons_are_cases() -> None:
-    catalog = DataCatalog({"a": {"1": ["x<2"], "2": ["x<2"], "3": ["y<2"]}, "x": {"1": [], "2": []}})
-    for version in ("1", "2"):
-        catalog.add_wheel("y", version)
-    (one,) = contradictions(catalog, "a", "x==2", "y==2")
-    assert one.closing is None
-    assert told(one) == [
-        "the stack asks for a",
-        "the stack asks for x==2",
-        "the stack asks for y==2",
-        "a 3 needs y<2",
-        "a 1 and 2 need x<2",
-        "- a 3: 3 and 4 leave no choice for y",
-        "- a 1 and 2: 2 and 5 leave no choice for x",
-    ]
 
 
 def test_cases_within_cases() -> None:
@@ -228,17 +190,6 @@ def test_a_component_that_the_stack_itself_asks_for(line: str) -> None:
     assert told(one)[0] == f"the stack asks for {line}"
     assert one.closing is not None
     assert (one.closing.subject, one.closing.numbers) == (component, (1, 2))
-
-
-def test_facts_and_the_target_clash() -> None:
-    fact = requires("a", "", "cann in 8.3.*")
-    (one,) = contradictions(DataCatalog({"a": {"1": []}}), "a", known=[fact])
-    assert told(one) == [
-        "the stack asks for a",
-        "the target has CANN 8.5.0",
-        "a 1 needs cann in 8.3.*",
-        "=> 2 and 3 leave no choice for CANN",
-    ]
 
 
 def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_metadata() -> None:

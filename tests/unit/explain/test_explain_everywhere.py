@@ -146,13 +146,6 @@ def test_each_target_has_the_same_ways_out() -> None:
     assert [fix.files for fix in one.fixes] == [fix.files for fix in two.fixes]
 
 
-def test_a_third_target_gets_what_it_needs_as_well() -> None:
-    catalog = DataCatalog({"plugin": {"2": []}})
-    more = "".join(target(name, cann="8.3.RC1") for name in ("one", "two", "three")) + needs("==2", "8.5.0")
-    (fix,) = explained(catalog, "plugin==2", more=more, name="two").fixes
-    assert told((fix,)) == [["8.3.RC1 -> 8.5.0", "8.3.RC1 -> 8.5.0 of one", "8.3.RC1 -> 8.5.0 of three"]]
-
-
 def test_another_python_for_one_target_and_another_cann_for_the_other() -> None:
     """Two lines of the stack: what one target lacks has nothing to do with what the other one lacks."""
     catalog = DataCatalog({"plugin": {"2": []}})

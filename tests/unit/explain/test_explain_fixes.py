@@ -154,21 +154,6 @@ def test_what_is_left_of_a_line_that_goes_is_its_rest() -> None:
     assert [told(fix) for fix in found.fixes][:1] == [["nowhere-to-be-seen -> ", "8.5.0 -> 8.3.RC1"]]
 
 
-def test_another_cann_and_another_python_at_once() -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("plugin", "2", tags=PYTHON_3_12)
-    assert [told(fix) for fix in ways_out(catalog, "plugin==2", facts=NEEDS_CANN)] == [
-        ["3.11 -> 3.12", "8.5.0 -> 8.3.RC1"]
-    ]
-
-
-def test_another_python_and_another_version_at_once() -> None:
-    catalog = DataCatalog({"plugin": {"2": ["base==1", "deep"]}, "base": {"1": [], "2": []}})
-    catalog.add_wheel("deep", "1", tags=PYTHON_3_12)
-    first, *_ = ways_out(catalog, "plugin==2", "base==2")
-    assert told(first) == ["3.11 -> 3.12", "base==2 -> base==1"]
-
-
 def test_a_misspelt_name_and_another_version_are_one_change_of_the_line() -> None:
     catalog = DataCatalog({"plugin": {"1": [], "2": ["base==1"]}, "base": {"2": []}})
     fixes = ways_out(catalog, "plugn==2", "base", facts=NEEDS_CANN)
