@@ -36,7 +36,6 @@ from packaging.utils import canonicalize_name
 from resolver.catalog.snapshot import Snapshot
 from resolver.model.release import File, Metadata
 from tests.builders import Built, Extras, build_archive, build_wheel
-from tests.http2 import INTERNAL_ERROR, Session, Stream
 
 PYPI = "pypi"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -61,8 +60,7 @@ class Response:
     `declared` is a Content-Length other than the body's. After `reset_after`
     bytes of the body the connection is reset. `delay` is in seconds, and so is
     `hold`, for which the connection stays open after the body, and `pause`,
-    which passes between any two bytes of it. `script` sends it over HTTP/2 in
-    its own way.
+    which passes between any two bytes of it.
     """
 
     status: int
@@ -73,7 +71,6 @@ class Response:
     delay: float = 0.0
     hold: float = 0.0
     pause: float = 0.0
-    script: Callable[[Stream, Response], None] | None = None
 
 
 Fault = Callable[[Response], Response]
@@ -149,7 +146,7 @@ class LoopbackIndex:
     `pages` is the format of pages; "negotiate" follows the request's Accept. Without `ranges`, a Range is ignored: 200
     and the whole file. With `etags`, answers have one, and a matching If-None-Match gives 304. `compress` sends pages
     with gzip to whoever accepts it. With `tls` it is also a proxy that answers for every host over TLS, so an index can
-    be anywhere without a network; it speaks HTTP/2, with these settings, if `tls` offers that.
+    be anywhere without a network.
     """
 
     def __init__(
@@ -161,14 +158,12 @@ class LoopbackIndex:
         etags: bool = True,
         compress: bool = False,
         tls: ssl.SSLContext | None = None,
-        settings: Mapping[int, int] | None = None,
     ) -> None:
         self.pages = pages
         self.ranges = ranges
         self.etags = etags
         self.compress = compress
         self.tls = tls
-        self.settings = settings or {}
         self.requests: list[Request] = []
         self._standings: dict[tuple[str, str], dict[str, str]] = {}
         self._projects: dict[tuple[str, str], dict[str, _Row]] = {}
@@ -575,10 +570,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.host = self.path
         self.connection = self.server.secure(self.connection, context)
         self.connection.do_handshake()
-        if self.connection.selected_alpn_protocol() == "h2":
-            Session(self.connection, self.server.closing, self.server.index.settings).serve(self._answer_stream)
-            self.close_connection = True
-            return
         self.rfile = self.connection.makefile("rb", self.rbufsize)
         self.wfile = self.connection.makefile("wb", -1)
         self.close_connection = False
@@ -598,23 +589,6 @@ class _Handler(BaseHTTPRequestHandler):
         if response.delay:
             self.server.closing.wait(response.delay)
         return response
-
-    def _answer_stream(self, stream: Stream) -> None:
-        asked = stream.asked
-        response = self._response(asked[":method"], asked[":path"], asked)
-        if response.script is not None:
-            response.script(stream, response)
-            return
-        length = {} if response.status == 304 else {"content-length": str(_length(response))}
-        stream.head(response.status, {**response.headers, **length}, end=not response.body)
-        if response.reset_after is not None:
-            stream.data(response.body[: response.reset_after], end=False)
-            stream.reset(INTERNAL_ERROR)
-        elif response.body:
-            for byte in response.body if response.pause else b"":
-                stream.data(bytes((byte,)), end=False)
-                stream.session.wait(response.pause)
-            stream.data(b"" if response.pause else response.body)
 
     def _answer(self) -> None:
         response = self._response(

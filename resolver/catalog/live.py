@@ -235,7 +235,7 @@ class LiveCatalog:
         if self._network is None:
             from resolver.catalog.net.network import Network
 
-            connection = self._pool.connection(is_known=bool(self._needed.names))
+            connection = self._pool.connection()
             self._network = Network(
                 self._shelf, connection, self._stored, self._pool.meter, self._pool.warn, self._release
             )

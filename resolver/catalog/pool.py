@@ -56,16 +56,13 @@ class Pool:
             self._pip = read_pip_config(os.environ)
         return self._pip
 
-    def connection(self, *, is_known: bool = False) -> Connection:
-        """The connection, started when first needed, so an offline or fully cached run imports no HTTP client.
-
-        If everything to be requested `is_known` already, no helper process for new pages is prepared.
-        """
+    def connection(self) -> Connection:
+        """The connection, started when first needed, so an offline or fully cached run imports no HTTP client."""
         with self._lock:
             if self._connection is None:
                 from resolver.catalog.net.connection import Connection
 
-                self._connection = Connection(self.pip, self.meter, self.cache.folder, is_known=is_known)
+                self._connection = Connection(self.pip, self.meter)
             return self._connection
 
     def distrust(self) -> None:

@@ -232,7 +232,8 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
 
     def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
         """Another round is done."""
-        self.rounds, self.packages, self._decided = index + 1, len(state.criteria), len(state.mapping)
+        self.rounds += 1
+        self.packages, self._decided = len(state.criteria), len(state.mapping)
         if self._tick is not None:
             self._tick(self.rounds, self._decided)
 

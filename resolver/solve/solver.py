@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from resolver.solve.clauses import Clauses
     from resolver.solve.complete import CompleteEngine
 
-ROUNDS = 1_000  # four times what a stack of 200 projects takes
-_ROUNDS_EACH = 5  # per package, where that is more
+_ROUNDS = 300  # after which the search begins anew; most stacks of 200 projects take fewer
+_ROUNDS_EACH = 3  # per package, if that is more: many of those rounds decided a package for the first time
+_STARTS = 5
 
 
 class Refutation(msgspec.Struct, frozen=True):
@@ -100,7 +101,7 @@ def search(universe: Universe, lookahead: Lookahead, tick: Tick | None = None) -
 
     On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
-    choices, rounds = _search(universe, lookahead, tick, ROUNDS)
+    choices, rounds = _search(universe, lookahead, tick)
     if choices is None:
         return None
     found = _finished(universe, choices, "search", rounds, tick)
@@ -126,18 +127,23 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     return found
 
 
-def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None, most: int) -> tuple[Choices | None, int]:
-    """What resolvelib chooses, and in how many rounds: at most so many, or five times as many as there are packages."""
+def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None) -> tuple[Choices | None, int]:
+    """What resolvelib chooses, if anything, and after how many rounds in all.
+
+    Where it takes many rounds, it begins anew, as the provider knows by then which packages clash, and why.
+    """
     provider = Provider(universe, lookahead)
     reporter = Reporter(provider, tick)
-    provider.resolution = IncrementalResolution(provider, reporter)
-    choices: Choices | None = None
-    with suppress(ResolutionImpossible, ResolutionTooDeep):
-        choices = provider.resolution.resolve(universe.roots(), max_rounds=most).mapping
-    more = _ROUNDS_EACH * reporter.packages
-    if choices is None and reporter.rounds == most and more > 2 * most:
-        return _search(universe, lookahead, tick, more)
-    return choices, reporter.rounds
+    limit = _ROUNDS
+    for _ in range(_STARTS):
+        provider.resolution = IncrementalResolution(provider, reporter)
+        try:
+            return provider.resolution.resolve(universe.roots(), max_rounds=limit).mapping, reporter.rounds
+        except ResolutionImpossible:
+            break
+        except ResolutionTooDeep:
+            limit = max(limit, _ROUNDS_EACH * reporter.packages)
+    return None, reporter.rounds
 
 
 def _finished(
@@ -156,7 +162,7 @@ def _narrowed(universe: Universe, tick: Tick | None) -> Choices | None:
     """Valid choices for a narrowed universe; None if there are none."""
     from resolver.solve.complete import CompleteEngine, Unsatisfiable
 
-    choices, _ = _search(universe, Lookahead(universe), tick, ROUNDS)
+    choices, _ = _search(universe, Lookahead(universe), tick)
     with suppress(InvalidChoiceError):
         if choices is not None:
             gather(universe, choices, engine="", rounds=0)

@@ -33,8 +33,9 @@ from packaging.version import Version
 
 from resolver.catalog import snapshot_file
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.http import _retry_after
 from resolver.catalog.net.pipconfig import read_pip_config
+from resolver.catalog.net.range_file import MissingSpanError, RangeFile
+from resolver.catalog.net.retries import _seconds
 from resolver.catalog.parse import metadata, pyproject, simple
 from resolver.catalog.parse.address import origin, read_root
 from resolver.catalog.parse.archive import read_archive
@@ -42,7 +43,7 @@ from resolver.catalog.parse.filename import is_readable, wheel_parts
 from resolver.catalog.parse.metadata import Release, check_texts
 from resolver.catalog.parse.noted import noted_in
 from resolver.catalog.parse.screen import Screen
-from resolver.catalog.parse.wheel import MissingSpanError, Sparse, read_metadata
+from resolver.catalog.parse.wheel import read_metadata
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.catalog.store import frozen
@@ -186,7 +187,7 @@ def _of_zipfile(content: bytes) -> list[bytes]:
 
 
 def _in_pieces(content: bytes) -> bytes:
-    sparse = Sparse(len(content))
+    sparse = RangeFile(len(content))
     for _ in range(64):
         try:
             return read_metadata(sparse, WHEEL)
@@ -273,7 +274,7 @@ def names(content: bytes) -> None:
 def headers(content: bytes) -> None:
     """Header fields of which a number or a moment is read, a line each."""
     for line in content.decode("latin-1").splitlines():
-        assert 0.0 <= _retry_after(line) <= 20.0
+        assert 0.0 <= _seconds(line) <= 20.0
 
 
 def addresses(content: bytes) -> None:

@@ -9,17 +9,12 @@ import json
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import repeat
-from pathlib import Path
 from typing import Any
 
-from tests import http2
 from tests.builders import build_wheel, core_metadata
-from tests.hostile.certificates import server_context
 from tests.hostile.scene import Arrange, Attack, Scene, answer, both, page, rows
-from tests.http2 import Stream
 from tests.loopback import JSON, Fault, Response, delayed, reset, truncated
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066<script>alert(1)</script>$(touch pwned)`touch pwned`\x9b31m|\n"
@@ -142,7 +137,7 @@ PAGES = [
         3,
         "error: An index sent data that cannot be decompressed.\n"
         "  at https://index.example/simple/pypi/demo/\n"
-        "  Reject response exceeding limit of 5 content encodings.\n"
+        "  `gzip, gzip, gzip, gzip, gzip, gzip, gzip` was not asked for.\n"
         "hint: a proxy or mirror may declare the wrong compression; try again or use another index\n",
     ),
     Attack(
@@ -254,7 +249,7 @@ ANSWERS = [
         "a connection that is reset in the body, each time",
         lambda scene: scene.index.fault(DEMO, reset(50)),
         3,
-        unreachable("It closed the connection after 50 bytes, 607 before the end"),
+        unreachable("Connection reset by peer"),
     ),
     Attack(
         "a connection that is reset in the body, twice",
@@ -266,7 +261,7 @@ ANSWERS = [
         "a length that is too long",
         lambda scene: scene.index.fault(DEMO, truncated()),
         3,
-        unreachable("It closed the connection after 328 bytes, 329 before the end"),
+        unreachable("It broke off its answer"),
     ),
     Attack(
         "a length that is too short",
@@ -337,7 +332,7 @@ REDIRECTS = [
         3,
         "error: Index `pypi` cannot be reached.\n"
         "  at https://index.example/simple/pypi/demo/ -> https://10.0.0.1/x\n"
-        "  SSL: no alternative certificate subject name matches target IPv4 address '10.0.0.1' "
+        "  Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1' "
         "(through the proxy <server>, 1 try).\n"
         "hint: the server's certificate is for another host: check the address, or what answers in its place\n",
     ),
@@ -357,7 +352,7 @@ PROXIES = [
         3,
         "error: Index `pypi` cannot be reached.\n"
         "  at https://index.example/simple/pypi/demo/\n"
-        "  SSL certificate OpenSSL verify result: unable to get local issuer certificate (20) "
+        "  Its certificate is not trusted: unable to get local issuer certificate "
         "(through the proxy <server>, 1 try).\n"
         "hint: if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`\n",
     ),
@@ -371,7 +366,7 @@ PROXIES = [
         "a proxy that lets nobody through",
         proxy_alone,
         3,
-        unreachable("CONNECT tunnel failed, response 405"),
+        unreachable("The proxy answered 405 Method Not Allowed"),
     ),
 ]
 
@@ -735,250 +730,4 @@ FILES = [
 ]
 
 
-def over_http2(scene: Scene) -> None:
-    scene.index.tls = server_context(Path(scene.variables["SSL_CERT_FILE"]), "h2", "http/1.1")
-
-
-def spoken(script: Callable[[Stream, Response], object], *, times: int | None = None, pattern: str = DEMO) -> Arrange:
-    """The page of demo, over HTTP/2, in this way."""
-
-    def say(stream: Stream, response: Response) -> None:
-        script(stream, response)
-
-    return both(over_http2, lambda scene: scene.index.fault(pattern, lambda one: replace(one, script=say), times=times))
-
-
-def begun(stream: Stream, response: Response, **more: str) -> None:
-    """The head and 50 bytes of the body."""
-    stream.head(response.status, {**response.headers, **more})
-    stream.data(response.body[:50], end=False)
-
-
-def stopped(stream: Stream, response: Response) -> None:
-    """No more comes over this connection, whatever is asked on it."""
-    begun(stream, response)
-    while True:
-        stream.session.take()
-
-
-def gone(stream: Stream, response: Response) -> None:
-    begun(stream, response)
-    stream.session.go_away(0)
-    stream.session.close()
-
-
-def gone_slowly(stream: Stream, response: Response) -> None:
-    begun(stream, response)
-    stream.session.go_away(stream.number)
-    stream.data(response.body[50:])
-    stream.session.close()
-
-
-def calmed(stream: Stream, response: Response) -> None:
-    stream.session.go_away(0, http2.ENHANCE_YOUR_CALM, EVIL.encode())
-    stream.session.close()
-
-
-def reset_within(stream: Stream, response: Response) -> None:
-    begun(stream, response, **{"content-length": str(len(response.body))})
-    stream.reset(http2.INTERNAL_ERROR)
-
-
-def sized(size: int) -> Arrange:
-    """The length that its head tells is so many bytes off."""
-
-    def send(stream: Stream, response: Response) -> None:
-        stream.head(200, {**response.headers, "content-length": str(len(response.body) + size)})
-        stream.data(response.body)
-
-    return spoken(send)
-
-
-def flood(kind: int, flags: int, payload: bytes, *, number: int = 0, head: bool = False) -> Arrange:
-    """Frames like this without end, of the stream (`number` 1) or the connection."""
-
-    def send(stream: Stream, response: Response) -> None:
-        if head:
-            stream.head(200, response.headers)
-        for frame in repeat(payload):
-            stream.session.frame(kind, flags, number and stream.number, frame)
-
-    return spoken(send)
-
-
-def continued(stream: Stream, _: Response) -> None:
-    stream.session.frame(http2.HEADERS, 0, stream.number, stream.session.fields([(":status", "200")]))
-    for field in repeat([("x", "y" * 100)]):
-        stream.session.frame(http2.CONTINUATION, 0, stream.number, stream.session.fields(field))
-
-
-def multiplied(stream: Stream, response: Response) -> None:
-    """A field of 3,900 bytes in the table, and 16,000 bytes that each stand for it."""
-    field = stream.session.fields([(":status", "200"), ("x", "y" * 3900)])
-    stream.headers(field + b"\xbe" * 16_000)
-    stream.data(response.body)
-
-
-def informed(stream: Stream, response: Response) -> None:
-    for status in (100, 102, 103):
-        stream.head(status, {"location": "https://10.0.0.1/"})
-    stream.head(response.status, response.headers)
-    stream.data(response.body)
-
-
-def trailed(stream: Stream, response: Response) -> None:
-    stream.head(response.status, response.headers)
-    stream.data(response.body, end=False)
-    stream.headers(stream.session.fields([("location", "https://10.0.0.1/"), ("etag", "0")]), end=True)
-
-
-def pushed(stream: Stream, response: Response) -> None:
-    asked = [(":method", "GET"), (":scheme", "https"), (":authority", "index.example"), (":path", "/evil")]
-    promise = (2).to_bytes(4, "big") + stream.session.fields(asked)
-    stream.session.frame(http2.PUSH_PROMISE, http2.END_HEADERS, stream.number, promise)
-    stream.head(response.status, response.headers)
-    stream.data(response.body)
-
-
-def overflowed(stream: Stream, response: Response) -> None:
-    """More than the client has room for, at once."""
-    stream.head(200, response.headers)
-    for piece in repeat(bytes(16_384), 5000):
-        stream.session.frame(http2.DATA, 0, stream.number, piece)
-
-
-def split(stream: Stream, response: Response) -> None:
-    """Fields that would be lines of their own over HTTP/1.1."""
-    stream.head(200, {**response.headers, "x": "y\r\nlocation: https://10.0.0.1/", "y": "\0"})
-    stream.data(response.body)
-
-
-def by_rule(why: str) -> str:
-    return unreachable(f"It violates HTTP/2 ({why})")
-
-
-HTTP2 = [
-    Attack("a page", spoken(lambda stream, one: (stream.head(200, one.headers), stream.data(one.body))), 0, pins=NEW),
-    Attack(
-        "503 every time",
-        both(over_http2, answer(DEMO, Response(503))),
-        3,
-        unreachable("It answered 503 Service Unavailable"),
-    ),
-    Attack("a connection that falls silent", spoken(stopped, times=1), 0, pins=NEW, seconds=3),
-    Attack("connections that stop each time", both(once, spoken(stopped)), 3, unreachable("It stopped answering", 1)),
-    Attack("GOAWAY in the body, once", spoken(gone, times=1), 0, pins=NEW),
-    Attack(
-        "GOAWAY in the body, each time",
-        spoken(gone),
-        3,
-        unreachable("It closed the connection before the end of its answer"),
-    ),
-    Attack("GOAWAY after which the answer is completed", spoken(gone_slowly), 0, pins=NEW),
-    Attack(
-        "GOAWAY with an evil reason",
-        spoken(calmed),
-        3,
-        unreachable("It broke off its answer (HTTP/2: ENHANCE_YOUR_CALM)"),
-    ),
-    Attack(
-        "a stream that is refused, once",
-        spoken(lambda stream, _: stream.reset(http2.REFUSED_STREAM), times=1),
-        0,
-        pins=NEW,
-    ),
-    Attack(
-        "streams that are refused each time",
-        spoken(lambda stream, _: stream.reset(http2.REFUSED_STREAM)),
-        3,
-        unreachable("Connection died, tried 5 times before giving up"),
-    ),
-    Attack(
-        "streams that are reset",
-        spoken(lambda stream, _: stream.reset(http2.CANCEL)),
-        3,
-        unreachable("It broke off its answer (HTTP/2: CANCEL)"),
-    ),
-    Attack(
-        "streams that are reset in the body",
-        spoken(reset_within),
-        3,
-        unreachable("It broke off its answer after 50 bytes, 607 before the end"),
-    ),
-    Attack(
-        "a server that wants HTTP/1.1",
-        spoken(lambda stream, _: stream.reset(http2.HTTP_1_1_REQUIRED), times=1),
-        0,
-        pins=NEW,
-    ),
-    Attack(
-        "a length that is too long over HTTP/2",
-        sized(5),
-        3,
-        unreachable("It broke off its answer after 657 bytes, 5 before the end"),
-    ),
-    Attack("a length that is too short over HTTP/2", sized(-5), 3, by_rule("Protocol error")),
-    Attack(
-        "two lengths",
-        spoken(
-            lambda stream, one: (
-                stream.headers(
-                    stream.session.fields([(":status", "200"), *[("content-length", str(n)) for n in (657, 5)]])
-                ),
-                stream.data(one.body),
-            )
-        ),
-        3,
-        by_rule("Invalid HTTP header field, name: [content-length], value: [5]"),
-    ),
-    Attack(
-        "an evil status",
-        spoken(lambda stream, _: stream.headers(stream.session.fields([(":status", EVIL)]))),
-        3,
-        by_rule(f"Invalid HTTP header field, name: [:status], value: [{SHOWN}]"),
-    ),
-    Attack(
-        "no status",
-        spoken(lambda stream, _: stream.headers(stream.session.fields([("x", "y")]))),
-        3,
-        by_rule("Violation in HTTP messaging rule"),
-    ),
-    Attack("a body without a head", spoken(lambda stream, one: stream.data(one.body)), 3, by_rule("PROTOCOL_ERROR")),
-    Attack("100, 102 and 103 before the answer", spoken(informed), 0, pins=NEW),
-    Attack("trailers after the body", spoken(trailed), 0, pins=NEW),
-    Attack("header fields with line breaks", spoken(split), 0, pins=NEW),
-    Attack("an answer that nobody asked for", spoken(pushed), 3, by_rule("Protocol error")),
-    Attack(
-        "CONTINUATION without end",
-        spoken(continued),
-        3,
-        by_rule("Too many CONTINUATION frames following a HEADER frame"),
-    ),
-    Attack(
-        "16 KB of fields that unpack to 62 MB",
-        spoken(multiplied),
-        3,
-        unreachable("It sends far larger headers than a normal answer"),
-    ),
-    Attack(
-        "empty frames",
-        flood(http2.DATA, 0, b"", number=1, head=True),
-        3,
-        by_rule("ENHANCE_YOUR_CALM"),
-    ),
-    Attack(
-        "PING without end",
-        flood(http2.PING, 0, bytes(8)),
-        3,
-        by_rule("Flooding was detected in this HTTP/2 session, and it must be closed"),
-    ),
-    Attack(
-        "a frame of 1 MiB",
-        spoken(lambda stream, _: stream.session.frame(http2.DATA, 0, stream.number, bytes(MIB))),
-        3,
-        by_rule("FRAME_SIZE_ERROR"),
-    ),
-    Attack("more data than the window allows", spoken(overflowed), 3, too_long(32)),
-]
-
-ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *FILES, *HTTP2]
+ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *FILES]

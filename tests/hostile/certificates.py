@@ -25,10 +25,8 @@ def make_authority(folder: Path) -> Path:
     return folder / "ca.pem"
 
 
-def server_context(authority: Path, *protocols: str) -> ssl.SSLContext:
-    """The TLS context of a server that offers these protocols (ALPN, RFC 7301)."""
+def server_context(authority: Path) -> ssl.SSLContext:
+    """The TLS context of a server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.with_name("server.pem"), authority.with_name("server.key"))
-    if protocols:
-        context.set_alpn_protocols(list(protocols))
     return context

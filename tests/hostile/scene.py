@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from resolver.catalog.net import http
+from resolver.catalog.net import pages
+from resolver.catalog.net.client import Client
+from resolver.catalog.net.retries import BRIEF, Patience
 from resolver.cli.commands import status
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
 from tests.loopback import LoopbackIndex, Response
 
 INDEX = "https://index.example/simple/pypi/"
-QUICK = http.Patience(pause=0.01)
+QUICK = Patience(pause=0.01)
 
 
 class Scene:
@@ -43,8 +45,8 @@ class Scene:
             contextlib.redirect_stderr(stderr),
             mock.patch.dict(os.environ, variables, clear=True),
             mock.patch("sys.argv", ["ascend-lock", *arguments]),
-            mock.patch.object(http.Client.__init__, "__kwdefaults__", {"patience": self.patience}),
-            mock.patch.object(http, "BRIEF", http.BRIEF._replace(pause=0.01)),
+            mock.patch.object(Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}),
+            mock.patch.object(pages, "BRIEF", BRIEF._replace(pause=0.01)),
         ):
             os.chdir(self.workspace.root)
             try:
@@ -98,7 +100,7 @@ def hold(scene: Scene, attack: Attack) -> None:
     if attack.status == 1:
         assert attack.told in run.stderr, run.stderr
     else:
-        assert run.stderr == attack.told
+        assert run.stderr == attack.told, run.stderr
     for text in (run.stdout, run.stderr):
         assert is_harmless(text)
         assert "Traceback" not in text

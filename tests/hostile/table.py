@@ -18,7 +18,6 @@ _GROUPS = {
     "Proxies": attacks.PROXIES,
     "What a page lists": attacks.LISTED,
     "Wheels, source archives and their metadata": attacks.FILES,
-    "Over HTTP/2": attacks.HTTP2,
 }
 
 _HEAD = """\

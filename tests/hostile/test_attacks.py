@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import replace
-
 import pytest
 
-from tests.hostile.attacks import ATTACKS, DEMO, THE_NETWORK, once, over_http2
+from tests.hostile.attacks import ATTACKS, THE_NETWORK
 from tests.hostile.scene import INDEX, Attack, Scene, hold
-from tests.http2 import Stream
 from tests.loopback import Response
 
 
@@ -38,27 +34,3 @@ def test_another_host_is_told_nothing_of_who_asks(scene: Scene, where: str) -> N
     assert scene.lock().status == 0
     asked = {request.host: "authorization" in request.sent for request in scene.index.requests}
     assert asked == {"index.example:443": True, f"{where.removeprefix('https://')}:443": False}
-
-
-def test_a_connection_on_which_nothing_comes_any_more_is_let_go(scene: Scene) -> None:
-    """Else what is asked later would be asked there, too, and wait for nothing in its turn."""
-    closed = threading.Event()
-
-    def stop(stream: Stream, _: Response) -> None:
-        try:
-            while True:
-                stream.session.take()
-        finally:
-            closed.set()
-
-    def answer(stream: Stream, response: Response) -> None:
-        stream.head(response.status if closed.wait(10) else 500, response.headers)
-        stream.data(response.body)
-
-    once(scene)
-    scene.patience = scene.patience._replace(tries=2)
-    over_http2(scene)
-    scene.index.fault(DEMO, lambda one: replace(one, script=answer))
-    scene.index.fault(DEMO, lambda one: replace(one, script=stop), times=1)
-    assert scene.lock().status == 0
-    assert scene.workspace.pins() == {"demo": "2.0"}

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from functools import partial
 from hashlib import sha256
 
-from resolver.catalog.net.beside import Beside
-from resolver.catalog.net.download import PLAIN, Download, Downloads, check_status
-from resolver.catalog.net.http import Client
-from resolver.catalog.net.jobs import ArchiveJob
-from resolver.catalog.net.ranges import Ranges
-from resolver.catalog.net.wire import Response
+import httpx
+
+from resolver.catalog.net.client import PLAIN, Client
+from resolver.catalog.net.downloads import Download, Downloads, check_status
+from resolver.catalog.net.range_file import Ranges
 from resolver.catalog.net.worker import Once
-from resolver.catalog.parse.archive import read_member
+from resolver.catalog.parse.archive import read_archive, read_member
 from resolver.catalog.parse.metadata import Release, read
 from resolver.catalog.parse.wheel import METADATA_LIMIT
 from resolver.catalog.protocol import UnusableFile
@@ -30,11 +29,9 @@ class Files:
         stored: Stored,
         client: Client,
         downloads: Downloads,
-        apart: Beside,
         warn: Callable[[str], None],
     ) -> None:
         self._stored = stored
-        self._apart = apart
         self._client = client
         self._downloads = downloads
         self._ranges = Ranges(client, downloads)
@@ -105,8 +102,7 @@ class Files:
             return known
         download = await self._download(file)
         try:
-            job = ArchiveJob(str(download.path), release, file.url)
-            found = await self._apart.archive(job)
+            found = await asyncio.to_thread(read_archive, download.path, release, file.url)
         except UnusableFile as error:
             self._stored.put("archive", file.sha256, str(error))
             raise
@@ -120,7 +116,7 @@ class Files:
             return known
         download = await self._download(file)
         try:
-            found = await self._client.apart(partial(read_member, download.path, release, path))
+            found = await asyncio.to_thread(read_member, download.path, release, path)
         except UnusableFile as error:
             self._stored.keep_member(file, path, NoMember(str(error)))
             raise
@@ -136,7 +132,7 @@ class Files:
         conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
         headers = PLAIN | {field: value for field, value in conditions.items() if value}
 
-        async def consume(response: Response) -> Hashed:
+        async def consume(response: httpx.Response) -> Hashed:
             if response.status_code == 304 and known is not None:
                 return known
             check_status(response.status_code, file)

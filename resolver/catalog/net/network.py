@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -41,8 +41,8 @@ class Network:
     ) -> None:
         self._connection = connection
         self._worker = connection.worker
-        self._files = Files(stored, connection.client, connection.downloads, connection.beside, warn)
-        self._pages = Pages(shelf, connection.pages, connection.beside, meter, warn)
+        self._files = Files(stored, connection.client, connection.downloads, warn)
+        self._pages = Pages(shelf, connection.pages, connection.client, meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
@@ -56,11 +56,7 @@ class Network:
             found: Lookup = known
             return found
 
-        def look() -> Coroutine[Any, Any, Lookup]:
-            self._pages.hurry(project)
-            return self._lookup(project)
-
-        return self._worker.wait(look)
+        return self._worker.wait(lambda: self._lookup(project))
 
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
         """The marks of what `lookup` would answer for each, requested concurrently."""

@@ -5,24 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.beside import Beside
-from resolver.catalog.net.http import BRIEF, Patience
-from resolver.catalog.net.jobs import PageJob
-from resolver.catalog.net.turns import Turns
-from resolver.catalog.net.wire import PAGES
+from resolver.catalog.net.client import PAGES, Client, Reply
+from resolver.catalog.net.retries import BRIEF, Patience
 from resolver.catalog.net.worker import Once
 from resolver.catalog.parse.address import Root
+from resolver.catalog.parse.simple import ACCEPT
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.store.shelf import Record, Shelf, mark_of, page_key
+from resolver.catalog.store.shelf import RawPage, Record, Shelf, mark_of
 from resolver.errors import IndexFailure, Unreachable
 from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page
+
+_PAGE_LIMIT: Final = 32 << 20
 
 
 class _Answer(NamedTuple):
@@ -36,14 +35,15 @@ class _Answer(NamedTuple):
 class Pages:
     """Looks projects up. Lives on an event loop. `fetched` are the pages requested by any catalog of the run."""
 
-    def __init__(self, shelf: Shelf, fetched: Once, beside: Beside, meter: Meter, warn: Callable[[str], None]) -> None:
+    def __init__(self, shelf: Shelf, fetched: Once, client: Client, meter: Meter, warn: Callable[[str], None]) -> None:
         self._shelf = shelf
-        self._beside = beside
+        self._client = client
         self._fetched = fetched
         self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
-        self._turns = Turns(PAGES)  # limits the bodies held in memory
+        self._few = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
+        self._reading = asyncio.Semaphore(1)  # a page of 5 MB takes 50 MB while it is parsed
 
     async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
@@ -51,10 +51,6 @@ class Pages:
         read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
         pages = tuple(page for _, page in read if page is not None)
         return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
-
-    def hurry(self, project: NormalizedName) -> None:
-        """Request a project ahead of everything that is only look-ahead."""
-        self._turns.hurry(project)
 
     async def mark(self, project: NormalizedName) -> str:
         """The mark of what `lookup` would answer. Makes the same requests, but reads no unchanged page."""
@@ -133,7 +129,7 @@ class Pages:
         raise named
 
     async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> _Answer:
-        async with self._turns.turn(project):
+        async with self._few:
             return _Answer(root, name, await self._ask_root(root, name, project, patience))
 
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
@@ -141,26 +137,34 @@ class Pages:
         stored = self._shelf.record(root, project)
         if stored is not None and not self._shelf.has_page(stored, root, project, name):
             stored = None
-        job = PageJob(project, name, root.url, root.user, root.password, page_key(root, project), patience)
-        if stored is not None:
-            job = replace(job, known=stored.parsed, before=stored.url, etag=stored.etag, modified=stored.modified)
-        answer = await self._beside.page(job)
-        if answer.status == 304 and stored is not None:
+        self._client.remember(root)
+        reply = await self._get(root, project, patience, stored)
+        if reply.status == 304 and stored is not None and reply.url != stored.url:
+            # Redirected to another address than before, so relative links lead elsewhere, too.
+            reply = await self._get(root, project, patience, None)
+        if reply.status == 304 and stored is not None:
             self._meter.add(hits=1, revalidated=1)
             return stored.parsed
-        if answer.status in (404, 410):
-            self._shelf.keep(root, project, Record(answer.url, "", "", ""))
+        if reply.status in (404, 410):
+            self._shelf.keep(root, project, Record(reply.url, "", "", ""))
             return ""
-        if answer.status != 200:
-            raise _bad_status(answer.status, name, project, answer.url)
-        if stored is None or stored.parsed != answer.key:
-            self._shelf.keep_page(root, project, answer, name)
-            return answer.key
-        self._meter.add(hits=1, revalidated=1)
-        new = replace(stored, url=answer.url, etag=answer.etag, modified=answer.modified)
-        if new != stored:
-            self._shelf.keep(root, project, new)
-        return answer.key
+        if reply.status != 200:
+            raise _bad_status(reply.status, name, project, reply.url)
+        headers = reply.headers
+        validators = headers.get("etag", ""), headers.get("last-modified", "")
+        page = RawPage(reply.url, reply.body, headers.get("content-type", ""), *validators)
+        async with self._reading:
+            key = await asyncio.to_thread(self._shelf.keep_page, root, project, page, name, stored)
+        if stored is not None and stored.parsed == key:
+            self._meter.add(hits=1, revalidated=1)
+        return key
+
+    async def _get(
+        self, root: Root, project: NormalizedName, patience: Patience | None, stored: Record | None
+    ) -> Reply:
+        given = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified} if stored is not None else {}
+        headers = {"Accept": ACCEPT} | {field: value for field, value in given.items() if value}
+        return await self._client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
 
 
 def _mark(answers: Iterable[_Answer], passed: Iterable[str]) -> str:

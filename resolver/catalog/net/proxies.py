@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+import httpx
 
 from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.parse.address import WrittenError, beginning, has_scheme, is_loopback, split_written
 from resolver.errors import InputError
-
-# Default ports of proxies; curl would use 1080 for all of them.
-_PORTS: Final = {"http": 80, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080}
-_AS_IS: Final = "%!$&'()*+,;=:"  # of users and passwords
 
 
 class Proxies:
@@ -41,27 +38,23 @@ class Proxies:
         return self._given.get(parts.scheme) or self._given.get("all", "")
 
 
-def _checked(address: str) -> str:
-    address = address if has_scheme(address) else f"http://{address}"
-    hint = ""
+def _checked(written: str) -> str:
+    """The address as httpx takes it; a password in it is unescaped there. Raises InputError."""
+    address = written if has_scheme(written) else f"http://{written}"
+    why = hint = ""
     try:
-        user, clean = split_written(address)
-        parts = urlsplit(clean)
-        usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0 and address.isprintable()
-        port = parts.port
-        place = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
-        why = f"`{clean}` is not a proxy address"
+        _, shown = split_written(address)
+        proxy = httpx.Proxy(address)
+        if proxy.url.host and proxy.url.port != 0:
+            return address
+        why = f"`{shown}` is not a proxy address"
     except WrittenError as error:
-        usable, why, hint = False, f"`{error.shown}` cannot be read. {error}", error.hint
-    except ValueError as error:
-        usable, why = False, str(error)
-    if not usable:
-        raise InputError(
-            "The proxy settings cannot be used.",
-            where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
-            why=why,
-            hint=hint,
-        )
-    # curl unescapes them, and accepts no other characters
-    before = f"{quote(user, safe=_AS_IS)}@" if user else ""
-    return f"{parts.scheme}://{before}{place}{'' if port else f':{_PORTS[parts.scheme]}'}"
+        why, hint = f"`{error.shown}` cannot be read. {error}", error.hint
+    except (ValueError, httpx.InvalidURL):
+        why = f"`{shown}` is not a proxy address"
+    raise InputError(
+        "The proxy settings cannot be used.",
+        where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
+        why=why,
+        hint=hint,
+    )

@@ -8,29 +8,26 @@ ranges correctly; if not, the whole file is requested.
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from enum import Enum, auto
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import httpx
+
 from resolver import disk
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.download import ARCHIVE_LIMIT, PLAIN, WHEEL_LIMIT, check_status, packing
-from resolver.catalog.net.http import Client
-from resolver.catalog.net.wire import Response, WireError
+from resolver.catalog.net.client import PLAIN, Client
+from resolver.catalog.net.downloads import ARCHIVE_LIMIT, WHEEL_LIMIT, check_status, content_range, packing
+from resolver.catalog.net.failures import NoAnswerError
 from resolver.catalog.parse.address import Origin, origin
 from resolver.catalog.store.part import Part, part_path
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.model.release import File
 
-_AT_ONCE: Final = 8
 _OF_ONE_HOST: Final = 4
-_PROGRESS: Final = 16 << 10  # an interrupted try does not count if it got this many bytes further than any before
-_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+_PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
 
 
 class Copied(NamedTuple):
@@ -40,12 +37,6 @@ class Copied(NamedTuple):
     of_files: int
     bytes: int
     total: int | None
-
-
-class _End(Enum):
-    WHOLE = auto()
-    CUT = auto()
-    NO_RANGE = auto()  # the server does not continue where requested
 
 
 class Transfer:
@@ -58,7 +49,6 @@ class Transfer:
         self._tell = tell
         self._files = self._of_files = self._bytes = 0
         self._total: int | None = None
-        self._few = asyncio.Semaphore(_AT_ONCE)
         self._hosts: dict[Origin, asyncio.Semaphore] = {}
 
     async def save(self, files: Sequence[File]) -> None:
@@ -81,7 +71,7 @@ class Transfer:
 
     async def _attempt(self, file: File) -> IndexFailure | None:
         host = self._hosts.setdefault(origin(file.url), asyncio.Semaphore(_OF_ONE_HOST))
-        async with host, self._few:
+        async with host:
             try:
                 await self._save(file)
             except IndexFailure as failure:
@@ -101,55 +91,73 @@ class Transfer:
     async def _save(self, file: File) -> None:
         part = await self._opened(file)
         self._told(part.size)
-        idle = 0
-        known = part.size
-        with_ranges = True
         try:
-            while True:
-                if not with_ranges:
-                    self._restart(part)
-                span = {"Range": f"bytes={part.size}-"} if part.size else {}
-                whole = part.size and part.size == file.size
-                end, why = (
-                    (_End.WHOLE, "")
-                    if whole
-                    else await self._client.request(
-                        file.url, partial(self._consume, file, part), headers=PLAIN | span, long=True
-                    )
-                )
-                match end:
-                    case _End.WHOLE if part.sha256 == file.sha256:
-                        await asyncio.to_thread(part.finish)
-                        return
-                    case _End.WHOLE if not part.mixed:
-                        raise _wrong(file, part, why)
-                    case _End.NO_RANGE if not with_ranges:
-                        raise IndexFailure(
-                            f"{file.filename} cannot be downloaded.",
-                            where=file.url,
-                            why="The server sends only a part of it although the whole file was requested.",
-                            hint="use another index or mirror, or report it to whoever runs this one",
-                        )
-                    case _End.WHOLE | _End.NO_RANGE:
-                        with_ranges = False
-                        continue
-                    case _End.CUT:
-                        idle = 0 if with_ranges and part.size >= known + _PROGRESS else idle + 1
-                        known = max(known, part.size)
-                        with_ranges &= not span or part.mixed  # otherwise the server does not support ranges
-                if idle >= self._client.patience.tries:
-                    raise Unreachable(
-                        f"{file.filename} stops in the middle every time.",
-                        where=file.url,
-                        why=f"{why} after {part.size} bytes ({idle} tries).",
-                        hint="run the command again: it resumes where it stopped",
-                    )
-                await asyncio.sleep(self._client.patience.pause * 3 ** max(idle - 1, 0))
+            packed = await self._receive(file, part, ranges=True)
+            if part.sha256 != file.sha256 and part.mixed:
+                self._restart(part)
+                packed = await self._receive(file, part, ranges=False)
+            if part.sha256 != file.sha256:
+                raise _wrong(file, part, packed)
+            await asyncio.to_thread(part.finish)
         except _WrongFile:
             part.remove()
             raise
         finally:
             part.close()
+
+    async def _receive(self, file: File, part: Part, *, ranges: bool) -> str:
+        """Receive what is missing of a file, and return how it was packed. It is not given up while it gets further."""
+        headers = dict(PLAIN)
+
+        def resume() -> None:
+            headers.pop("Range", None)
+            if ranges and part.size:
+                headers["Range"] = f"bytes={part.size}-"
+
+        def anew(why: str) -> NoAnswerError:
+            nonlocal ranges
+            ranges = False
+            self._restart(part)
+            return NoAnswerError(why)
+
+        async def consume(response: httpx.Response) -> str:
+            nonlocal ranges
+            status = response.status_code
+            try:
+                if "Range" in headers and status in (206, 416):
+                    first, last, total = content_range(response) or (-1, 0, 0)
+                    if status == 416 or (first, last) != (part.size, total - 1) or file.size not in (None, total):
+                        raise anew("It does not continue where it was asked to")
+                    part.mixed = True
+                else:
+                    check_status(status, file)
+                    ranges = ranges and "Range" not in headers
+                    self._restart(part)
+                await self._write(file, part, response)
+            except _WrongFile:
+                if part.mixed:
+                    raise anew("It sends more than the file has") from None
+                raise
+            finally:
+                resume()
+            return packing(response)
+
+        while part.size != file.size:
+            before = part.size
+            resume()
+            try:
+                return await self._client.request(file.url, consume, headers=headers, long=True)
+            except Unreachable as failure:
+                if part.size < before + _PROGRESS:
+                    if not part.size:
+                        raise
+                    raise Unreachable(
+                        f"{file.filename} stops in the middle every time.",
+                        where=failure.where,
+                        why=failure.why,
+                        hint="run the command again: it resumes where it stopped",
+                    ) from None
+        return ""
 
     async def _opened(self, file: File) -> Part:
         opening = asyncio.ensure_future(asyncio.to_thread(Part, file, self._folder))
@@ -160,44 +168,27 @@ class Transfer:
                 (await opening).close()
             raise
 
-    async def _consume(self, file: File, part: Part, response: Response) -> tuple[_End, str]:
-        """Write an answer's body. Returns whether the file is complete, or why not, or why it may be another one."""
-        if response.status_code == 206:
-            if not _continues(response, file, part.size):
-                return _End.NO_RANGE, ""
-            part.mixed = part.size > 0
-        elif response.status_code == 416 and part.size:
-            return _End.NO_RANGE, ""
-        else:
-            check_status(response.status_code, file)
-            self._restart(part)
+    async def _write(self, file: File, part: Part, response: httpx.Response) -> None:
+        """Append an answer's body. Raises NoAnswerError if it is too short, and _WrongFile if it is too long."""
         length = response.headers.get("content-length", "")
         self._require_room(int(length) if length.isdecimal() else 0, file)
         limit = file.size if file.size is not None else WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
 
-        def take(chunk: bytes) -> None:
-            if part.size + len(chunk) > limit:
+        def take(piece: bytes) -> None:
+            if part.size + len(piece) > limit:
                 raise _WrongFile(
                     f"{file.filename} is larger than it should be.",
                     where=file.url,
                     why=f"The download was stopped after {limit} bytes{packing(response)}.",
                     hint="a mirror or proxy may serve another file; try again or use another index",
                 )
-            part.write(chunk)
-            self._meter.add(received=len(chunk))
-            self._told(len(chunk))
+            part.write(piece)
+            self._meter.add(received=len(piece))
+            self._told(len(piece))
 
-        try:
-            await response.into(take)
-        except _WrongFile:
-            if not part.mixed:
-                raise
-            return _End.NO_RANGE, ""
-        except WireError as error:
-            return _End.CUT, str(error).rstrip(".")
+        await self._client.into(response, take)
         if file.size is not None and part.size < file.size:
-            return _End.CUT, f"It ends before the announced {file.size} bytes{packing(response)}"
-        return _End.WHOLE, packing(response)
+            raise NoAnswerError(f"It ends before the announced {file.size} bytes{packing(response)}")
 
     def _restart(self, part: Part) -> None:
         self._told(-part.size)
@@ -230,15 +221,6 @@ def _wrong(file: File, part: Part, more: str) -> IndexFailure:
         why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}{more}.",
         hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
     )
-
-
-def _continues(response: Response, file: File, start: int) -> bool:
-    """Whether a 206 is the rest of the file from `start` on."""
-    match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
-    if match is None or response.headers.get("content-encoding", "identity") != "identity":
-        return False
-    first, last, total = map(int, match.groups())
-    return first == start and last == total - 1 and file.size in (None, total)
 
 
 def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -14,6 +14,7 @@ from resolver.catalog.waiting import answer_of
 
 T = TypeVar("T")
 
+_THREADS: Final = 8  # for names of hosts, and for reading pages and archives
 _LAST_TURNS: Final = 5
 _PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normally enough
 
@@ -27,7 +28,9 @@ class Worker:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._loop.set_exception_handler(_keep_silent)
+        self._loop.set_exception_handler(lambda _, __: None)
+        self._threads = ThreadPoolExecutor(_THREADS, "ascend-lock")
+        self._loop.set_default_executor(self._threads)
         self._waiting: set[Future[Any]] = set()
         self._thread = threading.Thread(target=self._run, name="ascend-lock-network", daemon=True)
         self._thread.start()
@@ -38,49 +41,29 @@ class Worker:
                 self._loop.run_forever()
             except Exception as error:
                 for future in tuple(self._waiting):
-                    if not future.done():
+                    with suppress(Exception):  # it has just ended
                         future.set_exception(error)
             else:
                 return
 
     def wait(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run the coroutine that `work` returns in the thread, and return its result. An interrupt cancels it.
-
-        It is also created there, since Python complains about coroutines that are created and never run.
-        """
+        """Run the coroutine that `work` returns in the thread, and return its result. An interrupt cancels it."""
         future: Future[T] = Future()
-        begun: list[asyncio.Task[T]] = []
+        self._waiting.add(future)
 
-        def settle(task: asyncio.Task[T]) -> None:
-            if future.done():
-                return
-            if task.cancelled():
-                future.cancel()
-            elif (error := task.exception()) is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(task.result())
-
-        def begin() -> None:
+        async def run() -> None:
             try:
-                task = self._loop.create_task(work())
-                task.add_done_callback(settle)
-                begun.append(task)
+                future.set_result(await work())
             except Exception as error:
                 future.set_exception(error)
+            except asyncio.CancelledError:
+                future.cancel()
 
-        def break_off() -> None:
-            for task in begun:
-                task.cancel()
-
-        self._waiting.add(future)
+        running = asyncio.run_coroutine_threadsafe(run(), self._loop)
         try:
-            self.tell(begin)
             return answer_of(future)
         except BaseException:
-            if not future.done():
-                with suppress(RuntimeError):  # the thread is ending
-                    self.tell(break_off)
+            running.cancel()
             raise
         finally:
             self._waiting.discard(future)
@@ -90,7 +73,7 @@ class Worker:
         self._loop.call_soon_threadsafe(call)
 
     def close(self, farewell: Callable[[], Awaitable[None]]) -> None:
-        """Cancel running work, await `farewell`, end the thread."""
+        """Cancel running work, await `farewell`, end the thread. What runs in other threads is not waited for."""
 
         async def finish() -> None:
             running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
@@ -101,7 +84,6 @@ class Worker:
             for _ in range(_LAST_TURNS):  # closed connections release their sockets in later iterations of the loop
                 await asyncio.sleep(0)
             await self._loop.shutdown_asyncgens()
-            await self._loop.shutdown_default_executor()
 
         hangs = False
         try:
@@ -109,14 +91,11 @@ class Worker:
         except FutureTimeoutError:
             hangs = True  # because of something left locked by an interrupt; it ends with the process
         finally:
+            self._threads.shutdown(wait=False, cancel_futures=True)
             self._loop.call_soon_threadsafe(self._loop.stop)
             if not hangs:
                 self._thread.join()
                 self._loop.close()
-
-
-def _keep_silent(_: asyncio.AbstractEventLoop, __: dict[str, Any]) -> None:
-    return None
 
 
 class Once:

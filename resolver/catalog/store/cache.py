@@ -12,14 +12,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from resolver.catalog.store.volume import Place, Row, Volume, seal_of
+from resolver.catalog.store.volume import Place, Volume, seal_of
 from resolver.catalog.store.volumes import Places, Volumes
 
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
@@ -40,15 +37,6 @@ def default_folder(environ: Mapping[str, str] | None = None) -> Path:
     return (home if home.is_absolute() else Path("/")) / ".cache" / "ascend-lock"
 
 
-class Lent(msgspec.Struct, array_like=True, frozen=True):
-    """The location of a content written by another process: its volume's path, its place there, its seal."""
-
-    volume: bytes
-    offset: int
-    length: int
-    seal: bytes
-
-
 class Cache:
     """Bytes by kind and key. Safe for several threads and processes; never raises OSError.
 
@@ -62,8 +50,6 @@ class Cache:
         self._writes = folder is not None
         self._known: Places | None = None
         self._own: Volume | None = None
-        self._writer = 0
-        self._borrowed: dict[bytes, Volume] = {}
         self._lock = threading.RLock()
 
     def get(self, kind: str, key: str) -> bytes | None:
@@ -122,22 +108,6 @@ class Cache:
                 )
         return seal
 
-    def lend(self, kind: str, key: str) -> Lent | None:
-        """What `borrow` in another process needs; None if the content is missing."""
-        place = self._places().get(_name(kind, key))
-        if place is None:
-            return None
-        return Lent(os.fsencode(place.volume.path), place.row.offset, place.row.length, place.row.seal)
-
-    def borrow(self, kind: str, key: str, lent: Lent) -> None:
-        """Use a content that another process wrote; it counts as absent if its volume is gone."""
-        name = _name(kind, key)
-        with suppress(OSError), self._lock:
-            if lent.volume not in self._borrowed:
-                self._borrowed[lent.volume] = Volume.open(os.fsdecode(lent.volume))
-            row = Row(name, lent.seal, lent.offset, lent.length)
-            self._places().put(name, Place(self._borrowed[lent.volume], row))
-
     def discard(self, kind: str, key: str) -> None:
         """Forget an entry, as this process will make it anew."""
         self._places().forget(_name(kind, key))
@@ -152,9 +122,9 @@ class Cache:
 
     def _volume(self) -> Volume:
         """The volume of this process. Raises OSError."""
-        if self._own is None or self._writer != os.getpid():  # a forked process must not write to its parent's volume
+        if self._own is None:
             assert self._volumes is not None  # noqa: S101 -- else nothing is written
-            self._own, self._writer = self._volumes.begin(), os.getpid()
+            self._own = self._volumes.begin()
         return self._own
 
 

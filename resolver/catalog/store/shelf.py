@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.catalog.meter import Meter
 from resolver.catalog.parse.address import Root, read_root
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.store import frozen
-from resolver.catalog.store.cache import Cache, Lent
+from resolver.catalog.store.cache import Cache
 from resolver.catalog.store.packed import reader
 from resolver.errors import IndexFailure, InputError
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page
-
-if TYPE_CHECKING:
-    from resolver.catalog.store.answers import PageAnswer
 
 _PARSER: Final = "7"  # part of every key: with another number, all pages are parsed anew
 
@@ -38,6 +36,16 @@ class Record(msgspec.Struct, array_like=True, gc=False):
     parsed: str
     releases: msgspec.Raw = msgspec.Raw(msgspec.msgpack.encode(None))
     files: bytes = b""
+
+
+class RawPage(NamedTuple):
+    """A page as an index sent it from `url`, after any redirects."""
+
+    url: str
+    body: bytes
+    content_type: str
+    etag: str
+    modified: str
 
 
 _encode_record = msgspec.msgpack.Encoder().encode
@@ -160,21 +168,30 @@ class Shelf:
         """Store an index's answer, except a page that is not here yet."""
         self._cache.put("page", page_key(root, project), _encode_record(record))
 
-    def keep_page(self, root: Root, project: NormalizedName, answer: PageAnswer, name: str) -> None:
-        """Store the answer of the index `name`, with its page."""
-        place, files = page_key(root, project), answer.files
-        if isinstance(files, Lent):
-            self._cache.borrow("files", place, files)
-            seal = files.seal
-        else:
-            seal = self._cache.put("files", place, files)
-        releases = msgspec.Raw(answer.releases)
-        record = Record(answer.url, answer.etag, answer.modified, answer.key, releases, seal)
+    def keep_page(
+        self, root: Root, project: NormalizedName, page: RawPage, name: str, stored: Record | None = None
+    ) -> str:
+        """Read and store the page that the index `name` sent, and return its key. Raises IndexFailure.
+
+        If it is the one `stored`, it is not read again.
+        """
+        from resolver.catalog.parse.simple import parse  # an offline run parses no pages
+
+        key = _parsed_key(page, project)
+        if stored is not None and stored.parsed == key:
+            record = replace(stored, url=page.url, etag=page.etag, modified=page.modified)
+            if record != stored:
+                self.keep(root, project, record)
+            return key
+        releases, files = frozen.freeze(parse(page.body, page.content_type, project=project, index=name, url=page.url))
+        seal = self._cache.put("files", page_key(root, project), files)
+        record = Record(page.url, page.etag, page.modified, key, msgspec.Raw(releases), seal)
         self.keep(root, project, record)
-        if self._thawed(record, root, project, name) is None and isinstance(files, bytes):  # nothing could be stored
-            kept = frozen.thaw(answer.releases, project, name, frozen.Frozen(answer.releases, files).read)
+        if self._thawed(record, root, project, name) is None:  # nothing could be stored
+            kept = frozen.thaw(releases, project, name, frozen.Frozen(releases, files).read)
             if kept is not None:
-                self._pages[record.parsed, name] = kept
+                self._pages[key, name] = kept
+        return key
 
     def parsed(self, key: str, root: Root, project: NormalizedName, name: str) -> Page | None:
         """The page with that key, if it is the last answer of the index `name` from `root`."""
@@ -222,8 +239,8 @@ def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> s
     return "\n".join((*(f"{name} {key}" for name, key in answers), *(f"{name} -" for name in unreachable)))
 
 
-def parsed_key(body: bytes, content_type: str, project: NormalizedName, url: str) -> str:
+def _parsed_key(page: RawPage, project: NormalizedName) -> str:
     """The key of a parsed page: equal only if parsing would give the same page."""
-    digest = sha256(body)
-    digest.update("\0".join(("", _PARSER, content_type, project, url)).encode())
+    digest = sha256(page.body)
+    digest.update("\0".join(("", _PARSER, page.content_type, project, page.url)).encode())
     return digest.hexdigest()[:40]

@@ -251,22 +251,6 @@ def test_who_reads_goes_on_when_another_makes_one_volume_of_many(tmp_path: Path,
     assert [reader.get("page", str(step)) for step in range(32)] == [str(step).encode() for step in range(32)]
 
 
-def test_a_forked_process_does_not_write_where_its_parent_does(tmp_path: Path) -> None:
-    script = (
-        "import os, sys; from pathlib import Path; from resolver.catalog.store.cache import Cache\n"
-        "c = Cache(Path(sys.argv[1]), sys.exit)\n"
-        "c.put('page', 'both', b'1')\n"
-        "child = os.fork()\n"
-        "for n in range(50): c.put('page', f'{bool(child)} {n}', f'{bool(child)} {n}'.encode() * 1000)\n"
-        "if child:\n"
-        "    os.wait()\n"
-        "    c = Cache(Path(sys.argv[1]), sys.exit)\n"
-        "    for key in ['both'] + [f'{who} {n}' for who in (True, False) for n in range(50)]:\n"
-        "        assert c.get('page', key) == (b'1' if key == 'both' else key.encode() * 1000), key\n"
-    )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
-
-
 def test_several_processes_at_once(tmp_path: Path) -> None:
     """Whoever reads sees one of the whole entries, never a mixture."""
     script = (

@@ -18,9 +18,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.live import LiveCatalog
-from resolver.catalog.net import http
+from resolver.catalog.net import pages
+from resolver.catalog.net.client import Client
 from resolver.catalog.net.connection import AHEAD
 from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.net.retries import BRIEF, Patience
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.catalog.store.cache import Cache
@@ -40,8 +42,8 @@ Opener = Callable[..., LiveCatalog]
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http.Client.__init__, "__kwdefaults__", {"patience": http.Patience(pause=0.01)})
-    monkeypatch.setattr(http, "BRIEF", http.BRIEF._replace(pause=0.01))
+    monkeypatch.setattr(Client.__init__, "__kwdefaults__", {"patience": Patience(pause=0.01), "transport": None})
+    monkeypatch.setattr(pages, "BRIEF", BRIEF._replace(pause=0.01))
 
 
 @pytest.fixture
@@ -140,7 +142,7 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     index.etags = False
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    monkeypatch.setattr("resolver.catalog.net.reader.parse", None)
+    monkeypatch.setattr("resolver.catalog.parse.simple.parse", None)
     assert files(opened().lookup(DEMO)) == found
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
@@ -228,7 +230,8 @@ def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tm
         "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', Cache(Path(sys.argv[1]), print), offline=True,\n"
         "                pip=PipConfig(index_url=sys.argv[2]))\n"
         "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"
-        "print([name for name in ('asyncio', 'pycurl', 'ssl', 'selectolax', 'tarfile') if name in sys.modules])\n"
+        "names = ('asyncio', 'httpx', 'aiohttp', 'ssl', 'selectolax', 'tarfile')\n"
+        "print([name for name in names if name in sys.modules])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "cache"), index.url], capture_output=True, text=True, check=True
@@ -401,75 +404,6 @@ def test_ranges(index: LoopbackIndex, opened: Opener, members: int, requests: in
     assert [line[:3] for line in asked(index)[1:]] == ["206"] * requests
     assert opened().metadata(wheel_of(catalog)).requires_dist == ("numpy",)
     assert asked(index) == []
-
-
-def test_the_tail_of_a_project_is_learned(index: LoopbackIndex, opened: Opener) -> None:
-    """Where one wheel's METADATA lay beyond the tail, the project's next wheel takes one request."""
-    content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
-    for version in ("1.0", "1.1", "1.2"):
-        index.add_wheel("demo", version, requires=[f"numpy=={version}"], metadata_sidecar=False, files=content)
-    index.add_wheel("other", "1.0", metadata_sidecar=False)
-    catalog = opened()
-    found = files(catalog.lookup(DEMO))
-    asked(index)
-    counts = []
-    for file in (*found, *files(catalog.lookup(NormalizedName("other")))):
-        catalog.metadata(file)
-        counts.append(sum(line.startswith("206") for line in asked(index)))
-    assert counts == [2, 1, 1, 1]
-    assert {catalog.metadata(file).requires_dist for file in found} == {
-        ("numpy==1.0",),
-        ("numpy==1.1",),
-        ("numpy==1.2",),
-    }
-
-
-def test_of_a_list_longer_than_half_a_megabyte_the_end_is_read(index: LoopbackIndex, opened: Opener) -> None:
-    """The list of homeassistant's wheels has three megabytes, and it has a thousand releases."""
-    index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=many(8000))
-    catalog = opened()
-    file = wheel_of(catalog)
-    asked(index)
-    before = catalog.traffic.bytes
-    assert catalog.metadata(file).requires_dist == ("numpy",)
-    assert [line[:3] for line in asked(index)] == ["206", "206"]
-    assert catalog.traffic.bytes - before < 70_000
-
-
-def test_a_tail_that_was_not_long_enough_is_not_taken_again(index: LoopbackIndex, opened: Opener) -> None:
-    """What is learned from a small wheel would be received in vain of each of the larger ones."""
-    for version, members in (("1.0", 1500), ("1.1", 8000), ("1.2", 8000)):
-        index.add_wheel("demo", version, requires=["numpy"], metadata_sidecar=False, files=many(members))
-    catalog = opened()
-    found = files(catalog.lookup(DEMO))
-    ends = []
-    for file in found:
-        asked(index)
-        catalog.metadata(file)
-        ends.append(asked(index)[0].rpartition("=-")[2])
-    assert ends[0] == ends[2] == "65536"
-    assert int(ends[1]) > 65536
-
-
-def many(members: int) -> dict[str, str]:
-    return {f"demo/module_with_a_long_name_{n}.py": "" for n in range(members)}
-
-
-def test_a_tail_that_a_server_refuses_is_forgotten(index: LoopbackIndex, opened: Opener) -> None:
-    """The next wheel is read with the tail that all servers let pass, and no wheel is downloaded whole."""
-    content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
-    for version in ("1.0", "1.1", "1.2"):
-        index.add_wheel("demo", version, requires=[f"numpy=={version}"], metadata_sidecar=False, files=content)
-    catalog = opened()
-    found = files(catalog.lookup(DEMO))
-    catalog.metadata(found[0])
-    index.fault("/files/*", without_ranges, times=1)
-    asked(index)
-    counts = []
-    for file in found[1:]:
-        assert len(catalog.metadata(file).requires_dist) == 1
-        counts.append([line[:3] for line in asked(index)])
-    assert counts == [["206", "206", "206"], ["206", "206"]]
 
 
 def without_ranges(response: Response) -> Response:

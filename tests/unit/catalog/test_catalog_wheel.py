@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import io
 import struct
-import warnings
 import zipfile
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
-from resolver.catalog.parse import wheel as wheel_module
-from resolver.catalog.parse.guarded import Guarded
+from resolver.catalog.net.range_file import MissingSpanError, RangeFile
 from resolver.catalog.parse.metadata import Release
-from resolver.catalog.parse.wheel import MissingSpanError, Sparse, read_metadata
+from resolver.catalog.parse.wheel import read_metadata
 from resolver.catalog.protocol import UnusableFile
 
 DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
@@ -101,229 +98,42 @@ def test_pieces_give_what_the_whole_gives(before: int, length: int, tail: int, s
     names = [f"demo_x/{n}.py" for n in range(before)]
     content = bytes((n * 7919) % 251 for n in range(length))
     wheel = make(*names, "demo_x-1.0.dist-info/METADATA", "demo_x/last.py", content=content, comment=comment)
-    sparse = Sparse(len(wheel))
-    sparse.add(max(0, len(wheel) - tail), wheel[-tail:])
+    wheel_file = RangeFile(len(wheel))
+    wheel_file.add(max(0, len(wheel) - tail), wheel[-tail:])
     for _ in range(8):
         try:
-            assert read_metadata(sparse, DEMO) == content
+            assert read_metadata(wheel_file, DEMO) == content
             return
         except MissingSpanError as missing:
             start = max(0, missing.start - slack)
-            sparse.add(start, wheel[start : missing.end])
+            wheel_file.add(start, wheel[start : missing.end])
     pytest.fail("more than eight pieces were asked for")
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists of members are long from 600 bytes on, and 500 of them are read first."""
-    monkeypatch.setattr(wheel_module, "_LONG_LIST", 600)
-    monkeypatch.setattr(wheel_module, "_END_OF_LIST", 500)
-
-
-def pieces(wheel: bytes) -> tuple[bytes, list[tuple[int, int]]]:
-    """METADATA, and the spans that were asked for to find it."""
-    sparse = Sparse(len(wheel))
-    spans = []
-    for _ in range(8):
-        try:
-            return read_metadata(sparse, DEMO), spans
-        except MissingSpanError as missing:
-            spans.append((missing.start, missing.end))
-            sparse.add(missing.start, wheel[missing.start : missing.end])
-    pytest.fail("more than eight pieces were asked for")
-
-
-METADATA = "demo_x-1.0.dist-info/METADATA"
-OTHER = "other-1.0.dist-info/METADATA"
-MANY = [f"demo_x/{n}.py" for n in range(50)]
-
-
-@pytest.mark.parametrize(
-    ("names", "is_whole_list_read"),
-    [
-        ([*MANY, METADATA, "demo_x-1.0.dist-info/RECORD"], False),
-        ([*MANY, "demo_x/PK\1\2.py", METADATA], False),
-        ([METADATA, *MANY], True),
-        ([METADATA, *MANY, "demo_x/other-1.0.dist-info/METADATA"], True),
-        ([*MANY, METADATA, "demo_x/" + "x" * 600], True),
-        ([*MANY[:3], METADATA], True),
-    ],
-)
-@pytest.mark.usefixtures("short")
-def test_of_a_long_list_only_the_end_is_read_if_metadata_is_there(names: list[str], is_whole_list_read: bool) -> None:
-    wheel = make(*names)
-    listed, end = wheel.index(b"PK\1\2\x14"), len(wheel) - 22
-    found, spans = pieces(wheel)
-    assert found == read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
-    assert ((listed, end) in spans) == is_whole_list_read
-
-
-@pytest.mark.parametrize("names", [[METADATA, *MANY, OTHER], [*MANY, OTHER, METADATA]])
-@pytest.mark.usefixtures("short")
-def test_two_folders_are_found_in_a_long_list(names: list[str]) -> None:
-    with pytest.raises(UnusableFile, match="has 2 "):
-        pieces(make(*names))
-
-
-@pytest.mark.parametrize("change", ["a later version", "encrypted", "a patch", "checksum", "twice", "hidden"])
-@pytest.mark.usefixtures("short")
-def test_an_end_of_a_list_that_is_not_plain_is_read_as_zipfile_reads_it(change: str) -> None:
-    """With METADATA changed in the list, the pieces give what the whole file gives, be it a refusal."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a name that is there already
-        more = {"twice": [METADATA], "hidden": [f"{METADATA}?x"]}.get(change, [])
-        content = bytearray(make(*MANY, METADATA, *more).replace(b"METADATA?x", b"METADATA\0x"))
-    row = content.rindex(METADATA.encode()) - 46
-    match change:
-        case "a later version":
-            content[row + 6] = 64
-        case "encrypted":
-            content[row + 8] |= 0x1
-        case "a patch":
-            content[row + 8] |= 0x20
-        case "checksum":
-            content[row + 16] ^= 1
-        case _:
-            pass
-    wheel = bytes(content)
-    assert outcome(lambda: pieces(wheel)[0]) == outcome(lambda: read_metadata(io.BytesIO(wheel), DEMO))
-
-
-def outcome(read: Callable[[], bytes]) -> bytes | str:
-    """What is read, or why nothing is."""
-    try:
-        return read()
-    except UnusableFile as refusal:
-        return str(refusal)
-
-
-@pytest.mark.usefixtures("short")
-def test_the_end_of_a_list_costs_in_proportion_to_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name may be full of signatures, each of which might begin a member."""
-    monkeypatch.setattr(wheel_module, "_END_OF_LIST", 60_000)
-    wheel = make(*MANY, METADATA, *(f"{n}" + "PK\1\2" * 10_000 for n in range(3)))
-    reads = 0
-    unpack = wheel_module.directory._LENGTHS.unpack_from
-
-    class Counting:
-        def unpack_from(self, listed: bytes, at: int) -> tuple[int, ...]:
-            nonlocal reads
-            reads += 1
-            return unpack(listed, at)
-
-    monkeypatch.setattr(wheel_module.directory, "_LENGTHS", Counting())
-    assert pieces(wheel)[0] == b"Name: demo\n"
-    assert reads < 3 * 15_000  # it is looked at again once the whole list is there
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12), st.integers(0, 40), st.integers(0, 40))
-def test_a_sparse_file_has_what_was_added_and_no_more(spans: list[tuple[int, int]], start: int, length: int) -> None:
+def test_a_file_of_ranges_has_what_was_added_and_no_more(spans: list[tuple[int, int]], start: int, length: int) -> None:
     content = bytes(range(40))
-    sparse = Sparse(len(content))
-    here = set()
+    wheel_file = RangeFile(len(content))
     for begin, size in spans:
-        sparse.add(begin, content[begin : begin + size])
-        here |= set(range(begin, min(begin + size, 40)))
-    sparse.seek(start)
-    wanted = set(range(start, min(start + length, 40)))
-    if wanted <= here:
-        assert sparse.read(length) == content[start : start + length]
+        wheel_file.add(begin, content[begin : begin + size])
+    wheel_file.seek(start)
+    end = min(start + length, 40)
+    if start >= end or any(begin <= start and end <= begin + size for begin, size in spans):
+        assert wheel_file.read(length) == content[start : start + length]
     else:
         with pytest.raises(MissingSpanError):
-            sparse.read(length)
+            wheel_file.read(length)
 
 
-# --- the quick way, which must never say anything else than zipfile
+def test_what_zipfile_would_unpack_without_bounds_is_refused() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("demo_x-1.0.dist-info/METADATA", b"Name: demo\n")
+    with pytest.raises(UnusableFile, match="uses an unsupported compression method"):
+        read_metadata(file, DEMO)
 
 
-def look_quickly(content: bytes, release: Release) -> bytes | None:
-    file = io.BytesIO(content)
-    return wheel_module._quickly(file, Guarded(file, one_read=1 << 20, position=1 << 62), release, print)
-
-
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
-@pytest.mark.parametrize(
-    "change",
-    [
-        *("none", "comment", "cut", "front", "other name", "checksum", "hidden", "twice", "a name that is cut"),
-        *("encrypted", "a patch", "strongly encrypted", "a later version"),
-        *("a later version of another", "a name of another that is no UTF-8"),
-        *("an extra field", "an extra field that is cut", "an extra field of another that is cut"),
-    ],
-)
-def test_a_quick_look_finds_what_zipfile_finds(change: str, compression: int) -> None:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", compression) as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a name that is there already
-        other = zipfile.ZipInfo("demo/__init__.py")
-        metadata = zipfile.ZipInfo("demo-1.0.dist-info/METADATA")
-        for info in (other, metadata):
-            info.compress_type = compression
-        if "extra field" in change:
-            info = other if "of another" in change else metadata
-            info.extra = b"UT\x01\0x" if change == "an extra field" else b"UT\xff\0x"
-        archive.writestr(other, b"x" * 1000)
-        archive.writestr(metadata, b"Name: demo\n" * 50)
-        if change == "twice":
-            archive.writestr("demo-1.0.dist-info/METADATA", b"Name: other\n")
-        if change == "hidden":
-            archive.writestr("demo-1.0.dist-info/METADATA?x", b"Name: other\n")
-        archive.comment = b"!" if change == "comment" else b""
-    content = bytearray(stream.getvalue().replace(b"METADATA?x", b"METADATA\0x"))
-    listed = content.rindex(b"demo-1.0.dist-info/METADATA", 0, content.rindex(b"PK"))
-    match change:
-        case "cut":
-            del content[50]
-        case "front":
-            content[:0] = b"#!/bin/sh\n"
-        case "other name":
-            content[content.index(b"demo-1.0.dist-info")] = ord("x")
-        case "a name that is cut":
-            content = content.replace(b"demo-1.0.dist-info", b"demo-1\x000.dist-info")
-        case "checksum":
-            content[listed - 46 + 16] ^= 1
-        case "encrypted":
-            content[listed - 46 + 8] |= 0x1
-        case "a patch":
-            content[listed - 46 + 8] |= 0x20
-        case "strongly encrypted":
-            content[listed - 46 + 8] |= 0x40
-        case "a later version":
-            content[listed - 46 + 6] = 64
-        case "a later version of another":
-            content[content.index(b"PK\1\2") + 6] = 64
-        case "a name of another that is no UTF-8":
-            content[content.index(b"PK\1\2") + 9] |= 0x8
-            content[content.index(b"demo/__init__.py", content.index(b"PK\1\2"))] = 0xFF
-        case _:
-            pass
-    release = Release("demo-1.0-py3-none-any.whl", NormalizedName("demo"), "1.0")
-    quick = look_quickly(bytes(content), release)
-    assert (quick is not None) == (change in ("none", "twice", "an extra field") and compression != zipfile.ZIP_LZMA)
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            expected = archive.read("demo-1.0.dist-info/METADATA")
-        if compression == zipfile.ZIP_LZMA:
-            raise zipfile.BadZipFile("zipfile unpacks it without bounds")
-    except (zipfile.BadZipFile, KeyError, RuntimeError, UnicodeDecodeError):  # NotImplementedError is one
-        with pytest.raises(UnusableFile):
-            read_metadata(io.BytesIO(content), release)
-    else:
-        assert quick in (None, expected)
-        assert read_metadata(io.BytesIO(content), release) == expected
-
-
-def test_a_quick_look_leaves_members_that_overlap_to_zipfile() -> None:
-    """Another member is said to begin within METADATA, or where it does: newer versions of Python refuse both."""
-    whole = make("demo_x-1.0.dist-info/METADATA", "demo_x.py", content=b"Name: demo\n" * 50)
-    row = whole.rindex(b"demo_x.py") - 46
-    for begin in (0, 40):
-        content = bytearray(whole)
-        content[row + 42 : row + 46] = begin.to_bytes(4, "little")
-        assert look_quickly(bytes(content), DEMO) is None
-
-
-def test_a_quick_look_leaves_a_second_list_to_zipfile() -> None:
+def test_of_two_lists_of_members_the_one_counts_that_pip_goes_by() -> None:
     """ZIP64's end is in the comment of the last member, and its list begins in the content of that member."""
     name = "demo_x-1.0.dist-info/METADATA"
     other = make(name, content=b"Name: other\n")
@@ -341,17 +151,4 @@ def test_a_quick_look_leaves_a_second_list_to_zipfile() -> None:
         archive.getinfo("x").comment = end + struct.pack("<4sLQL", b"PK\6\7", 0, begin + length, 1)
     with zipfile.ZipFile(file) as archive:
         assert archive.read(name) == b"Name: other\n"
-    assert look_quickly(file.getvalue(), DEMO) is None
     assert read_metadata(file, DEMO) == b"Name: other\n"
-
-
-def test_the_list_of_members_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel = make("demo_x-1.0.dist-info/METADATA", *(f"demo_x/{n}.py" for n in range(100)))
-    sparse = Sparse(len(wheel))
-    sparse.add(200, wheel[200:])
-    with pytest.raises(MissingSpanError) as missing:
-        read_metadata(sparse, DEMO)
-    assert missing.value.start == 0, "the list is there, METADATA is not"
-    sparse.add(0, wheel)
-    monkeypatch.setattr(wheel_module.directory, "entries", pytest.fail)
-    assert read_metadata(sparse, DEMO) == b"Name: demo\n"

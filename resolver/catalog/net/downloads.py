@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import httpx
+
 from resolver import disk
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.http import Client
-from resolver.catalog.net.wire import Response
+from resolver.catalog.net.client import PLAIN, Client
 from resolver.catalog.store.scratch import Scratch, sweep
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
@@ -18,9 +20,7 @@ ARCHIVE_LIMIT: Final = 2 << 30
 WHEEL_LIMIT: Final = 8 << 30
 
 _LONGEST: Final = 40  # characters
-
-# A file's bytes unchanged: no transfer compression, which would hide ranges and lengths.
-PLAIN: Final = {"Accept-Encoding": "identity"}
+_CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class Download(NamedTuple):
@@ -53,13 +53,13 @@ class Downloads:
     async def fetch(self, file: File) -> Download:
         """Download a file and check it against its page. Raises IndexFailure."""
 
-        async def consume(response: Response) -> Download:
+        async def consume(response: httpx.Response) -> Download:
             check_status(response.status_code, file)
             return await self.keep(response, file)
 
         return await self._client.request(file.url, consume, headers=PLAIN, long=True)
 
-    async def keep(self, response: Response, file: File) -> Download:
+    async def keep(self, response: httpx.Response, file: File) -> Download:
         """Write an answer's body to a file and check it against the page. Raises IndexFailure."""
         limit = WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
         limit = limit if file.size is None else min(limit, file.size)
@@ -72,9 +72,9 @@ class Downloads:
         try:
             with path.open("xb") as target:
 
-                def take(chunk: bytes) -> None:
+                def take(piece: bytes) -> None:
                     nonlocal size
-                    size += len(chunk)
+                    size += len(piece)
                     if size > limit:
                         raise IndexFailure(
                             f"{file.filename} is larger than it should be.",
@@ -82,15 +82,12 @@ class Downloads:
                             why=f"The download was stopped after {limit} bytes{packing(response)}.",
                             hint="a mirror or proxy may serve another file; try again or use another index",
                         )
-                    digest.update(chunk)
-                    try:
-                        target.write(chunk)
-                    except OSError as error:
-                        raise _refused(file, str(path.parent), error) from None
-                    self._meter.add(received=len(chunk))
+                    digest.update(piece)
+                    target.write(piece)
+                    self._meter.add(received=len(piece))
 
-                await response.into(take)
-        except OSError as error:  # what was buffered
+                await self._client.into(response, take)
+        except OSError as error:
             path.unlink(missing_ok=True)
             raise _refused(file, str(path.parent), error) from None
         except BaseException:
@@ -114,13 +111,22 @@ class Downloads:
         return self._folder.path / str(self._count)
 
 
-def packing(response: Response) -> str:
+def packing(response: httpx.Response) -> str:
     """For the message about a file with a wrong hash: that it arrived compressed; empty if it did not.
 
     Content-Encoding alone is no error: some servers declare it for every .tar.gz, and send the file as it is.
     """
     name = response.headers.get("content-encoding", "identity").strip()
     return "" if name in ("", "identity") else f" (it came packed by `{name[:_LONGEST]}`, which was not asked for)"
+
+
+def content_range(response: httpx.Response) -> tuple[int, int, int] | None:
+    """The first and the last byte of a part, and the size of the whole file (RFC 9110, 14.4); None if it is unclear."""
+    match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
+    if match is None or response.headers.get("content-encoding", "identity") != "identity":
+        return None
+    first, last, total = map(int, match.groups())
+    return first, last, total
 
 
 def _refused(file: File, where: str, error: OSError) -> InputError:

@@ -7,14 +7,14 @@ import ssl
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from resolver.catalog.net.pipconfig import PipConfig
 from resolver.errors import InputError
 
-# Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _PEM: Final = "name a file with certificates in PEM form, or a folder of such files"
-_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+# Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
+_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 # Where distributions keep their store, for a Python whose OpenSSL was built for another distribution.
 _STORES: Final = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
@@ -24,43 +24,26 @@ _STORES: Final = (
 )
 
 
-class Trust(NamedTuple):
-    """Certificates in the forms that curl accepts; empty if there are none of a kind.
-
-    `file` and `folders` (joined by the system's path separator) are paths, `content` is PEM instead of a file.
-    `native`: the system's store is not in files.
-    """
-
-    file: str
-    folders: str
-    content: bytes
-    client: str
-    native: bool
-
-
-def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
+def ssl_context(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
     """The system's store and every bundle named by pip or the environment. Raises InputError for an invalid one."""
-    store, folder = _system_store()
-    files, folders = [store] if store else [], [folder] if folder else []
-    known = {os.path.realpath(one) for one in (store, folder) if one}
+    context, known = _system()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     for source, bundle in (("pip's cert", pip.cert), *_named(environ)):
         if not bundle or (real := os.path.realpath(bundle)) in known:
             continue
         known.add(real)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             if Path(bundle).is_dir():
-                folders.append(bundle)
+                context.load_verify_locations(capath=bundle)
             else:
                 context.load_verify_locations(cafile=bundle)
-                files.append(bundle)
         except (OSError, ssl.SSLError) as error:
             raise InputError(
                 f"The certificates named by {source} cannot be read.", where=bundle, why=_why(error), hint=_PEM
             ) from None
     if pip.client_cert:
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(pip.client_cert)
+            context.load_cert_chain(pip.client_cert, password="")  # nobody is asked for one
         except (OSError, ssl.SSLError) as error:
             raise InputError(
                 "The client certificate of pip's configuration cannot be read.",
@@ -68,9 +51,22 @@ def trust(pip: PipConfig, environ: Mapping[str, str]) -> Trust:
                 why=_why(error),
                 hint="name a PEM file with certificate and key: `pip config set global.client-cert FILE`",
             ) from None
-    single = files[0] if len(files) == 1 else ""
-    content = b"" if single else b"\n".join(Path(one).read_bytes() for one in files)
-    return Trust(single, os.pathsep.join(folders), content, pip.client_cert, sys.platform in ("darwin", "win32"))
+    return context
+
+
+def _system() -> tuple[ssl.SSLContext, set[str]]:
+    """A context that trusts the system's store, and the files and folders of that."""
+    if sys.platform in ("darwin", "win32"):  # elsewhere truststore would read the store for each connection
+        import truststore
+
+        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT), set()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_default_verify_paths()  # SSL_CERT_FILE replaces the system's store, as in OpenSSL
+    found = ssl.get_default_verify_paths()
+    if not found.cafile and (store := next((one for one in _STORES if Path(one).is_file()), "")):
+        context.load_verify_locations(cafile=store)
+        return context, {os.path.realpath(store)}
+    return context, {os.path.realpath(one) for one in (found.cafile, found.capath) if one}
 
 
 def _why(error: OSError) -> str:
@@ -86,13 +82,3 @@ def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         bundle = environ.get(name, "")
         for one in bundle.split(os.pathsep) if name == "SSL_CERT_DIR" else (bundle,):
             yield name, one
-
-
-def _system_store() -> tuple[str, str]:
-    """The file of the system's certificates, otherwise their folder, if there is either.
-
-    A folder is searched anew for each connection, while a file is read once.
-    """
-    found = ssl.get_default_verify_paths()  # SSL_CERT_FILE replaces the system's store, as in OpenSSL
-    file = found.cafile or next((one for one in _STORES if Path(one).is_file()), "")
-    return file, "" if file else found.capath or ""

@@ -2,33 +2,73 @@
 
 from __future__ import annotations
 
-import re
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from packaging.utils import NormalizedName
+import httpx
 
-from resolver.catalog.net.download import PLAIN, Download, Downloads, check_status
-from resolver.catalog.net.http import Client
-from resolver.catalog.net.wire import Response
+from resolver.catalog.net.client import PLAIN, Client
+from resolver.catalog.net.downloads import Download, Downloads, check_status, content_range
 from resolver.catalog.parse.metadata import Release
-from resolver.catalog.parse.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, MissingSpanError, Sparse, read_metadata
+from resolver.catalog.parse.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, read_metadata
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import IndexFailure
 from resolver.model.release import File
 
 # Contains the list of members and METADATA of nine wheels in ten, as METADATA comes last before the list.
 _TAIL: Final = 64 << 10
-# If a project's METADATA was farther from the end, but not too far, so much is fetched of its other wheels.
-_LONGEST_TAIL: Final = 512 << 10
-_GROWTH: Final = 8 << 10  # from a release to the next
 # Fetched before a list of members longer than the tail, to get METADATA with it. Between them is RECORD,
 # compressed to about three quarters of the list's length; for the longest a further request is cheaper.
 _SLACK: Final = 32 << 10
 _RECORD: Final = 256 << 10
 _LONGEST: Final = DIRECTORY_LIMIT + METADATA_LIMIT + _SLACK + _RECORD
 _MOST: Final = 8
-_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+
+
+class MissingSpanError(Exception):
+    """A span is needed that was not fetched; `end` is exclusive."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__(start, end)
+        self.start = start
+        self.end = end
+
+
+class RangeFile:
+    """A file of which only some spans are present. Reading elsewhere raises MissingSpanError."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._spans: list[tuple[int, bytes]] = []
+        self._position = 0
+
+    def add(self, start: int, content: bytes) -> None:
+        """Add a span."""
+        self._spans.append((start, content))
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read on; raises MissingSpanError."""
+        start = min(self._position, self._size)
+        end = self._size if size < 0 else min(start + size, self._size)
+        for begin, span in self._spans:
+            if begin <= start and end <= begin + len(span):
+                self._position = end
+                return span[start - begin : end - begin]
+        if start < end:
+            raise MissingSpanError(start, end)
+        return b""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move within the file."""
+        position = offset + (0, self._position, self._size)[whence]
+        if position < 0:
+            raise OSError("a position before the start")
+        self._position = position
+        return position
+
+    def tell(self) -> int:
+        """The position."""
+        return self._position
 
 
 class _Part(NamedTuple):
@@ -48,8 +88,6 @@ class Ranges:
     def __init__(self, client: Client, downloads: Downloads) -> None:
         self._client = client
         self._downloads = downloads
-        self._tails: dict[NormalizedName, int] = {}  # what would have sufficed for the last wheel that _TAIL did not
-        self._capped: set[NormalizedName] = set()  # projects whose server refused more than _TAIL
 
     async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
         """The METADATA of a wheel, and whether the whole wheel was compared with its hash.
@@ -57,7 +95,7 @@ class Ranges:
         Raises UnusableFile and IndexFailure.
         """
         try:
-            answer: _Part | bytes | Download = await self._tail(file, release)
+            answer: _Part | bytes | Download = await self._fetch(file, f"bytes=-{_TAIL}")
             if isinstance(answer, _Part):
                 answer = await self._from_parts(file, release, answer)
         except _DistrustError:
@@ -70,38 +108,22 @@ class Ranges:
         finally:
             answer.path.unlink()
 
-    async def _tail(self, file: File, release: Release) -> _Part | Download:
-        """The end of a wheel: as much as the project's last wheel needed, if the server allows that."""
-        known = self._tails.get(release.project, _TAIL)
-        if known > _TAIL:
-            try:
-                return await self._fetch(file, f"bytes=-{known}", whole=False)
-            except _DistrustError:
-                self._capped.add(release.project)  # some servers cap their answers
-                self._tails.pop(release.project, None)
-        return await self._fetch(file, f"bytes=-{_TAIL}")
-
     async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
         """METADATA, or the whole file after all. Raises _DistrustError."""
         if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
             raise _DistrustError
-        wheel = Sparse(tail.total)
+        wheel = RangeFile(tail.total)
         wheel.add(tail.start, tail.content)
-        for _ in range(_MOST):
+        for number in range(_MOST):
             try:
                 return read_metadata(wheel, release)
             except MissingSpanError as missing:
-                span = missing.end - missing.start
-                if span > max(DIRECTORY_LIMIT, METADATA_LIMIT):
-                    raise UnusableFile(f"{release.filename} has an unreasonably large list of members") from None
-                start, end = max(0, missing.start - _SLACK - min(span * 3 // 4, _RECORD)), missing.end
-                length = max(tail.total - start + _GROWTH, _TAIL)
-                self._learn(release.project, length)
-                if wheel.listed:  # then METADATA is what is missing, and nothing before it
-                    start = missing.start
+                start, end = missing.start, missing.end
             except UnusableFile:
                 # The server may mix up ranges; a whole file can be compared with its hash.
                 raise _DistrustError from None
+            if number == 0:  # the list of members, or METADATA, which is not long then
+                start = max(0, start - _SLACK - min((end - start) * 3 // 4, _RECORD))
             part = await self._fetch(file, f"bytes={start}-{end - 1}")
             if not isinstance(part, _Part):
                 return part
@@ -111,30 +133,17 @@ class Ranges:
             wheel.add(part.start, part.content)
         raise _DistrustError
 
-    def _learn(self, project: NormalizedName, length: int) -> None:
-        """Remember how long the end of a wheel should have been. If that is too long, the next one is tried anew."""
-        if length > _LONGEST_TAIL:
-            self._tails.pop(project, None)
-        elif project not in self._capped:
-            self._tails[project] = max(length, self._tails.get(project, 0))
+    async def _fetch(self, file: File, span: str) -> _Part | Download:
+        """A part, or the whole file from a server without ranges. Raises _DistrustError if it is neither."""
 
-    async def _fetch(self, file: File, span: str, *, whole: bool = True) -> _Part | Download:
-        """A part, or the whole file from a server without ranges. Raises _DistrustError if it is neither.
-
-        Without `whole`, the answer of a server without ranges is not read.
-        """
-
-        async def consume(response: Response) -> _Part | Download:
-            if response.status_code == 200 and whole:
+        async def consume(response: httpx.Response) -> _Part | Download:
+            if response.status_code == 200:
                 return await self._downloads.keep(response, file)
             if response.status_code != 206:
                 if response.status_code in (401, 403, 404, 410):
                     check_status(response.status_code, file)
                 raise _DistrustError
-            match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
-            if match is None or response.headers.get("content-encoding", "identity") != "identity":
-                raise _DistrustError
-            start, last, total = (int(number) for number in match.groups())
+            start, last, total = content_range(response) or (0, _LONGEST, 0)
             if last - start + 1 > _LONGEST:
                 raise _DistrustError
             try:
@@ -148,4 +157,4 @@ class Ranges:
                 raise _DistrustError
             return _Part(start, content, total, response.headers.get("etag", ""))
 
-        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span}, limit=_LONGEST)
+        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})

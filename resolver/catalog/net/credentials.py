@@ -1,0 +1,70 @@
+"""Whose user and password a request carries: those of an index at its own origin, those of netrc at its host."""
+
+from __future__ import annotations
+
+import netrc
+import os
+from base64 import b64encode
+from pathlib import Path
+from typing import Final
+
+from resolver.catalog.parse.address import Origin, Root, origin
+from resolver.disk import is_special
+from resolver.errors import InputError
+
+_HINT: Final = "correct it, or let the variable NETRC name another file"
+
+
+class Credentials:
+    """Raises InputError if there is a netrc file that cannot be read."""
+
+    def __init__(self) -> None:
+        self._given: dict[Origin, str] = {}
+        self._netrc = _read_netrc()
+
+    def remember(self, root: Root) -> None:
+        """Send the credentials of an index to its own origin, and nowhere else.
+
+        If an address has only a user, netrc may have both, as in pip; otherwise it is a token.
+        """
+        where = origin(root.url)
+        if root.password or (root.user and not self._of_netrc(where)):
+            self._given[where] = _basic(root.user, root.password)
+
+    def header(self, where: Origin) -> dict[str, str]:
+        """The header field of a request to an origin, if it has one."""
+        value = self._given.get(where) or self._of_netrc(where)
+        return {"Authorization": value} if value else {}
+
+    def _of_netrc(self, where: Origin) -> str:
+        """The entry of netrc for a host; "" if there is none."""
+        entry = self._netrc.authenticators(where.host) if self._netrc is not None else None
+        return _basic(entry[0], entry[2] or "") if entry else ""
+
+
+def _basic(user: str, password: str) -> str:
+    return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+
+
+def _read_netrc() -> netrc.netrc | None:
+    named = os.environ.get("NETRC")
+    where = named or "~/.netrc"
+    if is_special(Path(where).expanduser()):
+        raise InputError("The netrc file cannot be read.", where=where, why="It is not a regular file.", hint=_HINT)
+    try:
+        return netrc.netrc(named)
+    except OSError:
+        return None
+    except netrc.NetrcParseError as error:
+        if error.lineno is None:  # Python reads passwords from nobody's file but the user's
+            hint = f"make it accessible only to you: chmod 600 {where}"
+            raise InputError("The netrc file cannot be read.", where=where, why=error.msg, hint=hint) from None
+        # its message quotes what it failed on, which may be a password
+        raise InputError(
+            "The netrc file cannot be read.",
+            where=f"{where}:{error.lineno}",
+            why="This line or the one before it does not have that form.",
+            hint="an entry is `machine HOST login USER password PASSWORD`",
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError("The netrc file cannot be read.", where=where, why="It is not UTF-8.", hint=_HINT) from None
