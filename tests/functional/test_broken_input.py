@@ -47,10 +47,6 @@ def refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Refuse
 # --- what people write
 
 
-def the_stack(*requires: str, more: str = "") -> Callable[[Workspace], None]:
-    return lambda workspace: workspace.stack(*requires, more=more) and None
-
-
 def the_text(text: str) -> Callable[[Workspace], None]:
     return lambda workspace: (workspace.matrices / "stacks" / "demo.toml").write_text(text) and None
 
@@ -70,34 +66,12 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             id="unknown key of a stack",
         ),
         pytest.param(
-            the_stack("demo @ https://user:secret@example.org/demo-1.0-py3-none-any.whl"),
-            "error: the address of `demo` is not supported\n"
-            "  at matrices/stacks/demo.toml:4: stack.requires[0]\n"
-            "  only git repositories are supported\n"
-            "hint: write `demo @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash\n",
-            id="direct reference",
-        ),
-        pytest.param(
             the_fact('[[excludes]]\nversions = ">2"\nreason = "r"\n'),
             "error: the fact `demo-excludes-1` refers to demo >2, but there is no such release\n"
             "  at matrices/facts/demo.toml:6\n"
             "hint: correct `versions`, or remove what is no longer on the index; an index with only selected "
             "releases needs `complete = false` in its row of indexes.toml\n",
             id="fact that no release matches",
-        ),
-        pytest.param(
-            the_stack(
-                "demo",
-                more="""\
-                [[binding]]
-                packages = ["demo"]
-                indexes = ["pyp"]
-                """,
-            ),
-            "error: there is no index `pyp`\n"
-            "  at matrices/stacks/demo.toml:13: binding[0].indexes[0]\n"
-            "hint: did you mean `pypi`?\n",
-            id="unknown index",
         ),
     ],
 )
@@ -115,14 +89,6 @@ def test_a_link_that_leads_nowhere_does_not_count_as_absent(workspace: Workspace
     path.symlink_to("nowhere")
     told = f"matrices/{name}"
     refused(is_status=2, stderr=f"error: `{told}` cannot be read\n  at {told}\n  No such file or directory\n")
-
-
-def test_an_unknown_stack_gives_a_suggestion(refused: Refused) -> None:
-    refused(
-        stack="demos",
-        is_status=2,
-        stderr="error: there is no stack `demos`\n  at matrices/stacks\nhint: did you mean `demo`?\n",
-    )
 
 
 def test_an_unknown_command_gives_a_suggestion(workspace: Workspace) -> None:

@@ -169,16 +169,6 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
 # --- what goes wrong on the way (how a file is gone on with: tests/unit/catalog/test_transfer.py)
 
 
-def test_a_wrong_file_is_removed(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
-    index.fault(WHEEL, altered(lambda body: body[:-1] + bytes([body[-1] ^ 1])))
-    run = bundle(workspace)
-    assert run.status == 3
-    lines = run.stderr.splitlines()
-    assert lines[0] == f"error: {base.filename} is not the file in the lock; it was removed."
-    assert lines[2].endswith(f"the lock says {base.sha256}.")
-    assert distributions(workspace) == FILES - {base.filename}
-
-
 def test_files_that_are_gone_are_all_named(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
     index.fault("/files/*", status(404))
     run = bundle(workspace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import signal
 import textwrap
 import threading
@@ -94,40 +95,28 @@ def changes(fix: dict[str, object]) -> list[tuple[str, str, str]]:
 def test_a_conflict_is_told_on_stdout_and_its_report_written(clash: Workspace) -> None:
     run = explain(clash)
     assert run.status == 1
+    head, why, ways = run.stdout.split("\n\n", 2)
+    assert head == "No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2."
     assert (
-        run.stdout
+        why
         == """\
-No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.
-
 Why: these 4 cannot all hold together, but any 3 of them can
    1  the stack asks for trl[vllm]==0.28.0         matrices/stacks/demo.toml:6
    2  the stack asks for vllm-ascend==0.13.0       matrices/stacks/demo.toml:7
    3  trl[vllm] 0.28.0 needs vllm<0.13.0,>=0.10.2  metadata of trl-0.28.0-py3-none-any.whl
    4  vllm-ascend 0.13.0 needs vllm==0.13.0        matrices/facts/vllm-ascend.toml:7 (vendor)
                                                    a test
-   => 3 and 4 leave no choice for vllm
-
-Ways out, each one solved and checked
-  A  ask for trl[vllm]==1.0.0 instead of trl[vllm]==0.28.0 (1 release newer)
-     => 4 projects: trl 1.0.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-  B  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0
-     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-  C  split into 2 environments
-     environment demo-c1 (trl[vllm]==0.28.0, numpy<2)
-     => 3 projects: trl 0.28.0, numpy 1.26.4, vllm 0.12.0
-     environment demo-c2 (vllm-ascend==0.13.0, numpy<2)
-     => 3 projects: vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-  D  set aside the fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0)
-     risk: this goes against a fact
-     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.12.0
-  E  add a fact that removes vllm<0.13.0,>=0.10.2 from the requirements of trl[vllm]
-     risk: this goes against upstream's own metadata
-     => 4 projects: trl 0.28.0, vllm-ascend 0.13.0, numpy 1.26.4, vllm 0.13.0
-
-hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one
-No lock was changed.
-"""
+   => 3 and 4 leave no choice for vllm"""
     )
+    assert re.findall("(?m)^  ([A-Z]  .*)", ways) == [
+        "A  ask for trl[vllm]==1.0.0 instead of trl[vllm]==0.28.0 (1 release newer)",
+        "B  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0",
+        "C  split into 2 environments",
+        "D  set aside the fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0)",
+        "E  add a fact that removes vllm<0.13.0,>=0.10.2 from the requirements of trl[vllm]",
+    ]
+    hint = "hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one"
+    assert ways.endswith(f"\n\n{hint}\nNo lock was changed.\n")
     assert run.stderr == f"The report is in locks/demo/{NAME}: conflict.html, .md and .json.\n"
     assert sorted(path.name for path in clash.folder().iterdir()) == REPORTS
     assert sorted(path.name for path in (clash.matrices / "stacks").iterdir()) == ["demo.toml"]
@@ -586,16 +575,6 @@ def test_a_release_that_can_be_had_and_what_it_moves(workspace: Workspace, index
     index.add_wheel("c", "1.0")
     index.add_wheel("d", "1.0")
     workspace.stack("a")
-    run = explain(workspace, "--package", "a==1")
-    assert (run.status, run.stderr) == (0, "")
-    assert run.stdout.endswith("""\
-The indexes have no newer release that the target can use.
-
-a 1.0 is possible; 3 other pins change:
-  b 2.0 -> 1.0
-  c 1.0 is added
-  d 1.0 is removed
-""")
     told = explain(workspace, "--package", "a==1", "--json").json
     assert (told["status"], told["version"], told["tried"], told["contradictions"]) == ("why", "2.0", "1.0", [])
     moves = [("a", "2.0", "1.0"), ("b", "2.0", "1.0"), ("c", "", "1.0"), ("d", "1.0", "")]

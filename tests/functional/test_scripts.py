@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +32,6 @@ env = {{ TINY_FLAVOUR = "{COMMANDS.replace(chr(92) + "n", "")}", OTHER = "" }}
 isolation = false
 reason = "{COMMANDS}"
 """
-
-Setup = Callable[[Workspace, LoopbackIndex], None]
 
 
 def wheels(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -20,10 +20,10 @@ from resolver.errors import InputError
 from tests.functional.machine import environment, execute, install, make_environment
 from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace
 from tests.loopback import LoopbackIndex
+from tests.unit.verify.test_verify_machine import CANN_FILES, DRIVER, MACHINE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
-MACHINE = platform.machine()
 TARGET = HERE + '[target.system]\ncann = "8.5.0"\nhdk = "25.3.rc1"\nsoc = "A2"\n'
 STACK = """
 [check]
@@ -71,18 +71,6 @@ case "$*" in
 *) exit 1 ;;
 esac
 """
-CANN_FILES = {
-    f"{MACHINE}-linux/ascend_toolkit_install.info": (
-        "package_name=Ascend-cann-toolkit\nversion=8.5.0\ninnerversion=V100R001C25SPC001B232\n"
-        f"arch={MACHINE}\nos=linux\n"
-    ),
-    "version.cfg": (
-        "# version: 1.0\nruntime_running_version=[8.5.0.2.220:8.5.0]\ntoolkit_running_version=[8.5.0.2.220:8.5.0]\n"
-        "toolkit_installed_version=[7.6.0.1.220:8.0.0][8.5.0.2.220:8.5.0]\n"
-    ),
-    "opp/version.info": "Version=8.5.0.2.220\nversion_dir=8.5.0\nrequired_package_runtime_version=>=8.5.0.0.0\n",
-}
-DRIVER = "Version=25.3.rc1\nascendhal_version=7.35.23\nInnerversion=V100R001C23\ncompatible_version_fw=[7.0.0,8.9.9]\n"
 
 
 class Machine:

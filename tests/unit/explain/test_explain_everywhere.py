@@ -223,17 +223,6 @@ def test_what_is_known_is_tried_for_all_targets_before_more_is_looked_for() -> N
     assert gone == ("two", "base, cann 8.3.RC1")
 
 
-def test_changes_that_undo_each_other_are_no_way_out() -> None:
-    """What `two` wants in place of the release that `one` came to is what both had."""
-    catalog = DataCatalog({"plugin": {"1": ["gone ; python_version >= '3.11'"]}})
-    catalog.add_wheel("plugin", "2", requires_python=">=3.11")
-    more = target("one", python="3.10") + target("two")
-    asked: list[tuple[str, str]] = []
-    found = explained(catalog, "plugin==2", more=more, name="one", asked=asked)
-    assert told(found.fixes)[0] == ["3.10 -> 3.11"]
-    assert ("one", "plugin==2, cann 8.5.0") not in asked
-
-
 def test_two_targets_may_become_the_same_machine() -> None:
     """Targets without names have that of their machine, so the one that changes gets a number."""
     catalog = DataCatalog({"plugin": {"2": []}})

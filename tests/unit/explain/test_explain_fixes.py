@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.explain.explain import explain, lettered
+from resolver.explain.explain import explain
 from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
 from resolver.matrix import schema
@@ -473,16 +473,6 @@ def test_other_hardware_is_a_loss_once_for_however_many_targets() -> None:
     assert cost(both) == cost(one) > cost(sample)
 
 
-def test_what_goes_against_a_fact_comes_last_however_cheap() -> None:
-    sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
-    files = (("s", '[stack]\nname = "s"\nsummary = "s"\nrequires = ["a"]\n'),)
-    aside = replace(sample.changes[0], kind=ChangeKind.RELAX, subject="fact")
-    risky = replace(sample, changes=(aside,), files=files, risky=True, price=1)
-    safe = replace(sample, files=files, risky=False, price=10_000)
-    found = lettered(replace(samples.trl(), fixes=(risky, safe)))
-    assert [(fix.name, fix.risky) for fix in found.fixes] == [("A", False), ("B", True)]
-
-
 def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:
     """To set the fact about 2 aside keeps all that was asked for; to set that about 1 aside spares nothing more."""
     catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
@@ -543,17 +533,4 @@ def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_re
     assert [told(fix) for fix in fixes[:2]] == [
         ["plugin==2rc1 -> plugin==1", "base==3 -> base==1", "tool==2 -> tool==1", "8.5.0 -> 8.3.RC1"],
         ["plugin==2rc1 -> plugin==0.7rc2"],
-    ]
-
-
-def test_another_python_with_one_change_is_found_beside_two_other_versions() -> None:
-    """`kernel` is for another Python, and `plugin` of before does not need it; `base` has to change in any case."""
-    catalog = DataCatalog(
-        {"plugin": {"1": [], "2": ["kernel"]}, "tool": {"1": ["base==2"]}, "base": {"1": [], "2": []}}
-    )
-    catalog.add_wheel("kernel", "1", tags=PYTHON_3_12)
-    fixes = ways_out(catalog, "plugin==2", "tool", "base==1")
-    assert [told(fix) for fix in fixes[:2]] == [
-        ["plugin==2 -> plugin==1", "base==1 -> base==2"],
-        ["3.11 -> 3.12", "base==1 -> base==2"],
     ]
