@@ -6,7 +6,6 @@ import html
 import json
 import re
 import signal
-import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -661,47 +660,20 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("fact", "old", "new", "told"),
     [
-        (
-            "0.13-needs-vllm",
-            "0.13-need-vllm",
-            (
-                "there is no fact `vllm-ascend-0.13-need-vllm` to relax\n"
-                "  at matrices/stacks/demo.toml:{line}: relax[0].fact\n"
-                "hint: did you mean `vllm-ascend-0.13-needs-vllm`?\n"
-            ),
-        ),
-        (
-            '"vllm==0.13.0"]',
-            '"vllm==0.14.0"]',
-            (
-                "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`\n"
-                "  at matrices/stacks/demo.toml:{next}: relax[0].needs[0]\n"
-                "hint: its needs are vllm==0.13.0, cann in 8.5.0 | 8.5.1\n"
-            ),
-        ),
+        ("", "0.13-needs-vllm", "0.13-need-vllm", "there is no fact `vllm-ascend-0.13-need-vllm` to relax"),
+        ("", '"vllm==0.13.0"]', '"vllm==0.14.0"]', "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`"),
+        ('strength = "enforced"\n', "", "", "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
     ],
-    ids=["unknown fact", "unknown need"],
 )
-def test_what_cannot_be_set_aside(clash: Workspace, old: str, new: str, told: str) -> None:
+def test_what_cannot_be_set_aside(clash: Workspace, fact: str, old: str, new: str, told: str) -> None:
+    clash.facts("vllm-ascend", FACT + fact)
     stack(clash, CLASH + RELAX.replace(old, new))
     run = clash.lock()
     assert (run.status, run.stdout) == (2, "")
-    assert run.stderr == "error: " + told.format(line=AT + 1, next=AT + 2)
-
-
-def test_an_enforced_fact_cannot_be_set_aside(clash: Workspace) -> None:
-    clash.facts("vllm-ascend", FACT + 'strength = "enforced"\n')
-    stack(clash, CLASH + RELAX)
-    run = clash.lock()
-    assert run.status == 2
-    assert run.stderr == (
-        "error: the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed\n"
-        f"  at matrices/stacks/demo.toml:{AT + 1}: relax[0].fact\n"
-        "  it is enforced: an installer or the package itself checks it\n"
-        "hint: see matrices/facts/vllm-ascend.toml:7\n"
-    )
+    line, key = (AT + 2, "needs[0]") if "has no need" in told else (AT + 1, "fact")
+    assert run.stderr.startswith(f"error: {told}\n  at matrices/stacks/demo.toml:{line}: relax[0].{key}\n")
 
 
 def test_a_fact_of_the_stack_must_name_its_project(clash: Workspace) -> None:
@@ -768,26 +740,12 @@ def test_an_extra_that_the_release_of_a_way_out_does_not_have_is_told(
     assert "=> 3 projects: eval 1.0, other 2.0, base 1.0; without eval[engine]\n" in run.stderr
 
 
-# --- what locks for one target alone
-
-NEWER_PYTHON = """
-    [[target]]
-    name = "old"
-    python = "3.11"
-    platform = "linux-aarch64"
-    [[target]]
-    name = "new"
-    python = "3.12"
-    platform = "linux-aarch64"
-"""
-
-
 def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("a", "1.0", requires=["b"])
     index.add_wheel("a", "2.0", requires=["b>=2"])
     index.add_wheel("b", "1.0", tags="cp311-cp311-manylinux_2_17_aarch64")
     index.add_wheel("b", "2.0", tags="cp311-cp311-manylinux_2_17_aarch64")
-    workspace.stack("a==2.0", "b<2", target=textwrap.dedent(NEWER_PYTHON))
+    workspace.stack("a==2.0", "b<2", target=TWO.replace("3.11", "3.12").replace("3.10", "3.11"))
     run = workspace.run("explain", "demo", "--target", "old")
     assert "No way out was found.\n" in run.stdout
     assert "No change was tried." not in run.stdout

@@ -12,7 +12,7 @@ from resolver.explain.trial import Clock
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs, with_stack
+from resolver.matrix.load import with_stack
 from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
@@ -20,6 +20,7 @@ from resolver.render.explanation.changes import change_sentence, change_sentence
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import inputs_of
 
 STACK = """\
 index = []
@@ -84,12 +85,7 @@ def explained(
     For the target `failing` an index is out of reach.
     """
     text = STACK.format(lines=str(list(lines))) + more
-    inputs = Inputs(
-        stack=read_text(text, schema.StackFile, "demo.toml"),
-        facts=(),
-        indexes=None,
-        systems=read_text(SYSTEMS, schema.SystemsFile, "systems.toml"),
-    )
+    inputs = inputs_of(text, SYSTEMS)
     problem = next(one for one in compile_problems(inputs) if one.target.name == name)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)

@@ -12,14 +12,12 @@ from resolver.cli.progress import Progress
 from resolver.explain.explain import explain
 from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
-from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs
 from resolver.model.explanation import ChangeKind, Explanation, Fix
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import inputs_of
 from tests.unit.render import samples
 
 STACK = """\
@@ -94,12 +92,7 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetim
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
     quoted = ",\n    ".join(f'"{line}"' for line in lines)
-    inputs = Inputs(
-        stack=read_text(STACK.format(lines=quoted, facts=facts), schema.StackFile, "demo.toml"),
-        facts=(),
-        indexes=None,
-        systems=read_text(SYSTEMS, schema.SystemsFile, "systems.toml"),
-    )
+    inputs = inputs_of(STACK.format(lines=quoted, facts=facts), SYSTEMS)
     (problem,) = compile_problems(inputs, exclude_newer=cutoff)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)

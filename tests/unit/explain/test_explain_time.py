@@ -9,15 +9,14 @@ import pytest
 from resolver.explain import trial
 from resolver.explain.explain import explain
 from resolver.explain.trial import Clock
-from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs
 from resolver.model.explanation import Explanation
 from resolver.model.release import File, Metadata
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import inputs_of
 
 STACK = """\
 index = []
@@ -65,12 +64,7 @@ def explained_within(catalog: Slow, *lines: str) -> int:
 
 def refuted(catalog: Slow, *lines: str) -> tuple[Refutation, Inputs]:
     text = STACK.format(lines=str(list(lines)))
-    inputs = Inputs(
-        stack=read_text(text, schema.StackFile, "demo.toml"),
-        facts=(),
-        indexes=None,
-        systems=read_text("[component]", schema.SystemsFile, "systems.toml"),
-    )
+    inputs = inputs_of(text)
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
