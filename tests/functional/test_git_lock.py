@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -121,10 +120,7 @@ def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
     )
 
 
-def test_a_host_that_is_not_there_costs_little_and_is_asked_once(
-    workspace: Workspace, index: LoopbackIndex, tmp_path: Path
-) -> None:
-    del tmp_path
+def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("tool", "1.0")
     for name in ("a", "b"):
         workspace.facts(

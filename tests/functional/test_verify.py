@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import platform
 import re
@@ -15,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from resolver.cli.verify import _require_python
-from resolver.errors import InputError
 from tests.functional.machine import environment, execute, install, make_environment
 from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace
 from tests.loopback import LoopbackIndex
@@ -413,23 +410,12 @@ def test_only_warnings_where_the_machine_is_to_be_passed_over(machine: Machine) 
 
 def test_without_an_npu_there_are_warnings_alone(machine: Machine) -> None:
     machine.changes = {"PATH": os.environ["PATH"]}
-    assert machine.found() == (
-        told(
-            "the SoC is unknown: npu-smi is missing, does not run or shows no NPU  [soc-unknown]",
-            "the lock's binaries and CANN's operators are for A2",
-            "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and "
-            "<root>/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH",
-            state="warning",
-        )
-        + "\n"
-        + told(
-            "this machine has no NPU, so none was tested  [npu-absent]",
-            "only a test on an NPU shows whether torch_npu works",
-            "run this on a machine with NPUs",
-            state="warning",
-        )
-        + "\nmatches the lock (errors: 0, warnings: 2)\n"
-    )
+    found = machine.found()
+    assert re.findall(r"(?m)^(\w+: .*)", found) == [
+        "warning: the SoC is unknown: npu-smi is missing, does not run or shows no NPU  [soc-unknown]",
+        "warning: this machine has no NPU, so none was tested  [npu-absent]",
+    ]
+    assert found.endswith("\nmatches the lock (errors: 0, warnings: 2)\n")
 
 
 def test_without_an_npu_what_wants_a_library_that_is_nowhere_could_not_be_tried(machine: Machine) -> None:
@@ -566,21 +552,6 @@ def test_a_report_that_nobody_can_be_given(machine: Machine, sink: str, status: 
     line = f"{machine.python} {script} --ascend {machine.ascend} {sink}"
     run = execute(machine.workspace, ["bash", "-c", line], **machine.environment)
     assert (run.status, run.stdout, run.stderr) == (status, "", error)
-
-
-def test_a_limit_of_open_files_is_not_blamed_on_the_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    monkeypatch.setattr(subprocess, "run", refuse)
-    with pytest.raises(InputError) as caught:
-        _require_python("python3")
-    assert str(caught.value) == (
-        "no working Python was found at python3\n"
-        "  at --python\n"
-        "  Too many open files\n"
-        "hint: allow more open files: `ulimit -n 1024`"
-    )
 
 
 def test_memory_that_runs_out_is_told(machine: Machine) -> None:

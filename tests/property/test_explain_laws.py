@@ -236,7 +236,7 @@ def test_the_cases_of_a_contradiction_are_all_that_there_are(world: World) -> No
             (subject,) = {branch.subject for branch in below}
             rest = case.told([row for row in one.statements if not (isinstance(row, Needs) and row.subject == subject)])
             name = subject.partition("[")[0]
-            told = [version for branch in below for version in usable(case, name, branch)]
+            told = [version for branch in below for version in within(case.world, name, branch.versions)]
             assert len(told) == len(set(told)), "one release in two cases"
             for pins in chosen(case.world, before):
                 for version in case.world.projects[name]:
@@ -274,10 +274,6 @@ def chosen(world: World, path: Sequence[Branch]) -> Iterator[dict[str, str]]:
         for rest in chosen(world, path[1:]):
             if rest.get(name, version) == version:
                 yield {**rest, name: version}
-
-
-def usable(case: Case, name: str, branch: Branch) -> list[str]:
-    return within(case.world, name, branch.versions)
 
 
 # --- ways out

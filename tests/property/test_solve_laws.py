@@ -12,7 +12,6 @@ from pathlib import Path
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
-from packaging.requirements import Requirement
 from packaging.version import Version
 
 from resolver.model.conflict import Conflict
@@ -221,34 +220,3 @@ def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(world: Wo
     releases = sorted((name, version) for name, known in world.projects.items() for version in known)
     late = data.draw(st.lists(st.sampled_from(releases), unique=True)) if releases else []
     holds(replace(world, facts=(*world.facts, *(put_last(name, version, 1) for name, version in late))))
-
-
-# --- newest first
-
-
-@given(worlds(plain=True, acyclic=True))
-def test_the_newest_release_of_what_is_asked_alone_is_taken_where_it_holds(world: World) -> None:
-    line = Requirement(world.asks[0])
-    world = world.asking(world.asks[0])
-    possible = [Version(solution[line.name]) for solution in BruteForce(world).solutions()]
-    solved = answer(world)
-    if not possible:
-        assert isinstance(solved, Conflict)
-    else:
-        assert isinstance(solved, Resolution)
-        assert Version(pins(solved)[line.name]) == max(possible)
-
-
-@given(worlds())
-def test_of_a_project_that_needs_nothing_the_newest_usable_release_is_taken(world: World) -> None:
-    line = Requirement(world.asks[0])
-    alone = {
-        line.name: {version: release for version, release in world.projects[line.name].items() if not release.requires}
-    }
-    facts = tuple(fact for fact in world.facts if type(fact).__name__ == "Excludes")
-    world = World(projects=alone, asks=(world.asks[0],), facts=facts)
-    usable = [solution[line.name] for solution in BruteForce(world).solutions()]
-    solved = answer(world)
-    assert (pins(solved) if isinstance(solved, Resolution) else None) == (
-        {line.name: max(usable, key=Version)} if usable else None
-    )
