@@ -1,41 +1,49 @@
-"""The contents of a cache's volumes, for tests that damage them."""
+"""The contents of a cache, for tests that damage them."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
-from resolver.catalog.store.cache import kind_of
-from resolver.catalog.store.volume import DATA, ROWS, Place, Row, Volume
+import msgspec
+
+from resolver.catalog.parse.listing import Listing, zstd
+from resolver.catalog.store.cache import FILE
 
 
-def entries(folder: Path, kind: str = "") -> Iterator[tuple[Path, Row]]:
-    """The contents of a kind, or of all: the file of each, and its place there."""
-    for path in sorted(folder.glob(f"v*/*{ROWS}")):
-        volume = Volume.open(str(path).removesuffix(ROWS))
-        for row in volume.rows():
-            if row.name.startswith(kind_of(kind) if kind else b""):
-                yield path.with_suffix(DATA), row
+def entries(folder: Path, kind: str = "") -> dict[int, bytes]:
+    """The contents of a kind, or of all, by the numbers of their entries."""
+    with closing(sqlite3.connect(folder / FILE)) as connection:
+        of_kind = ("SELECT id, content FROM entries JOIN contents USING (id) WHERE ? IN ('', kind)", (kind,))
+        return dict(connection.execute(*of_kind).fetchall())
+
+
+def unpacked(folder: Path) -> Iterator[bytes]:
+    """The rows of all pages, which are compressed there."""
+    for content in entries(folder, "page").values():
+        _, listing = msgspec.msgpack.decode(content, type=tuple[str, Listing])
+        yield from map(zstd.decompress, listing.pieces)
 
 
 def damage(folder: Path, change: Callable[[bytes], bytes], kind: str = "") -> int:
-    """Change each content of a kind, or of all, in place. Returns their number. Short ones are padded with zeros."""
-    found = list(entries(folder, kind))
-    for path, row in found:
-        with path.open("r+b") as file:
-            file.seek(row.offset)
-            content = change(file.read(row.length))
-            file.seek(row.offset)
-            file.write(content.ljust(row.length, b"\0")[: row.length])
+    """Change each content of a kind, or of all. Returns their number."""
+    found = entries(folder, kind)
+    with closing(sqlite3.connect(folder / FILE)) as connection, connection:
+        changed = [(change(content), number) for number, content in found.items()]
+        connection.executemany("UPDATE contents SET content = ? WHERE id = ?", changed)
     return len(found)
 
 
 def require_sound_cache(folder: Path, where: str = "") -> None:
-    """Assert that every row leads to what was written, and that there are only volumes."""
-    assert {path.name for path in folder.glob("*")} <= {"v2", "git"}, where
-    for path in folder.glob("v2/*"):
-        assert path.suffix in (DATA, ROWS), (where, path)
-    for path in folder.glob(f"v2/*{ROWS}"):
-        volume = Volume.open(str(path).removesuffix(ROWS))
-        for row in volume.rows():
-            assert Place(volume, row).content() is not None, (where, path, row)
+    """Assert that the file is whole, has all that its entries tell of, and that nothing else is there."""
+    assert {path.name for path in folder.glob("*")} <= {FILE, f"{FILE}-wal", f"{FILE}-shm", "git"}, where
+    if not (folder / FILE).exists():
+        return
+    with closing(sqlite3.connect(folder / FILE)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], where
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+            return  # killed before there was a table
+        entries = set(connection.execute("SELECT id, size FROM entries"))
+        assert set(connection.execute("SELECT id, length(content) FROM contents")) == entries, where

@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from resolver import disk
-from resolver.catalog.store.scratch import Scratch, sweep
 from resolver.errors import InputError
 
+_PREFIX = ".ascend-lock-"
 _ASK_SECONDS = 20
 _FETCH_SECONDS = 600
 _LARGEST = 8 * 1024 * 1024
@@ -82,6 +83,12 @@ class Repositories:
         self._lost: dict[str, str] = {}  # hosts (or paths) that could not be reached, and why
         self._met: set[str] = set()  # those that answered
 
+    def clear(self) -> None:
+        """Remove all repositories from the cache."""
+        for pattern in (f"{'[0-9a-f]' * 32}-{'[0-9a-f]' * 40}.git", f"{_PREFIX}*"):
+            for folder in self._folder.glob(pattern):
+                shutil.rmtree(folder, ignore_errors=True)
+
     def named(self, url: str, name: str) -> Named | None:
         """The commit that a tag or branch names; None where there is neither. Raises UnreadRepository."""
         refs = (f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}")
@@ -132,7 +139,8 @@ class Repositories:
         """Whether a file is a bundle from which the commit comes out whole, checked as install.sh does."""
         if not path.is_file():
             return False
-        with Scratch() as folder:
+        with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
+            folder = Path(temporary)
             try:
                 _git("init", "--quiet", "--bare", "--template=", "--", str(folder))
                 (folder / "shallow").write_text(f"{commit}\n")
@@ -164,11 +172,10 @@ class Repositories:
         try:
             with self._asking(url, commit):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                sweep(self._folder)
                 if _host(url) not in self._met:  # a host that never answers is given up much sooner than a slow fetch
                     _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
-                with Scratch(self._folder) as folder:
-                    fresh = folder / "git"
+                with TemporaryDirectory(prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True) as temporary:
+                    fresh = Path(temporary, "git")
                     _git("init", "--quiet", "--bare", "--template=", "--", str(fresh))
                     _git(
                         f"--git-dir={fresh}",

@@ -22,7 +22,7 @@ from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import NOBODY, Follow, Lookup, UnusableFile
 from resolver.catalog.store.cache import Cache
 from resolver.catalog.store.needed import Needed
-from resolver.catalog.store.shelf import Shelf
+from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import release_of
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.model.index import Indexes
@@ -64,14 +64,13 @@ class LiveCatalog:
         self._stored = pool.stored
         self._metadata = pool.metadata
         self._needed = Needed(pool.cache, purpose)
-        self._shelf = Shelf(
+        self._page_cache = PageCache(
             indexes,
             platform,
             pool.cache,
             lambda: pool.pip.index_url,
             pool.meter,
             pool.pages,
-            careful=pool.careful,
         )
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
@@ -90,7 +89,7 @@ class LiveCatalog:
         if (known := self._lookups.get(project)) is not None:
             return known
         try:
-            found = self._shelf.lookup(project) if self._offline else self._go_online().lookup(project)
+            found = self._page_cache.lookup(project) if self._offline else self._go_online().lookup(project)
         except Unreachable:
             self._seen[project] = NOBODY
             raise
@@ -109,7 +108,7 @@ class LiveCatalog:
         """See `protocol.Marked`."""
         if not self._offline:
             return dict(zip(projects, self._go_online().marks(projects), strict=True))
-        return {project: self._shelf.mark(project) for project in projects}
+        return {project: self._page_cache.mark(project) for project in projects}
 
     def metadata(self, file: File) -> Metadata:
         """See `protocol.Catalog`."""
@@ -237,7 +236,7 @@ class LiveCatalog:
 
             connection = self._pool.connection()
             self._network = Network(
-                self._shelf, connection, self._stored, self._pool.meter, self._pool.warn, self._release
+                self._page_cache, connection, self._stored, self._pool.meter, self._pool.warn, self._release
             )
             self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
         return self._network

@@ -24,7 +24,7 @@ class Pool:
     """A cache, one connection to the network, and what was read already. May be used from any thread.
 
     The settings are those of `LiveCatalog`. `pages` are by the key of the parsed page and the name of the index,
-    `metadata` by address and sha256 of the file. `careful` is passed to shelves of catalogs made from now on.
+    `metadata` by address and sha256 of the file.
     """
 
     def __init__(
@@ -44,7 +44,6 @@ class Pool:
         self.stored = Stored(cache, self.meter, readings)
         self.pages: dict[tuple[str, str], Page] = {}
         self.metadata: dict[tuple[str, str], Metadata] = {}
-        self.careful = False
         self._pip = pip
         self._connection: Connection | None = None
         self._lock = threading.Lock()
@@ -65,14 +64,6 @@ class Pool:
                 self._connection = Connection(self.pip, self.meter)
             return self._connection
 
-    def distrust(self) -> None:
-        """Read pages anew, each completely, as the cache turned out to be damaged."""
-        self.careful = True
-        self.pages = {}  # running work writes to the old one
-        with self._lock:
-            if self._connection is not None:
-                self._connection.forget_pages()
-
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
         """Download files into a folder under their names, each checked by its hash; see `transfer`."""
         from resolver.catalog.net.transfer import Transfer
@@ -90,6 +81,7 @@ class Pool:
             connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+        self.cache.close()
 
     def __enter__(self) -> Pool:
         return self

@@ -16,6 +16,7 @@ from typing import Final, Generic, TypeVar
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
+from resolver.catalog.parse.address import NOWHERE
 from resolver.catalog.parse.filename import wheel_parts
 from resolver.catalog.parse.uploaded import in_whole_seconds
 from resolver.catalog.protocol import Catalog, Follow, Lookup, UnusableFile
@@ -141,7 +142,7 @@ def _trimmed(page: Page, pythons: tuple[str, ...]) -> Page:
     """
     releases = {}
     for version, files in page.releases.items():
-        rows = sorted((_bare(file) for file in files), key=lambda file: file.filename)
+        rows = sorted((_bare(file) for file in files if file.url != NOWHERE), key=lambda file: file.filename)
         releases[version] = tuple(file for file in rows if _fits(file.filename, pythons)) or tuple(rows[:1])
     heads = {f"{_head(file.filename, version)}{version}" for version, files in releases.items() for file in files}
     set_aside = (

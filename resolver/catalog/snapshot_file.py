@@ -15,7 +15,7 @@ from packaging.utils import NormalizedName
 from resolver import disk
 from resolver.catalog.protocol import Lookup
 from resolver.catalog.snapshot import Snapshot, Unusable
-from resolver.catalog.store.packed import ODD
+from resolver.catalog.store.cache import ODD
 from resolver.errors import InputError
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 # In the order of --help. Each is the module of this name beside this one, and its `command`.
-COMMANDS: Final = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks")
+COMMANDS: Final = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks", "cache")
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
 

@@ -14,7 +14,6 @@ from resolver.catalog.parse.address import has_password
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import Catalog, MarkedCatalog
 from resolver.catalog.store.cache import Cache, default_folder
-from resolver.catalog.store.frozen import DamagedPageError
 from resolver.catalog.store.readings import Readings
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure
@@ -91,25 +90,12 @@ class Catalogs:
         )
 
     def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
-        """Call `ask` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot.
-
-        If a page in the cache turns out to be damaged, it is discarded and `ask` is called once more.
-        """
-        try:
-            return self._ask(problem, ask)
-        except DamagedPageError as error:
-            self._progress.warn(f"{error.message} It was discarded, and pages are fetched again.")
-            self.pool.distrust()
-            return self._ask(problem, ask)
-
-    def _ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
+        """Call `ask` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot."""
         missing: IndexFailure | None = None
         for catalog in self._of(problem):
             with closing(catalog):
                 try:
                     return ask(catalog)
-                except DamagedPageError:
-                    raise
                 except IndexFailure as error:
                     if not self._offline:
                         raise

@@ -9,14 +9,13 @@ from typing import Final
 import msgspec
 
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.packed import reader
 from resolver.model.lock import Lock
 from resolver.program import program
 
 _KIND: Final = "rendered"
 
 _encode = msgspec.msgpack.Encoder().encode
-_read = reader(msgspec.msgpack.Decoder(dict[str, str]).decode)
+_FILES: Final = msgspec.msgpack.Decoder(dict[str, str])
 
 
 def prepare() -> None:
@@ -29,11 +28,10 @@ def rendered(lock: Lock, store: Cache) -> dict[str, str]:
     digest = blake2b(program().encode("utf-8", "surrogatepass"), digest_size=20)
     digest.update(_encode(lock))
     key = digest.hexdigest()
-    content = store.get(_KIND, key)
-    files = _read(content) if content is not None else None
+    files = store.load(_KIND, key, _FILES)
     if files is None:
         from resolver.render.files import render
 
         files = render(lock)
-        store.put(_KIND, key, _encode(files))
+        store.save(_KIND, key, files)
     return files

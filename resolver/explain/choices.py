@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
-from resolver.catalog.store.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.model.candidate import Candidate
 from resolver.solve.clauses import Clauses
@@ -65,9 +65,5 @@ def _open(clauses: Clauses, candidate: Candidate) -> None:
         if package.name == candidate.package.name and package.kind is candidate.package.kind:
             for other in known:
                 if other.chosen is candidate.chosen:
-                    try:
+                    with suppress(ResolverError):  # it stays unknown; locking will tell
                         clauses.open(other)
-                    except DamagedPageError:
-                        raise
-                    except ResolverError:
-                        pass  # it stays unknown; locking will tell

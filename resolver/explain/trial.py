@@ -9,7 +9,6 @@ from datetime import datetime
 import msgspec
 
 from resolver.catalog.protocol import Catalog
-from resolver.catalog.store.frozen import DamagedPageError
 from resolver.catalog.waiting import looking
 from resolver.errors import ResolverError
 from resolver.explain.noting import NotingCatalog
@@ -192,8 +191,6 @@ class Trials:
             if not briefly:
                 self.clock.cut()
             return Undecided()
-        except DamagedPageError:
-            raise  # everything is requested anew
         except ResolverError as error:
             return Undecided(error.message)
 

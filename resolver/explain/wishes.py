@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pysat.solvers import Minisat22
 
-from resolver.catalog.store.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
@@ -109,8 +108,6 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
                 parents.setdefault(candidate, set()).update([] if parent is None else [parent])
                 try:
                     edges = universe.edges(candidate)
-                except DamagedPageError:
-                    raise
                 except ResolverError:
                     break  # the conflict is certain without it
                 following += [(candidate, one) for one in edges] if fresh else []

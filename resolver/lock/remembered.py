@@ -18,7 +18,6 @@ from packaging.version import Version
 
 from resolver.catalog.protocol import Marked
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.packed import reader
 from resolver.errors import IndexFailure
 from resolver.model.lock import Lock
 from resolver.model.passed import PassedOver
@@ -39,8 +38,7 @@ class _Entry(msgspec.Struct, array_like=True, gc=False):
     lock: Lock
 
 
-_read = reader(msgspec.msgpack.Decoder(_Entry).decode)
-_encode = msgspec.msgpack.Encoder().encode
+_ENTRY: Final = msgspec.msgpack.Decoder(_Entry)
 
 
 class RememberedLock:
@@ -57,8 +55,7 @@ class RememberedLock:
         """The lock that solving would give; None where that is not certain."""
         if not isinstance(catalog, Marked):
             return None
-        content = self._store.get(_KIND, self._key(keep, builds, passed))
-        entry = _read(content) if content is not None else None
+        entry = self._store.load(_KIND, self._key(keep, builds, passed), _ENTRY)
         if entry is None:
             return None
         try:
@@ -71,7 +68,7 @@ class RememberedLock:
         """Remember what solving gave, as it came from these wishes."""
         marks = catalog.seen() if isinstance(catalog, Marked) else None
         if marks:
-            self._store.put(_KIND, self._key(keep, builds, passed), _encode(_Entry(dict(marks), lock)))
+            self._store.save(_KIND, self._key(keep, builds, passed), _Entry(dict(marks), lock))
 
     def _key(self, keep: Pins, builds: Kept, passed: Passed) -> str:
         problem = self._problem

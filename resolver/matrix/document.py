@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -12,16 +11,23 @@ from typing import Generic, TypeVar
 import msgspec
 import tomli
 
-from resolver.disk import advice
+from resolver import disk
 from resolver.errors import InputError, without_secrets
 from resolver.matrix.lines import Lines
 from resolver.matrix.lines import Path as KeyPath
-from resolver.matrix.syntax import syntax_error
+from resolver.matrix.schema_errors import schema_error
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 Parsed = TypeVar("Parsed")
 
 _LARGEST = 8 * 1024 * 1024
+_LONGEST = 80  # characters of a line that is shown
+_UTF_8 = "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
+# What helps with the commonest of tomli's messages.
+_SYNTAX = {
+    "Invalid value": 'a string is in plain quotes: key = "value"',
+    "Unclosed": "a comma or closing bracket is missing before this",
+}
 
 
 class Document(msgspec.Struct, Generic[Shape], frozen=True, dict=True):
@@ -67,75 +73,38 @@ def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
 
 def _content(path: Path, name: str) -> str:
     try:
-        if path.is_dir():
-            raise InputError(f"`{name}` is a folder", where=name, hint="a TOML file is expected here")
-        if not path.is_file() and path.exists():
-            raise InputError(f"`{name}` is not a regular file", where=name, hint="a TOML file is expected here")
-        with path.open("rb") as file:
-            body = file.read(_LARGEST + 1)
-        if len(body) > _LARGEST:
-            raise InputError(
-                f"`{name}` is larger than {_LARGEST // 1024 // 1024} MiB",
-                where=name,
-                hint="a file of stacks or facts is much smaller: is it the right one?",
-            )
+        content = disk.read(path, _LARGEST)
+        return content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(f"`{name}` cannot be read", where=name, why=why, hint=advice(error.errno)) from None
-    try:
-        return body.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
+        raise InputError(f"`{name}` cannot be read", where=name, why=why, hint=disk.advice(error.errno)) from None
     except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        told = (
-            "it is UTF-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else f"it has the byte {body[error.start]:#x}"
-        )
-        raise InputError(
-            f"`{name}` is not UTF-8",
-            where=f"{name}:{line}",
-            why=told,
-            hint="save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW",
-        ) from None
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None
 
 
 def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     """Like `read`, for a text in memory."""
     try:
         raw = tomli.loads(text)
+        return Document(name, text, msgspec.convert(raw, shape, strict=True))
     except tomli.TOMLDecodeError as error:
-        from resolver.matrix.misfit import several  # loaded only if something is wrong
-
-        raise syntax_error(error, name, several(shape)) from None
-    except ValueError:  # a number with too many digits
+        line = without_secrets((error.doc.split("\n")[error.lineno - 1 : error.lineno] or [""])[0]).strip()
         raise InputError(
-            "the file cannot be read",
-            where=name,
-            why="it has a number with thousands of digits",
-            hint="put it in quotes",
+            "the file is not valid TOML",
+            where=f"{name}:{error.lineno}",
+            why=f"{error.msg}; column {error.colno}" + (f" of: {line[:_LONGEST]}" if line else ""),
+            hint=next((hint for begin, hint in _SYNTAX.items() if error.msg.startswith(begin)), ""),
         ) from None
-    except RecursionError:
-        raise InputError(
-            "the file is nested too deeply", where=name, hint="no key of a stack or fact needs lists in lists in lists"
-        ) from None
-    try:
-        content = msgspec.convert(raw, shape, strict=True)
     except msgspec.ValidationError as error:
-        from resolver.matrix.misfit import misfit  # loaded only if something is wrong
-
-        found = misfit(tomli.loads(text, parse_float=_as_written), shape)
-        if found is None:
-            raise InputError("the file does not have the expected structure", where=name, why=str(error)) from None
-        raise InputError(found.what, where=_place(name, Lines(text), found.path), hint=found.hint) from None
-    return Document(name, text, content)
-
-
-def _as_written(number: str) -> Decimal:
-    """A number as written in the file. NaN if Decimal cannot hold it."""
-    try:
-        return Decimal(number)
-    except InvalidOperation:
-        return Decimal("NaN")
+        wrong = schema_error(error, raw, shape)
+        where = _place(name, Lines(text), wrong.path)
+        raise InputError(wrong.what, where=where, why=wrong.why, hint=wrong.hint) from None
+    except (ValueError, RecursionError):
+        why = "it is nested too deeply, or has a number with thousands of digits"
+        raise InputError("the file cannot be read", where=name, why=why) from None
 
 
 def _place(name: str, lines: Lines, path: KeyPath) -> str:
     dotted = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-    return f"{name}:{lines.line(path)}" + (f": {dotted}" if dotted else "")
+    return f"{name}:{lines.line(path)}" + (f": {without_secrets(dotted)}" if dotted else "")

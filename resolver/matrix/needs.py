@@ -12,7 +12,6 @@ from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 
 from resolver.errors import InputError
 from resolver.matrix.document import Document
-from resolver.matrix.repair import component_meant, requirement_hint
 from resolver.model import text
 from resolver.model.component import COMPONENTS, OTHER_NAMES, ComponentRequirement
 from resolver.model.direct import Direct
@@ -31,11 +30,10 @@ def parse_need(document: Document[Any], line: str, *path: str | int, direct: boo
         return about
     need = parse_requirement(document, line, *path, direct=direct)
     if need.name in COMPONENTS:
-        meant = component_meant(line)
         raise InputError(
             f"`{line}` states no condition on the component `{need.name}`",
             where=document.place(*path),
-            hint=f"did you mean `{meant}`?" if meant else f"write `{need.name} in A | B` or `{need.name} >= A`",
+            hint=f"write `{need.name} in A | B` or `{need.name} >= A`, in lower case",
         )
     component = OTHER_NAMES.get(text.name(need.name), "")
     if component and need.specifier and not direct:  # a stack may ask for any project
@@ -75,10 +73,9 @@ def parse_requirement(document: Document[Any], line: str, *path: str | int, dire
         raise InputError(
             f"{'this' if secret else f'`{line}`'} is not a requirement",
             where=document.place(*path),
-            why="" if secret else _why(error),
-            hint="write `NAME @ git+https://host/path@COMMIT`, without user and password"
-            if secret
-            else requirement_hint(line),
+            why="it may contain a password, so it is not shown" if secret else _why(error),
+            hint="write `numpy<2`, `ray[default]==2.41.0`, `cann in 8.5.0 | 8.5.1` or, in a stack, "
+            "`verl @ git+https://HOST/PATH@COMMIT`",
         ) from None
     if need.url and not direct:
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -81,12 +80,5 @@ class Row(msgspec.Struct, frozen=True):
                 f"`{given}` is not a set of versions",
                 where=self.place(*path),
                 why=str(error),
-                hint=_versions_hint(given),
+                hint="write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)",
             ) from None
-
-
-def _versions_hint(given: str) -> str:
-    repaired = re.sub(r"=([<>!~])", r"\1=", given.strip())
-    repaired = re.sub(r"^=?\s*v?(?=\d+\.\d)", "==", repaired)
-    meant = f"did you mean `{repaired}`? " if text.specifiers(repaired) else ""
-    return f"{meant}write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)"

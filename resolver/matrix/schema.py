@@ -18,7 +18,7 @@ Texts = Annotated[list[Text], msgspec.Meta(min_length=1)]
 Prereleases = Literal["if-necessary", "allow", "never"]
 Strength = Literal["enforced", "vendor", "documented", "observed"]
 
-
+_DAY = Annotated[dt.date, msgspec.Meta(examples=["2026-01-31"])]
 _NAME = Annotated[
     str,
     msgspec.Meta(
@@ -44,7 +44,7 @@ class Defaults(_Table, kw_only=True):
 
     strength: Strength | None = None
     source: Text | None = None
-    checked: dt.date | None = None
+    checked: _DAY | None = None
 
 
 class Evidence(_Table, kw_only=True):
@@ -56,7 +56,7 @@ class Evidence(_Table, kw_only=True):
     reason_zh: Text | None = None
     strength: Strength | None = None
     source: Text | None = None
-    checked: dt.date | None = None
+    checked: _DAY | None = None
 
 
 class FactRow(Evidence, kw_only=True):
@@ -356,7 +356,7 @@ class RecordedRow(_Table, kw_only=True):
     requires: list[Text]
     requires_python: Text | None = None
     source: Text
-    checked: dt.date
+    checked: _DAY
 
 
 class StackFile(_Table, kw_only=True):

@@ -65,8 +65,8 @@ _HEARD: Final = (
         "[[fact.requires]]",
     ),
     Phrase(
-        "A page in the cache is damaged. It was discarded, and pages are fetched again.",
-        "缓存中有一个页面已损坏；已将其丢弃，并重新读取页面。",
+        "The cache in {folder} is damaged ({why}); it is now {name} there, and a new one is used.",
+        "{folder} 中的缓存已损坏（{why}）；已将其改名为 {name}，并改用新的缓存。",
     ),
 )
 # How often an index was tried, which ends the reason of it

@@ -121,6 +121,7 @@ DAMAGED: Final = Words("{folder} is damaged: {faults}", "{folder} 已损坏：{f
 STRAY: Final = Words("{name} belongs to no lock of the bundle", "{name} 不属于此离线包中的任何锁文件")
 BUNDLE_AGAIN: Final = Words("hint: on a machine with network access: {command}", "提示：在有网络的机器上执行 {command}")
 
+CACHE_CLEARED: Final = Words("Removed {size} from {folder}.", "已从 {folder} 清除 {size}。")
 WRITTEN_TO: Final = Words("Written to {path}", "已写入 {path}")
 WARNING: Final = Words("warning: {message}", "警告：{message}")
 EXPORTED_OLD: Final = Words(

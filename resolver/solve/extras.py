@@ -11,7 +11,6 @@ from itertools import islice
 
 from packaging.version import Version
 
-from resolver.catalog.store.frozen import DamagedPageError
 from resolver.errors import ResolverError
 from resolver.model.package import Package
 from resolver.model.requirement import Requirement
@@ -43,8 +42,6 @@ def _all_with(universe: Universe, pin: Pin, extra: str) -> Iterator[Version]:
     for candidate in islice(universe.candidates(package, asked), _LOOKED_AT):
         try:
             universe.edges(candidate)
-        except DamagedPageError:
-            raise
         except ResolverError:
             continue  # not to be had here: the warning does not name it
         if universe.provides(candidate, extra):

@@ -18,7 +18,7 @@ from tests.loopback import LoopbackIndex
 _HOOK = Path(__file__).with_name("hook")
 _SECONDS = 120
 # pip and mktemp cannot clean up after a kill, and nobody else knows whose these are; their folder is cleaned at boot.
-_OF_OTHERS = ("pip-", "tmp.")
+_OF_KILLED = ("pip-", "tmp.", ".ascend-lock-")
 
 
 @dataclass
@@ -98,7 +98,7 @@ def kill_locks(root: Path, number: int, seed: int) -> Score:
             require_sound_cache(workspace.cache, where)
             workspace.locked()
             assert tree(workspace.locks) == steady[new], where
-            _forget_of_others(workspace.temporary)
+            _forget_of_killed(workspace.temporary)
             assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
             workspace.locked("--offline")
             assert tree(workspace.locks) == steady[new], where
@@ -145,7 +145,7 @@ def kill_bundles(root: Path, number: int, seed: int) -> Score:
             assert tree(out) == steady[new], where
             checked = workspace.run("bundle", "--check", "out")
             assert checked.status == 0, (where, checked)
-            _forget_of_others(workspace.temporary)
+            _forget_of_killed(workspace.temporary)
             assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
     return score
 
@@ -192,7 +192,7 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
             assert (again.status, again.stderr) == (0, ""), (where, again)
             assert installed(python) == {"demo": new, "base": new}, where
             assert _of_environment(python) == steady[new], (where, _difference(_of_environment(python), steady[new]))
-            _forget_of_others(workspace.temporary)
+            _forget_of_killed(workspace.temporary)
             assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
     return score
 
@@ -229,10 +229,10 @@ def _difference(one: Tree, other: Tree) -> list[str]:
     return sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
 
 
-def _forget_of_others(folder: Path) -> None:
-    """Take away what the program has no say in: folders of pip and mktemp, and Python's trial of TMPDIR."""
+def _forget_of_killed(folder: Path) -> None:
+    """Take away what nobody could: folders of killed processes, and Python's trial of TMPDIR."""
     for path in folder.iterdir():
-        if path.is_dir() and path.name.startswith(_OF_OTHERS):
+        if path.is_dir() and path.name.startswith(_OF_KILLED):
             shutil.rmtree(path)
-        elif path.is_file() and (path.name.startswith(_OF_OTHERS) or path.read_bytes() in (b"", b"blat")):
+        elif path.is_file() and (path.name.startswith(_OF_KILLED) or path.read_bytes() in (b"", b"blat")):
             path.unlink()

@@ -28,7 +28,7 @@ REFUSED = (
 
 # What is kept of a lock is one file that is longer than each of the lock's.
 UNCACHED = (
-    "warning: The cache in <root>/cache/v2 is not writable (File too large); continuing without it.\n"
+    "warning: The cache in <root>/cache is not writable (disk I/O error); continuing without it.\n"
     "hint: set ASCEND_LOCK_CACHE to a folder that you can write to\n"
 )
 
@@ -246,7 +246,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(workspace: Workspace, index
     workspace.cache.write_text("not a folder")
     run = workspace.locked()
     assert run.stderr == (
-        "warning: The cache in <root>/cache/v2 is not writable (Not a directory); continuing without it.\n"
+        "warning: The cache in <root>/cache is not writable (Not a directory); continuing without it.\n"
         "hint: set ASCEND_LOCK_CACHE to a folder that you can write to\n"
     )
 

@@ -25,6 +25,7 @@ SESSION = [
     ("export demo --format pylock", 0),
     ("snapshot demo", 0),
     ("stacks", 0),
+    ("cache dir", 0),
     ("lock nosuch", 2),
     ("lok demo", 2),
     ("--version", 0),

@@ -11,7 +11,6 @@ import contextlib
 import gzip
 import io
 import lzma
-import shutil
 import tempfile
 import unicodedata
 import zipfile
@@ -37,21 +36,21 @@ from resolver.catalog.net.pipconfig import read_pip_config
 from resolver.catalog.net.range_file import MissingSpanError, RangeFile
 from resolver.catalog.net.retries import _seconds
 from resolver.catalog.parse import metadata, pyproject, simple
-from resolver.catalog.parse.address import origin, read_root
+from resolver.catalog.parse.address import NOWHERE, origin, read_root
 from resolver.catalog.parse.archive import read_archive
 from resolver.catalog.parse.filename import is_readable, wheel_parts
+from resolver.catalog.parse.listing import Listing
 from resolver.catalog.parse.metadata import Release, check_texts
 from resolver.catalog.parse.noted import noted_in
 from resolver.catalog.parse.screen import Screen
 from resolver.catalog.parse.wheel import read_metadata
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
-from resolver.catalog.store import frozen
+from resolver.catalog.store import cache as cache_module
 from resolver.catalog.store.cache import Cache
 from resolver.catalog.store.needed import Needed
-from resolver.catalog.store.shelf import Record, Shelf, page_key
+from resolver.catalog.store.page_cache import Answer, PageCache, place_of
 from resolver.catalog.store.stored import Stored, release_of
-from resolver.catalog.store.volume import DATA, ROWS
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
@@ -63,7 +62,7 @@ from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.direct import Direct
 from resolver.model.index import Binding, Indexes
-from resolver.model.release import File, Metadata, Page
+from resolver.model.release import File, Metadata
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target as Machine
 from resolver.render.files import render
@@ -97,13 +96,14 @@ def page(content: bytes) -> None:
     """An index page. The first line is the content type."""
     kind, _, body = content.partition(b"\n")
     url = "https://index.example/simple/demo/"
-    read = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
+    listing = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
+    read = listing.page(DEMO, "pypi")
     assert sorted(map(_key, read.releases)) == sorted({_key(one) for one in read.releases}), "a version twice"
     for version, files in read.releases.items():
         assert files, "a release without files"
         for file in files:
             assert is_readable(file.filename)
-            assert file.url.isprintable()
+            assert file.url.isprintable() or file.url == NOWHERE
             assert _is_sha256(file.sha256)
             assert file.metadata is None or _is_sha256(file.metadata)
             assert text.version(release_of(file, {DEMO}.__contains__).version) == text.version(version)
@@ -114,22 +114,9 @@ def page(content: bytes) -> None:
             screened = Screen(HERE, cutoff)(files)
             names = {file.filename for file in files}  # one that is listed with several hashes is set aside once
             assert len(screened.wheels) + len(screened.archives) + len(screened.set_aside) == len(names)
-    index, parts = frozen.freeze(read)
-    thawed = _thawed(index, parts)
-    assert thawed is not None, "a page that does not come back from the cache"
-    assert thawed == replace(read, newest_first=True), "a page that comes back otherwise from the cache"
-    assert list(map(_key, thawed.releases)) == sorted(map(_key, read.releases), reverse=True), "not the newest first"
-
-
-def _thawed(index: bytes, parts: bytes) -> Page | None:
-    def piece(offset: int, length: int) -> bytes | None:
-        found = parts[offset : offset + length]
-        return found if len(found) == length else None
-
-    read = frozen.thaw(index, DEMO, "pypi", piece)
-    if read is None:
-        return None
-    return replace(read, releases=dict(read.releases))
+    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(listing), type=Listing)
+    assert stored.page(DEMO, "pypi") == read, "a page that comes back otherwise from the cache"
+    assert list(map(_key, read.releases)) == sorted(map(_key, read.releases), reverse=True), "not the newest first"
 
 
 def _key(spelling: str) -> Version:
@@ -429,35 +416,38 @@ def cache_entry(content: bytes) -> None:
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
     stored.hashed(FILE)
     assert all(isinstance(name, str) for name in Needed(store, "demo/here").names)
-    shelf = Shelf(_INDEXES, "linux-aarch64", store, lambda: "https://index.example/simple/", Meter())
     root = read_root("https://index.example/simple/", "pypi")
-    store.put("page", page_key(root, DEMO), content)
+    pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url, Meter())
+    place = place_of(root, DEMO)
+    store.put("answer", place, content)
     with contextlib.suppress(IndexFailure):
-        shelf.lookup(DEMO)
-    seal = store.put("files", page_key(root, DEMO), content)
-    shelf.keep(root, DEMO, Record(root.page(DEMO), "", "", "key", msgspec.Raw(content), seal))
-    with contextlib.suppress(IndexFailure):
-        for found_page in shelf.lookup(DEMO).pages:
-            for files in found_page.releases.values():
-                assert all(isinstance(file, File) for file in files)
+        pages.lookup(DEMO)
+    pages.keep(root, DEMO, Answer(root.page(DEMO), key="key"))
+    for form in (content, msgspec.msgpack.encode(("key", msgspec.Raw(content or b"\xc0")))):
+        store.put("page", place, form)
+        with contextlib.suppress(IndexFailure):
+            for found_page in pages.lookup(DEMO).pages:
+                for files in found_page.releases.values():
+                    assert all(isinstance(file, File) for file in files)
+    store.close()
 
 
 _INDEXES = Indexes(indexes={}, bindings=(Binding(packages=("*",), indexes=("pypi",)),))
 
 
 def raw_entry(content: bytes) -> None:
-    """The very files of a volume, damaged: absent, or what was put. The first line is the damage, the rest the file."""
-    shutil.rmtree(_folder() / "raw", ignore_errors=True)
-    store = Cache(_folder() / "raw", _no_warning)
-    store.put("page", "key", b"a page of some length, as it was put")
-    for ending in (DATA, ROWS):
-        for path in (_folder() / "raw").glob(f"v*/*{ending}"):
-            path.write_bytes(content)
-        again = Cache(_folder() / "raw", _no_warning)
-        assert again.get("page", "key") in (None, b"a page of some length, as it was put")
-        again.put("page", "key", b"anew")
-        assert again.get("page", "key") == b"anew"
-        assert Cache(_folder() / "raw", _no_warning).get("page", "key") == b"anew"
+    """The very file of a cache, damaged: absent, or what was put."""
+    _folder().joinpath("raw").mkdir(exist_ok=True)
+    for path in _folder().joinpath("raw").iterdir():
+        path.unlink()
+    _folder().joinpath("raw", cache_module.FILE).write_bytes(content)
+    store = Cache(_folder() / "raw", lambda _: None)
+    assert store.get("page", "key") in (None, b"a page of some length, as it was put")
+    store.put("page", "key", b"anew")
+    assert store.get("page", "key") == b"anew"
+    store.close()
+    assert store.get("page", "key") == b"anew"
+    store.close()
 
 
 def snapshot(content: bytes) -> None:

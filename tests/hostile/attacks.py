@@ -415,7 +415,7 @@ LISTED = [
         "an address on this machine",
         file(url="http://127.0.0.2:1/demo-2.0-py3-none-any.whl"),
         1,
-        "no release of demo matches `>1`; the newest is 1.0",
+        "an address that an index must not point to",
     ),
     Attack(
         "a file without TLS",

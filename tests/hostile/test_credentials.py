@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from urllib.parse import quote
 
+from tests.cached import unpacked
 from tests.functional.workspace import Run
 from tests.hostile.scene import Scene
 from tests.loopback import Response, status
@@ -100,4 +101,6 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
     files = [path for path in scene.workspace.root.rglob("*") if path.is_file() and path not in given]
     assert {"cache", "locks", "bundle", "snapshots"} <= {path.relative_to(workspace.root).parts[0] for path in files}
     assert {str(path): found(path.read_bytes()) for path in files if found(path.read_bytes())} == {}
+    pages = b"".join(unpacked(workspace.cache))
+    assert (b"demo-2.0" in pages, found(pages)) == (True, [])
     assert all(found(path.read_bytes()) for path in given)  # what is looked for can be found

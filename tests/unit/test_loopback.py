@@ -54,7 +54,7 @@ def read_page(client: httpx.Client, project: NormalizedName = DEMO, index: str =
     response = client.get(f"/simple/{index}/{project}/").raise_for_status()
     page = simple.parse(
         response.content, response.headers["Content-Type"], project=project, index=index, url=str(response.url)
-    )
+    ).page(project, index)
     assert not page.set_aside
     return {file.filename: file for files in page.releases.values() for file in files}
 

@@ -40,12 +40,8 @@ class Connection:
     async def _begin(self, pip: PipConfig, meter: Meter) -> None:
         self.client = Client(pip, meter)
         self.downloads = Downloads(self.client, meter)
-        self.forget_pages()
-        self.ahead = asyncio.Semaphore(AHEAD)
-
-    def forget_pages(self) -> None:
-        """Let catalogs made from now on request pages again."""
         self.pages = Once(again=True)  # what failed for one stack may work for the next
+        self.ahead = asyncio.Semaphore(AHEAD)
 
     def close(self) -> None:
         """Cancel everything, close connections, remove downloaded files."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 import httpx
@@ -12,7 +13,6 @@ import httpx
 from resolver import disk
 from resolver.catalog.meter import Meter
 from resolver.catalog.net.client import PLAIN, Client
-from resolver.catalog.store.scratch import Scratch, sweep
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
 
@@ -32,23 +32,18 @@ class Download(NamedTuple):
 
 
 class Downloads:
-    """The folder of downloaded files, created below `within` (default: TMPDIR). `close` removes it.
+    """The folder of downloaded files, in TMPDIR. `close` removes it."""
 
-    Folders left there by killed runs are removed at once.
-    """
-
-    def __init__(self, client: Client, meter: Meter, within: Path | None = None) -> None:
-        self._within = within
-        sweep(within)
+    def __init__(self, client: Client, meter: Meter) -> None:
         self._client = client
         self._meter = meter
-        self._folder: Scratch | None = None
+        self._folder: TemporaryDirectory[str] | None = None
         self._count = 0
 
     def close(self) -> None:
         """Remove all files."""
         if self._folder is not None:
-            self._folder.close()
+            self._folder.cleanup()
 
     async def fetch(self, file: File) -> Download:
         """Download a file and check it against its page. Raises IndexFailure."""
@@ -106,9 +101,9 @@ class Downloads:
 
     def _new_path(self) -> Path:
         if self._folder is None:
-            self._folder = Scratch(self._within)
+            self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
         self._count += 1
-        return self._folder.path / str(self._count)
+        return Path(self._folder.name, str(self._count))
 
 
 def packing(response: httpx.Response) -> str:

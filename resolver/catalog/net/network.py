@@ -17,7 +17,7 @@ from resolver.catalog.net.pages import Pages
 from resolver.catalog.net.worker import Once
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import NOBODY, Follow, Lookup
-from resolver.catalog.store.shelf import Shelf
+from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import Stored
 from resolver.errors import Unreachable
 from resolver.model.release import Archive, File, Metadata
@@ -32,7 +32,7 @@ class Network:
 
     def __init__(
         self,
-        shelf: Shelf,
+        cache: PageCache,
         connection: Connection,
         stored: Stored,
         meter: Meter,
@@ -42,7 +42,7 @@ class Network:
         self._connection = connection
         self._worker = connection.worker
         self._files = Files(stored, connection.client, connection.downloads, warn)
-        self._pages = Pages(shelf, connection.pages, connection.client, meter, warn)
+        self._pages = Pages(cache, connection.pages, connection.client, meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()

@@ -16,7 +16,7 @@ from resolver.catalog.net.worker import Once
 from resolver.catalog.parse.address import Root
 from resolver.catalog.parse.simple import ACCEPT
 from resolver.catalog.protocol import Lookup
-from resolver.catalog.store.shelf import RawPage, Record, Shelf, mark_of
+from resolver.catalog.store.page_cache import Answer, PageCache, RawPage, mark_of
 from resolver.errors import IndexFailure, Unreachable
 from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page
@@ -25,7 +25,7 @@ _PAGE_LIMIT: Final = 32 << 20
 
 
 class _Answer(NamedTuple):
-    """The answer of the index `source` about a project: the key of its page on the shelf, "" if it has none."""
+    """The answer of the index `source` about a project: the key of its page in the cache, "" if it has none."""
 
     root: Root
     source: str
@@ -35,8 +35,10 @@ class _Answer(NamedTuple):
 class Pages:
     """Looks projects up. Lives on an event loop. `fetched` are the pages requested by any catalog of the run."""
 
-    def __init__(self, shelf: Shelf, fetched: Once, client: Client, meter: Meter, warn: Callable[[str], None]) -> None:
-        self._shelf = shelf
+    def __init__(
+        self, cache: PageCache, fetched: Once, client: Client, meter: Meter, warn: Callable[[str], None]
+    ) -> None:
+        self._cache = cache
         self._client = client
         self._fetched = fetched
         self._meter = meter
@@ -58,7 +60,7 @@ class Pages:
 
     async def _answers(self, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
         """The answers of the indexes bound to a project, and the indexes that were skipped."""
-        binding = self._shelf.binding(project)
+        binding = self._cache.binding(project)
         lenient = binding.unreachable != "fail"
         answers = []
         passed = []
@@ -84,12 +86,12 @@ class Pages:
 
     async def _page(self, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
         """The page of an answer; if it is damaged in the cache, it is requested again."""
-        page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
+        page = self._cache.page(answer.key, answer.root, project, answer.source)
         if page is None:
-            self._shelf.forget(answer.key, answer.root, project, answer.source)
+            self._cache.forget(answer.root, project)
             fetch = partial(self._fetch, answer.root, answer.source, project, None)
             answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
-            page = self._shelf.parsed(answer.key, answer.root, project, answer.source)
+            page = self._cache.page(answer.key, answer.root, project, answer.source)
         if page is None:
             raise IndexFailure(
                 f"The page of {project} changed or disappeared while it was read.",
@@ -103,7 +105,7 @@ class Pages:
         lenient = binding.unreachable != "fail"
         if lenient and name in self._down:
             raise self._down[name]
-        roots = self._shelf.roots(name)
+        roots = self._cache.roots(name)
         failure: Unreachable | None = None
         for at, root in enumerate(roots):
             # Little time is spent on an index that does not answer if something else can.
@@ -133,9 +135,9 @@ class Pages:
             return _Answer(root, name, await self._ask_root(root, name, project, patience))
 
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
-        """The key of the current page, "" for none; the page is on the shelf."""
-        stored = self._shelf.record(root, project)
-        if stored is not None and not self._shelf.has_page(stored, root, project, name):
+        """The key of the current page, "" for none; the page is in the cache."""
+        stored = self._cache.answer(root, project)
+        if stored is not None and not self._cache.has_page(stored.key, root, project, name):
             stored = None
         self._client.remember(root)
         reply = await self._get(root, project, patience, stored)
@@ -144,9 +146,9 @@ class Pages:
             reply = await self._get(root, project, patience, None)
         if reply.status == 304 and stored is not None:
             self._meter.add(hits=1, revalidated=1)
-            return stored.parsed
+            return stored.key
         if reply.status in (404, 410):
-            self._shelf.keep(root, project, Record(reply.url, "", "", ""))
+            self._cache.keep(root, project, Answer(reply.url))
             return ""
         if reply.status != 200:
             raise _bad_status(reply.status, name, project, reply.url)
@@ -154,13 +156,13 @@ class Pages:
         validators = headers.get("etag", ""), headers.get("last-modified", "")
         page = RawPage(reply.url, reply.body, headers.get("content-type", ""), *validators)
         async with self._reading:
-            key = await asyncio.to_thread(self._shelf.keep_page, root, project, page, name, stored)
-        if stored is not None and stored.parsed == key:
+            key = await asyncio.to_thread(self._cache.keep_page, root, project, page, name, stored)
+        if stored is not None and stored.key == key:
             self._meter.add(hits=1, revalidated=1)
         return key
 
     async def _get(
-        self, root: Root, project: NormalizedName, patience: Patience | None, stored: Record | None
+        self, root: Root, project: NormalizedName, patience: Patience | None, stored: Answer | None
     ) -> Reply:
         given = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified} if stored is not None else {}
         headers = {"Accept": ACCEPT} | {field: value for field, value in given.items() if value}

@@ -211,27 +211,6 @@ class Base:
         self._hosts = {parts.netloc: True}
         self._local = is_local(parts.hostname or "")
 
-    def resolve_all(self, hrefs: list[str]) -> list[str]:
-        """The result of `resolve` for each, without fragments; NOWHERE for links that must not be followed.
-
-        The links of most pages have the same beginning, so it is checked once.
-        """
-        whole = "\n".join(["", *hrefs])
-        if hrefs and "@" not in whole and "#" not in whole and whole.count("\n") == len(hrefs):
-            first = _HOST.match(hrefs[0])
-            alike = first is not None and whole.count("\n" + first[0]) == len(hrefs)
-            if alike and self._followed(hrefs[0]) == hrefs[0]:
-                return hrefs
-            if whole.count("\n/") == len(hrefs) and "\n//" not in whole and "/." not in whole:
-                return [self._origin + href for href in hrefs]
-        return [self._followed(href.partition("#")[0]) for href in hrefs]
-
-    def _followed(self, href: str) -> str:
-        try:
-            return self.resolve(href)
-        except ValueError:
-            return NOWHERE
-
     def resolve(self, href: str) -> str:
         """The absolute address of a link, without credentials. Raises ValueError if it must not be followed."""
         if href.startswith(("https://", "http://")):

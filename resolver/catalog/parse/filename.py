@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
-from string import ascii_letters, digits
 from typing import Final, NamedTuple
 
-from packaging.utils import NormalizedName, canonicalize_name
+from packaging.utils import NormalizedName
 
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 
 _BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
-_LONGEST = 255
-# For names with a newline after each: wheels of one release without build numbers, an archive, or any other name.
-_PART = "[^-\\n]+"
-_TAGS = rf"{_PART}-{_PART}-{_PART}\.whl\n"
-_RUN = re.compile(
-    rf"(({_PART})-({_PART})-){_TAGS}(?:\1{_TAGS})*"
-    rf"|([^\n]+)-({_PART})(?:{'|'.join(map(re.escape, ARCHIVE_ENDINGS))})\n"
-    r"|[^\n]*\n"
-)
-_SEPARATORS = str.maketrans("_.", "--")
-_ALLOWED = (ascii_letters + digits + "._+!-").encode()
-_CONTROLS = bytes([*range(32), 127])  # the ASCII characters that are not printable
+_LONGEST: Final = 255
+# The characters of normalized names, versions (PEP 440), build numbers and tags; no name of a file is shorter.
+_NAME = re.compile(rf"[\w.+!-]{{3,{_LONGEST}}}", re.ASCII)
 
 
 class WheelParts(NamedTuple):
@@ -46,28 +35,9 @@ class WheelParts(NamedTuple):
 def is_readable(filename: str) -> bool:
     """Whether a file name has only characters that the specifications of wheels and source archives allow.
 
-    They are those of normalized names, versions (PEP 440), build numbers and tags. A name of others may mean something
-    else to a shell, a terminal or a file system.
+    Another name may mean something else to a shell, a terminal or a file system.
     """
-    return are_readable([filename])
-
-
-def are_readable(filenames: list[str]) -> bool:
-    """Whether all are readable."""
-    whole = "".join(filenames)
-    return (
-        whole.isascii()
-        and not whole.encode().translate(None, _ALLOWED)
-        and max(map(len, filenames), default=1) <= _LONGEST
-        and min(map(len, filenames), default=3) > 2  # no name of a file is shorter
-    )
-
-
-def are_printable(texts: str) -> bool:
-    """`isprintable` for long texts, three times as fast for ASCII."""
-    if texts.isascii():
-        return len(texts.encode().translate(None, _CONTROLS)) == len(texts)
-    return texts.isprintable()
+    return _NAME.fullmatch(filename) is not None
 
 
 def wheel_parts(filename: str) -> WheelParts | None:
@@ -134,30 +104,6 @@ def archive_version(filename: str, project: NormalizedName) -> str | None:
 def starts_with_project(filename: str, project: NormalizedName) -> bool:
     """Whether the name of a file, of any kind, is that of a file of `project`."""
     return _prefix(project).match(filename) is not None
-
-
-def plain_runs(filenames: list[str], project: NormalizedName) -> Iterator[tuple[str, int]]:
-    """Versions, as by `wheel_release` and `archive_version`, with the number of successive names of each.
-
-    The version is "" for names that need closer inspection. The names must be readable. Matching all of them at once
-    takes a fraction of the time of one by one.
-    """
-    whole = "\n".join([*filenames, ""])
-    ours: dict[str, bool] = {}
-    for run in _RUN.finditer(whole):
-        _, distribution, version, stem, archived = run.groups()
-        if distribution is None:
-            known = stem is not None and len(stem) == len(project) and _spelled(stem) == project
-            yield (archived if known else ""), 1
-            continue
-        if distribution not in ours:
-            ours[distribution] = is_distribution(distribution) and canonicalize_name(distribution) == project
-        yield (version if ours[distribution] else ""), whole.count("\n", run.start(), run.end())
-
-
-@lru_cache(64)
-def _spelled(name: str) -> str:
-    return name.lower().translate(_SEPARATORS)
 
 
 @lru_cache(4096)

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from resolver.catalog.parse.address import NOWHERE, Base
-from resolver.catalog.parse.hashes import read_sha256
-from resolver.model.release import ACTIVE, File, Standing
+import msgspec
+
+from resolver.catalog.parse.address import Base
+from resolver.model.release import ACTIVE, Standing
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -53,21 +54,23 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
-LONGEST_REASON = 500  # characters of the reason for yanking, which a lock repeats
 _MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
 Said = list[tuple[str | None, str]]
+
+_encode = msgspec.json.Encoder().encode  # noqa: TID251  a row for the cache
 
 
 class HtmlError(Exception):
     """The page as a whole cannot be used; the text is the reason, a sentence."""
 
 
-def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
-    """The files that a page links to, in its order, and its project's status; `parameters` of its content type.
+def read(body: bytes, parameters: str, url: str) -> tuple[list[tuple[str, msgspec.Raw]], Standing, str]:
+    """The files that a page links to, in its order, its project's status, and the address that links are relative to.
 
-    Raises HtmlError. Links to folders and to the page itself are not files.
+    A file is its name and a row as JSON has it. `parameters` are those of the content type. Raises HtmlError. Links to
+    folders and to the page itself are not files.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
@@ -78,24 +81,23 @@ def read(body: bytes, parameters: str, url: str) -> tuple[list[File], Standing]:
     links, others = _tags(body)
     said, given = _about(others)
     _check_version(said)
-    base = Base(url)
     if given:
         try:
-            base = Base(base.resolve(given.strip()))
+            url = Base(url).resolve(given.strip())
         except ValueError:
             raise HtmlError("Its `<base href>` is no address to go by.") from None
     is_page = is_document or _DOCTYPE.match(body) is not None
     files = []
     for anchor in _parsed(links):
         is_page = True
-        file = _file(anchor.attributes, base)
+        file = _file(anchor.attributes)
         if file is not None:
             files.append(file)
     if not is_page:
         raise HtmlError("It is neither JSON nor HTML.")
     if not files and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
         raise HtmlError("It links to no file and does not declare itself an index page; a proxy may have answered.")
-    return files, _standing(said)
+    return files, _standing(said), url
 
 
 def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
@@ -159,53 +161,32 @@ def _standing(said: Said) -> Standing:
     return Standing(status, told.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
 
 
-def _file(attributes: dict[str, str | None], base: Base) -> File | None:
-    href = attributes.get("href")
-    if not href:
-        return None
-    address, _, fragment = href.strip().partition("#")
-    if not address:
-        return None
-    path = address.partition("?")[0]
-    filename = path.rpartition("/")[2]
+def _file(attributes: dict[str, str | None]) -> tuple[str, msgspec.Raw] | None:
+    """The name of the file that a link leads to, and what the link says as PEP 691 would; None if it is to no file."""
+    address, _, fragment = (attributes.get("href") or "").strip().partition("#")
+    filename = address.partition("?")[0].rpartition("/")[2]
     if filename in ("", ".", ".."):
         return None
-    try:
-        url = base.resolve(address)
-    except ValueError:
-        url = NOWHERE
-    yanked = attributes.get("data-yanked", _ABSENT)
+    filename = unquote(filename)
+    row: dict[str, object] = {"filename": filename, "url": address, "hashes": _hashes(fragment)}
+    if python := attributes.get("data-requires-python"):
+        row["requires-python"] = python
+    if "data-yanked" in attributes:
+        row["yanked"] = attributes["data-yanked"] or True
+    if uploaded := attributes.get("data-upload-time"):
+        row["upload-time"] = uploaded
     # PEP 714: data-core-metadata wins over its older name if both are present.
-    offered = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", _ABSENT))
-    return File(
-        unquote(filename) if "%" in filename else filename,
-        url,
-        _fragment_sha256(fragment) if fragment else "",
-        None,
-        attributes.get("data-requires-python") or "",
-        None if yanked is _ABSENT else (yanked or "")[:LONGEST_REASON],
-        attributes.get("data-upload-time") or "",
-        None if offered is _ABSENT else _metadata_sha256(offered or ""),
-    )
+    for key in ("data-dist-info-metadata", "data-core-metadata"):
+        if key in attributes:
+            value = (attributes[key] or "").strip()
+            row["core-metadata"] = value.lower() != "false" and (_hashes(value) or True)
+    return filename, msgspec.Raw(_encode(row))
 
 
-_ABSENT = "\0absent"
-
-
-def _fragment_sha256(fragment: str) -> str:
-    if fragment.startswith("sha256=") and len(fragment) == 71:
-        return read_sha256(fragment[7:])
-    for part in fragment.split("&"):
+def _hashes(written: str) -> dict[str, str]:
+    """The sha256 of `sha256=…` among the parts of a fragment, or of an attribute."""
+    for part in written.split("&"):
         algorithm, _, digest = part.partition("=")
         if algorithm == "sha256":
-            return read_sha256(digest)
-    return ""
-
-
-def _metadata_sha256(value: str) -> str | None:
-    """`true`, or an algorithm and a digest. A digest of another algorithm still says that the file exists."""
-    value = value.strip()
-    if value.lower() == "false":
-        return None
-    algorithm, _, digest = value.partition("=")
-    return read_sha256(digest) if algorithm == "sha256" else ""
+            return {algorithm: digest}
+    return {}

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from resolver.catalog.parse.address import NOWHERE
 from resolver.catalog.parse.filename import WheelParts, is_distribution, wheel_parts
 from resolver.catalog.parse.uploaded import moment
 from resolver.model import text
@@ -87,6 +88,8 @@ class Screen:
         return Reason.PATCH if admitted else Reason.PYTHON, f"Requires-Python {requires_python}"
 
     def _refuse(self, file: File) -> tuple[Reason | None, str]:
+        if file.url == NOWHERE:
+            return Reason.ADDRESS, ""
         if (refusal := self.python_refusal(file.requires_python)) is not None:
             return refusal
         if self._cutoff is not None:

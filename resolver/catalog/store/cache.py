@@ -1,139 +1,242 @@
-"""The cache on disk: checked entries that any number of processes share.
+"""The cache: a sqlite file of contents by kind and key, which any number of processes share.
 
-An entry is stored under the digest of its kind and key, with a seal (a checksum) over
-key and content, so an entry that was truncated, altered or misplaced counts as absent. A process
-reads the volumes that exist when it first asks, the latest last, and
-writes to a volume of its own. A cache that cannot be written is not an error: there is one
-warning, and the run continues without it.
+Each content has a digest of itself and what it is called, so one that was damaged or misplaced counts as absent. A
+cache that cannot be used is no error: there is one warning, and the run continues without it, or with a new one if the
+file is damaged.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import stat
 import threading
-from collections.abc import Callable, Mapping
-from hashlib import blake2b
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from resolver.catalog.store.volume import Place, Volume, seal_of
-from resolver.catalog.store.volumes import Places, Volumes
+import msgspec
 
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
+FILE: Final = "cache-3.sqlite3"  # another schema needs another number
+DAMAGED: Final = f"{FILE}.damaged"
+LIMIT: Final = 1 << 30  # bytes of contents; if there are more, those not used for longest go
 
-_VERSION = "v2"
+_BESIDE: Final = (f"{FILE}-wal", f"{FILE}-shm")
+# What errors say that are not about the content of the file.
+_OF_THE_MACHINE: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
+_DAY: Final = 24 * 60 * 60
+_PATIENCE: Final = 30.0  # seconds to wait for other processes, each of which writes for a few milliseconds
+# A content is apart from its entry, so that it is not written again when its use is noted. `used` is a day since 1970.
+_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, kind TEXT, used INTEGER, size INTEGER, digest BLOB)",
+    "CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, content BLOB)",
+    "CREATE TRIGGER IF NOT EXISTS gone AFTER DELETE ON entries BEGIN DELETE FROM contents WHERE id = OLD.id; END",
+)
+_EVICT: Final = """
+DELETE FROM entries WHERE id IN (
+    SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries) WHERE total > ?)
+"""
+
+# What msgspec raises for bytes of another form; not all of it is its own.
+ODD: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+T = TypeVar("T")
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
-def default_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """The folder of the cache: ASCEND_LOCK_CACHE, otherwise below XDG_CACHE_HOME, ~/.cache, or /.cache."""
-    environ = os.environ if environ is None else environ
-    if own := environ.get(VARIABLE):
+def default_folder() -> Path:
+    """The folder of the cache: ASCEND_LOCK_CACHE, otherwise the platform's folder for caches."""
+    if own := os.environ.get(VARIABLE):
         return Path(own)
-    # The XDG specification: "All paths must be absolute. If a relative path is set, it should be ignored."
-    if (base := environ.get("XDG_CACHE_HOME", "")) and Path(base).is_absolute():
-        return Path(base) / "ascend-lock"
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 -- Path.expanduser raises without a home
-    # A user whom the system does not know has none, as in containers: `~` would be a folder here.
-    return (home if home.is_absolute() else Path("/")) / ".cache" / "ascend-lock"
+    from platformdirs import user_cache_path
+
+    try:
+        return user_cache_path("ascend-lock", appauthor=False)
+    except RuntimeError:  # a user whom the system does not know has no home, as in containers
+        return Path("/.cache/ascend-lock")
 
 
 class Cache:
-    """Bytes by kind and key. Safe for several threads and processes; never raises OSError.
+    """Bytes by kind and key. May be used from any thread; never raises.
 
-    `warn` is called once if nothing can be written. With a `folder` of None nothing is cached.
+    `warn` is called if the file in `folder` cannot be used. With a folder of None nothing is cached.
     """
 
     def __init__(self, folder: Path | None, warn: Callable[[str], None]) -> None:
-        self.folder = folder
-        self._volumes = Volumes(folder / _VERSION) if folder is not None else None
+        self._folder = folder  # None also once it turned out to be of no use
         self._warn = warn
-        self._writes = folder is not None
-        self._known: Places | None = None
-        self._own: Volume | None = None
+        self._writes = True
+        self._set_aside = False
+        self._connection: sqlite3.Connection | None = None
+        self._used: set[int] = set()
         self._lock = threading.RLock()
 
     def get(self, kind: str, key: str) -> bytes | None:
         """The content that was put, or None."""
-        name = _name(kind, key)
-        place = self._places().get(name)
-        if place is None:
+        name, number = _named(kind, key)
+        row = self._one("SELECT content, digest, used FROM entries JOIN contents USING (id) WHERE id = ?", number)
+        if row is None or not isinstance(row[0], bytes) or _digest(name, row[0]) != row[1]:
             return None
-        content = place.content()
-        if content is None:
-            self._places().forget(name)
-            return None
-        return content
+        if row[2] != _today():
+            self._used.add(number)
+        return row[0]
 
     def has(self, kind: str, key: str) -> bool:
         """Whether there is an entry, intact or not."""
-        return _name(kind, key) in self._places()
+        return self._one("SELECT 1 FROM entries WHERE id = ?", _named(kind, key)[1]) is not None
 
-    def part(self, kind: str, key: str, seal: bytes) -> Callable[[int, int], bytes | None]:
-        """A reader of pieces (offset, length) of the content with the seal returned by `put`; None if it is missing.
+    def put(self, kind: str, key: str, content: bytes) -> None:
+        """Store content, replacing any before it."""
+        name, number = _named(kind, key)
+        entry = number, kind, _today(), len(content), _digest(name, content)
 
-        The pieces are not checked. A length of 0 asks whether that offset is the end.
-        """
-        place = self._places().get(_name(kind, key))
-        if place is None or place.row.seal != seal:
-            return lambda offset, length: None  # noqa: ARG005
-        volume, row = place.volume, place.row
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:
+                connection.execute("REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", entry)
+                connection.execute("REPLACE INTO contents VALUES (?, ?)", (number, content))
 
-        def read(offset: int, length: int) -> bytes | None:
-            if not length:
-                return b"" if offset == row.length else None
-            return volume.read(row.offset + offset, length) if offset + length <= row.length else None
+        if self._writes:
+            self._do(write)
 
-        return read
-
-    def put(self, kind: str, key: str, content: bytes) -> bytes:
-        """Store content, replacing any before it. Returns its seal."""
-        name = _name(kind, key)
-        seal = seal_of(name, content)
-        if not self._writes:
-            return seal
-        known = self._places()
-        place = known.get(name)
-        if place is not None and place.row.seal == seal:
-            return seal
+    def load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
+        """The value that was saved, or None: also for one of another form, which another version saved."""
+        content = self.get(kind, key)
         try:
-            with self._lock:
-                volume = self._volume()
-                known.put(name, Place(volume, volume.append(name, seal, content)))
-        except OSError as error:
-            if self._writes:
-                self._writes = False
-                self._warn(
-                    f"The cache in {self._volumes} is not writable ({error.strerror or error}); continuing without it."
-                    f"\nhint: set {VARIABLE} to a folder that you can write to"
-                )
-        return seal
+            return None if content is None else decoder.decode(content)
+        except ODD:
+            return None
 
-    def discard(self, kind: str, key: str) -> None:
-        """Forget an entry, as this process will make it anew."""
-        self._places().forget(_name(kind, key))
+    def save(self, kind: str, key: str, value: object) -> None:
+        """Store a value as MessagePack."""
+        self.put(kind, key, _encode(value))
 
-    def _places(self) -> Places:
-        """The place of each content, by name."""
-        if self._known is None:
-            with self._lock:
-                if self._known is None:
-                    self._known = self._volumes.places() if self._volumes is not None else Places([])
-        return self._known
+    def clear(self) -> None:
+        """Remove everything, even while other processes use it."""
+        self._do(lambda connection: connection.executescript("DELETE FROM entries; VACUUM"))
+        if self._folder is not None:
+            with suppress(OSError):
+                (self._folder / DAMAGED).unlink()
 
-    def _volume(self) -> Volume:
-        """The volume of this process. Raises OSError."""
-        if self._own is None:
-            assert self._volumes is not None  # noqa: S101 -- else nothing is written
-            self._own = self._volumes.begin()
-        return self._own
+    def close(self) -> None:
+        """Note what was used, and remove what there is too much of. Whoever uses it again opens it again."""
+        with self._lock:
+            if self._connection is not None and self._writes:
+                self._do(self._tidy)
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _tidy(self, connection: sqlite3.Connection) -> None:
+        with connection:
+            used = [(_today(), number) for number in self._used]
+            connection.executemany("UPDATE entries SET used = ? WHERE id = ?", used)
+            self._used.clear()
+            (size,) = connection.execute("SELECT sum(size) FROM entries").fetchone()
+            if (size or 0) > LIMIT:
+                connection.execute(_EVICT, (LIMIT // 4 * 3,))
+
+    def _one(self, statement: str, number: int) -> Any:
+        return self._do(lambda connection: connection.execute(statement, (number,)).fetchone())
+
+    def _do(self, act: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Do something with the file, which is opened if need be; None if that is not possible."""
+        with self._lock:
+            if self._folder is None:
+                return None
+            try:
+                if self._connection is None:
+                    self._connection = _connected(self._folder)
+                return act(self._connection)
+            except OSError as error:
+                self._give_up(error)
+            except (sqlite3.Error, UnicodeDecodeError) as error:  # the second: a message quotes a damaged file
+                why = str(error) if isinstance(error, sqlite3.OperationalError) else ""
+                if "locked" in why:  # for so long as no other process should write
+                    return None
+                if not any(word in why for word in _OF_THE_MACHINE):
+                    return self._do(act) if self._begin_anew(error) else None
+                self._give_up(error)
+            return None
+
+    def _give_up(self, error: Exception) -> None:
+        """Write nothing more; if the file could not even be opened, read nothing either."""
+        if self._writes:
+            why = getattr(error, "strerror", None) or error
+            self._warn(
+                f"The cache in {self._folder} is not writable ({why}); continuing without it."
+                f"\nhint: set {VARIABLE} to a folder that you can write to"
+            )
+        self._writes = False
+        if self._connection is None:
+            self._folder = None
+
+    def _begin_anew(self, error: Exception) -> bool:
+        """Rename a damaged file, so that a new one takes its place; False if that was done before or cannot be."""
+        assert self._folder is not None  # noqa: S101
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        try:
+            if self._set_aside:
+                raise OSError(str(error))
+            (self._folder / FILE).replace(self._folder / DAMAGED)
+            for name in _BESIDE:
+                (self._folder / name).unlink(missing_ok=True)
+        except OSError as failure:
+            self._give_up(failure)
+            return False
+        self._set_aside = True
+        self._warn(
+            f"The cache in {self._folder} is damaged ({error}); it is now {DAMAGED} there, and a new one is used."
+        )
+        return True
 
 
-def _name(kind: str, key: str) -> bytes:
-    """The name of a content. Readers of a volume must not learn addresses. Names of one kind have the same prefix."""
-    name = f"{kind}\0{key}".encode("utf-8", "surrogatepass")
-    return kind_of(kind) + blake2b(name, digest_size=16).digest()
+def _connected(folder: Path) -> sqlite3.Connection:
+    """The file opened, and begun if it does not exist. Raises sqlite3.Error and OSError."""
+    path = folder / FILE
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would be waited for, a link leads elsewhere
+        raise sqlite3.DatabaseError("it is not a regular file")
+    is_ours = os.access(path, os.W_OK) and os.access(folder, os.W_OK)
+    address = f"{path.absolute().as_uri()}?{'mode=rw' if is_ours else 'immutable=1'}"
+    connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE, check_same_thread=False)
+    try:
+        connection.text_factory = bytes  # whatever is in a damaged file can be read
+        if is_ours:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = OFF")  # what a power cut damages counts as absent
+            for statement in _SCHEMA:
+                connection.execute(statement)
+        there = b";".join(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        if there.decode() != ";".join(_SCHEMA).replace("IF NOT EXISTS ", ""):
+            raise sqlite3.DatabaseError("it has other tables")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
-def kind_of(kind: str) -> bytes:
-    """The prefix of all names of a kind."""
-    return blake2b(kind.encode(), digest_size=4).digest()
+def _named(kind: str, key: str) -> tuple[bytes, int]:
+    """What a content is called, and the number of its entry, from which nobody can learn the addresses in a key."""
+    name = f"{kind}\0{key}\0".encode("utf-8", "surrogatepass")
+    return name, int.from_bytes(sha256(name).digest()[:8], "big", signed=True)
+
+
+def _digest(name: bytes, content: bytes) -> bytes:
+    """A digest of both. It guards against accidents, not against anyone who may write to the file."""
+    digest = sha256(name)
+    digest.update(content)
+    return digest.digest()[:16]
+
+
+def _today() -> int:
+    return int(time.time()) // _DAY

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.packed import reader
 
-_read = reader(msgspec.msgpack.Decoder(list[str]).decode)
+_NAMES: Final = msgspec.msgpack.Decoder(list[str])
 
 
 class Needed:
@@ -17,10 +18,9 @@ class Needed:
     def __init__(self, cache: Cache, purpose: str) -> None:
         self._cache = cache
         self._purpose = purpose
-        content = cache.get("needed", purpose) if purpose else None
-        self.names = [NormalizedName(name) for name in (_read(content) if content is not None else None) or ()]
+        self.names = [NormalizedName(name) for name in cache.load("needed", purpose, _NAMES) or ()] if purpose else []
 
     def keep(self, names: list[NormalizedName]) -> None:
         """Remember what this run needed."""
         if self._purpose and names and names != self.names:
-            self._cache.put("needed", self._purpose, msgspec.msgpack.encode(names))
+            self._cache.save("needed", self._purpose, names)

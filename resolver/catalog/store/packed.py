@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-import msgspec
+from resolver.catalog.store.cache import ODD
+
+__all__ = ["ODD", "reader"]
 
 T = TypeVar("T")
-
-# What msgspec raises for bytes of another format; not all of it is its own.
-ODD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def reader(decode: Callable[[bytes], T]) -> Callable[[bytes], T | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
+from typing import Final
 
 import msgspec
 
@@ -12,15 +13,13 @@ from resolver.catalog.parse.filename import ARCHIVE_ENDINGS, wheel_parts
 from resolver.catalog.parse.metadata import Release, check_release
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.packed import reader
 from resolver.catalog.store.readings import Readings
 from resolver.model import text
 from resolver.model.release import Archive, File, Metadata
 
-_encode = msgspec.msgpack.Encoder().encode
 # A text is the reason why a file cannot be used; only reasons that lie in its bytes are stored.
-_read_metadata: Callable[[bytes], Metadata | str | None] = reader(msgspec.msgpack.Decoder(Metadata | str).decode)
-_read_archive: Callable[[bytes], Archive | str | None] = reader(msgspec.msgpack.Decoder(Archive | str).decode)
+_METADATA: Final[msgspec.msgpack.Decoder[Metadata | str]] = msgspec.msgpack.Decoder(Metadata | str)
+_ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
 
 
 class NoMember(msgspec.Struct, array_like=True, gc=False):
@@ -29,7 +28,7 @@ class NoMember(msgspec.Struct, array_like=True, gc=False):
     why: str
 
 
-_read_member: Callable[[bytes], str | NoMember | None] = reader(msgspec.msgpack.Decoder(str | NoMember).decode)
+_MEMBER: Final[msgspec.msgpack.Decoder[str | NoMember]] = msgspec.msgpack.Decoder(str | NoMember)
 
 
 class Hashed(msgspec.Struct, array_like=True, gc=False):
@@ -45,7 +44,7 @@ class Hashed(msgspec.Struct, array_like=True, gc=False):
         return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
 
 
-_read_hashed = reader(msgspec.msgpack.Decoder(Hashed).decode)
+_HASHED: Final = msgspec.msgpack.Decoder(Hashed)
 
 
 class Told(Enum):
@@ -66,9 +65,8 @@ class Stored:
 
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
-        known = (self._cache.get("metadata", key) for key in _metadata_keys(file).values())
-        content = next((one for one in known if one is not None), None)
-        found = None if content is None else _read_metadata(content)
+        known = (self._cache.load("metadata", key, _METADATA) for key in _metadata_keys(file).values())
+        found = next((one for one in known if one is not None), None)
         if found is None:
             return None
         self._meter.add(hits=1)
@@ -87,8 +85,7 @@ class Stored:
 
     def archive(self, file: File) -> Archive | None:
         """The static contents of a source archive. Raises like `Files.archive`."""
-        content = self._cache.get("archive", file.sha256) if file.sha256 else None
-        found = None if content is None else _read_archive(content)
+        found = self._cache.load("archive", file.sha256, _ARCHIVE) if file.sha256 else None
         if found is None:
             return self._readings.archive(file)
         self._meter.add(hits=1)
@@ -98,8 +95,7 @@ class Stored:
 
     def member(self, file: File, path: str) -> str | None:
         """The text of a file in a source archive. Raises like `Files.member`."""
-        content = self._cache.get("member", f"{file.sha256}/{path}") if file.sha256 else None
-        found = None if content is None else _read_member(content)
+        found = self._cache.load("member", f"{file.sha256}/{path}", _MEMBER) if file.sha256 else None
         if found is None:
             return self._readings.member(file, path)
         self._meter.add(hits=1)
@@ -113,13 +109,12 @@ class Stored:
 
     def hashed(self, file: File) -> Hashed | None:
         """The digest, at its last download, of a file whose page has none."""
-        content = self._cache.get("hash", file.url)
-        return None if content is None else _read_hashed(content)
+        return self._cache.load("hash", file.url, _HASHED)
 
     def put(self, kind: str, key: str, value: object) -> None:
         """Store a value, if there is a key for it."""
         if key:
-            self._cache.put(kind, key, _encode(value))
+            self._cache.save(kind, key, value)
 
 
 def release_of(file: File, is_project: Callable[[str], bool]) -> Release:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from resolver.catalog.parse.address import (
-    NOWHERE,
-    Base,
     Root,
     is_allowed,
     is_local,
@@ -184,34 +180,3 @@ def test_what_is_wrong_with_a_host_is_told_without_the_password(host: str) -> No
     with pytest.raises(InputError, match="cannot be read") as caught:
         read_root(f"https://me:hunter2@{host}/simple", "mine")
     assert "hunter2" not in str(caught.value)
-
-
-_BEGINS = [
-    "https://files.example/",
-    "https://files.example/",
-    "/",
-    "//",
-    "../",
-    "http://127.0.0.1/",
-    "https://u:p@files.example/",
-]
-_LINKS = st.tuples(
-    st.sampled_from(_BEGINS), st.sampled_from(["a.whl", "b/c.whl", "./d", "e#sha256=1", "f@g", "h\nhttps://x/", "["])
-)
-
-
-@settings(max_examples=500)
-@given(
-    st.lists(_LINKS.map("".join), max_size=4) | st.lists(st.sampled_from(["a", "b/c", "d"]), max_size=4),
-    st.sampled_from(["", *_BEGINS]),
-)
-def test_all_links_of_a_page_lead_where_each_of_them_does(links: list[str], begin: str) -> None:
-    links = [begin + link for link in links]
-    assert Base("https://index.example/simple/a/").resolve_all(links) == [resolved(link) for link in links]
-
-
-def resolved(link: str) -> str:
-    try:
-        return Base("https://index.example/simple/a/").resolve(link.partition("#")[0])
-    except ValueError:
-        return NOWHERE

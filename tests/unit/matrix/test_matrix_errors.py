@@ -86,8 +86,6 @@ def test_the_files_themselves_are_right(tmp_path: Path) -> None:
 
 # --- the stack file
 
-_HINT_COMPONENT = "hint: write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
-
 
 def new_folder(parent: Path, name: str) -> Path:
     folder = parent / name
@@ -109,18 +107,6 @@ def test_a_fact_about_a_chip_speaks_of_its_family(need: str, tmp_path: Path) -> 
         "`910B3` is not a known SoC family",
         "  at matrices/stacks/s.toml:6: stack.requires[1]",
     ]
-
-
-@pytest.mark.parametrize(
-    ("need", "hint"),
-    [
-        ("soc = A3", "did you mean `soc == A3`?"),
-        ("soc A3", "write `soc in A | B` or `soc >= A`"),
-        ("CANN => 8.5.0", "did you mean `cann>=8.5.0`?"),
-    ],
-)
-def test_a_need_of_a_component_that_cannot_be_read(need: str, hint: str, tmp_path: Path) -> None:
-    assert message(tmp_path, facts=FACTS.replace("cann in 8.5.0 | 8.5.1", need)).splitlines()[-1] == f"hint: {hint}"
 
 
 def test_a_need_of_a_component_by_another_name(tmp_path: Path) -> None:
@@ -205,7 +191,7 @@ def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: s
     begin = time.process_time()
     told = message(tmp_path, STACK.replace('"numpy<2"', json.dumps(line)))
     assert time.process_time() - begin < 2
-    assert told.endswith("hint: a requirement looks like `numpy<2` or `ray[default]==2.41.0` (PEP 508)")
+    assert "\n  at matrices/stacks/s.toml:5: stack.requires[0]\n" in told
 
 
 # --- finding files
@@ -216,7 +202,7 @@ def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: s
     [
         (lambda path: path.symlink_to("gone.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  No such file"),
         (lambda path: path.symlink_to("s.toml"), "cannot be read\n  at matrices/stacks/s.toml\n  Too many levels"),
-        (os.mkfifo, "is not a regular file\n  at matrices/stacks/s.toml\n"),
+        (os.mkfifo, "cannot be read\n  at matrices/stacks/s.toml\n  it is not a regular file"),
     ],
 )
 def test_a_stack_that_is_there_and_no_file(make: Callable[[Path], None], told: str, tmp_path: Path) -> None:

@@ -81,13 +81,14 @@ def test_a_formula_with_six_hundred_clauses() -> None:
     assert resolution.rounds <= 12_000
 
 
-def test_a_thousand_projects_take_a_round_each() -> None:
-    """A chain longer than Python's stack is deep, and than the rounds that a small problem may take."""
+def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
+    """A chain longer than Python's stack is deep, and than the rounds after which a search begins anew."""
     many = 1_200
     releases = {f"p{number}": {"1": [f"p{number + 1}"], "2": [f"p{number + 1}"]} for number in range(many)}
     releases[f"p{many}"] = {"1": []}
     resolution = solved(problem("p0"), DataCatalog(releases))
-    assert (resolution.engine, resolution.rounds, len(resolution.pins)) == ("search", many + 1, many + 1)
+    assert (resolution.engine, len(resolution.pins)) == ("search", many + 1)
+    assert resolution.rounds <= 300 + 900 + many + 1
 
 
 def test_layers_are_decided_from_above_whatever_their_names_are() -> None:
