@@ -777,7 +777,6 @@ def test_a_page_that_only_a_way_out_needs_is_damaged(older: Workspace) -> None:
     """It is read anew, as where a lock needs it, and no way out is lost."""
     first, before = older.lock(), tree(older.locks)
     assert first.status == 1
-    assert damage(older.cache, lambda content: content.replace(b"c-1.0-py3", b"c-1.0-pyX"), "files") > 0
-    run = older.lock()
-    assert (run.status, tree(older.locks)) == (1, before)
-    assert "It was discarded, and pages are fetched again." in run.stderr
+    assert damage(older.cache, lambda content: content[:-1] + bytes([content[-1] ^ 1]), "page") > 0
+    assert older.lock() == first
+    assert tree(older.locks) == before
