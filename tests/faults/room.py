@@ -6,6 +6,7 @@ import random
 import resource
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.faults.kills import Score, visible
@@ -38,17 +39,25 @@ def may_mount() -> bool:
     return subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
-def limited(workspace: Workspace, limit: int, *arguments: str, **environment: str) -> Run:
+def limited(workspace: Workspace, limit: int, *arguments: str) -> Run:
     """The command, where no file can grow beyond `limit` bytes: what a quota is like."""
-    process = subprocess.Popen(
+    return _run(
+        workspace,
         [str(COMMAND), *arguments],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+
+
+def _run(workspace: Workspace, command: list[str], preexec_fn: Callable[[], None] | None = None) -> Run:
+    process = subprocess.Popen(
+        command,
         cwd=workspace.root,
-        env=workspace.environment(**environment),
+        env=workspace.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        preexec_fn=preexec_fn,
     )
     return workspace.finish(process)
 
@@ -98,17 +107,7 @@ def _on_a_small_disk(workspace: Workspace, which: str, kilobytes: int) -> Run:
     shutil.rmtree(before, ignore_errors=True)
     folder.mkdir(exist_ok=True)
     shutil.copytree(folder, before)
-    script = [*_IN_A_NAME_SPACE, _FULL, str(COMMAND), str(kilobytes), which]
-    process = subprocess.Popen(
-        script,
-        cwd=workspace.root,
-        env=workspace.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    run = workspace.finish(process)
+    run = _run(workspace, [*_IN_A_NAME_SPACE, _FULL, str(COMMAND), str(kilobytes), which])
     after = workspace.root / "after"
     if after.exists():
         shutil.rmtree(folder)

@@ -13,10 +13,9 @@ import pytest
 from tests.cached import require_sound_cache
 from tests.functional.conftest import Setup
 from tests.functional.workspace import ANYWHERE, Workspace, tree
-from tests.loopback import LoopbackIndex, altered, cut, empty, status, truncated, wrong_hashes
+from tests.loopback import LoopbackIndex, status, wrong_hashes
 
 HEAD = '[stack]\nname = "demo"\nsummary = "a stack of tests"\n'
-A_PROXY = "hint: open the address in a browser: a proxy or an incomplete mirror may have answered\n"
 A_MIRROR = "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index\n"
 THE_NETWORK = "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
 
@@ -48,10 +47,6 @@ def refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Refuse
 # --- what people write
 
 
-def the_stack(*requires: str, more: str = "") -> Callable[[Workspace], None]:
-    return lambda workspace: workspace.stack(*requires, more=more) and None
-
-
 def the_text(text: str) -> Callable[[Workspace], None]:
     return lambda workspace: (workspace.matrices / "stacks" / "demo.toml").write_text(text) and None
 
@@ -71,34 +66,12 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             id="unknown key of a stack",
         ),
         pytest.param(
-            the_stack("demo @ https://user:secret@example.org/demo-1.0-py3-none-any.whl"),
-            "error: the address of `demo` is not supported\n"
-            "  at matrices/stacks/demo.toml:4: stack.requires[0]\n"
-            "  only git repositories are supported\n"
-            "hint: write `demo @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash\n",
-            id="direct reference",
-        ),
-        pytest.param(
             the_fact('[[excludes]]\nversions = ">2"\nreason = "r"\n'),
             "error: the fact `demo-excludes-1` refers to demo >2, but there is no such release\n"
             "  at matrices/facts/demo.toml:6\n"
             "hint: correct `versions`, or remove what is no longer on the index; an index with only selected "
             "releases needs `complete = false` in its row of indexes.toml\n",
             id="fact that no release matches",
-        ),
-        pytest.param(
-            the_stack(
-                "demo",
-                more="""\
-                [[binding]]
-                packages = ["demo"]
-                indexes = ["pyp"]
-                """,
-            ),
-            "error: there is no index `pyp`\n"
-            "  at matrices/stacks/demo.toml:13: binding[0].indexes[0]\n"
-            "hint: did you mean `pypi`?\n",
-            id="unknown index",
         ),
     ],
 )
@@ -116,14 +89,6 @@ def test_a_link_that_leads_nowhere_does_not_count_as_absent(workspace: Workspace
     path.symlink_to("nowhere")
     told = f"matrices/{name}"
     refused(is_status=2, stderr=f"error: `{told}` cannot be read\n  at {told}\n  No such file or directory\n")
-
-
-def test_an_unknown_stack_gives_a_suggestion(refused: Refused) -> None:
-    refused(
-        stack="demos",
-        is_status=2,
-        stderr="error: there is no stack `demos`\n  at matrices/stacks\nhint: did you mean `demo`?\n",
-    )
 
 
 def test_an_unknown_command_gives_a_suggestion(workspace: Workspace) -> None:
@@ -250,83 +215,6 @@ def test_an_index_that_is_down(refused: Refused, workspace: Workspace) -> None:
     )
 
 
-def test_an_index_that_is_overloaded(refused: Refused, index: LoopbackIndex) -> None:
-    index.fault("/simple/*", status(503))
-    refused(
-        is_status=3,
-        stderr="error: Index `pypi` cannot be reached.\n"
-        "  at <server>/simple/pypi/demo/\n"
-        "  It answered 503 Service Unavailable (4 tries).\n" + THE_NETWORK,
-    )
-
-
-def test_an_index_that_wants_a_password(refused: Refused, index: LoopbackIndex) -> None:
-    index.fault("/simple/*", status(401))
-    refused(
-        is_status=3,
-        stderr="error: Index `pypi` did not answer for demo.\n"
-        "  at <server>/simple/pypi/demo/\n"
-        "  It answered 401.\n"
-        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
-        "settings: `pip config set global.index-url …`\n",
-    )
-
-
-def test_a_page_that_breaks_off_on_the_way(refused: Refused, index: LoopbackIndex) -> None:
-    index.fault("/simple/*/demo/", truncated())
-    refused(
-        is_status=3,
-        stderr="error: Index `pypi` cannot be reached.\n"
-        "  at <server>/simple/pypi/demo/\n"
-        "  It broke off its answer (4 tries).\n" + THE_NETWORK,
-    )
-
-
-@pytest.mark.parametrize("form", ["json", "html"])
-def test_a_page_of_0_bytes(refused: Refused, index: LoopbackIndex, form: str) -> None:
-    index.pages = form  # type: ignore[assignment]
-    index.fault("/simple/*/demo/", empty())
-    refused(is_status=3, stderr=unusable("The page is empty."))
-
-
-def test_a_json_page_cut_short_on_the_mirrors_disk(refused: Refused, index: LoopbackIndex) -> None:
-    index.fault("/simple/*/demo/", cut())
-    refused(is_status=3, stderr=unusable("It is not a JSON page of PEP 691: Input data was truncated."))
-
-
-def test_an_html_page_cut_short_on_the_mirrors_disk(refused: Refused, index: LoopbackIndex) -> None:
-    index.pages = "html"
-    index.fault("/simple/*/demo/", cut())
-    refused(is_status=3, stderr=unusable("It ends before `</html>`."))
-
-
-def test_a_json_page_for_another_project(refused: Refused, index: LoopbackIndex) -> None:
-    index.add_wheel("other", "1")
-    index.fault("/simple/*/demo/", index.page_of("other"))
-    refused(is_status=3, stderr=unusable("It is a page for another project, `other`."))
-
-
-def test_an_html_page_for_another_project(refused: Refused, index: LoopbackIndex) -> None:
-    index.pages = "html"
-    index.add_wheel("other", "1")
-    index.fault("/simple/*/demo/", index.page_of("other"))
-    refused(
-        is_status=3,
-        stderr=unusable("Every file on it belongs to another project, for example other-1-py3-none-any.whl."),
-    )
-
-
-def test_metadata_whose_hash_does_not_match(refused: Refused, index: LoopbackIndex) -> None:
-    index.fault("/files/*.metadata", altered(lambda body: body + b"x"))
-    refused(
-        is_status=3,
-        stderr="error: The .metadata file of demo-1.0-py3-none-any.whl is not the one listed on its index page.\n"
-        "  at <server>/files/pypi/demo-1.0-py3-none-any.whl.metadata\n"
-        "  Its sha256 is c5eac817fc26de3478bd3605b1decec2451e2c88f362acf9fb0fceea43477fe9; "
-        "the page says fbfbe19057cdfd7e16de0ce17db598a844e11340ac6131c24a4567011b2ab1d9.\n" + A_MIRROR,
-    )
-
-
 def test_an_archive_whose_hash_does_not_match(refused: Refused, index: LoopbackIndex, workspace: Workspace) -> None:
     built = index.add_archive("demo", "2.0")
     workspace.stack("demo==2.0")
@@ -336,35 +224,6 @@ def test_an_archive_whose_hash_does_not_match(refused: Refused, index: LoopbackI
         stderr="error: demo-2.0.tar.gz is not the file listed on its index page.\n"
         "  at <server>/files/pypi/demo-2.0.tar.gz\n"
         f"  Its sha256 is {built.sha256}; the page says {built.sha256[::-1]}.\n" + A_MIRROR,
-    )
-
-
-def test_an_archive_that_is_longer_than_its_page_says(
-    refused: Refused, index: LoopbackIndex, workspace: Workspace
-) -> None:
-    built = index.add_archive("demo", "2.0")
-    workspace.stack("demo==2.0")
-    index.fault("/files/*.tar.gz", altered(lambda body: body + b"x"))
-    refused(
-        is_status=3,
-        stderr="error: demo-2.0.tar.gz is larger than it should be.\n"
-        "  at <server>/files/pypi/demo-2.0.tar.gz\n"
-        f"  The download was stopped after {len(built.content)} bytes.\n"
-        "hint: a mirror or proxy may serve another file; try again or use another index\n",
-    )
-
-
-def test_a_wheel_whose_metadata_names_another_version(
-    refused: Refused, index: LoopbackIndex, workspace: Workspace
-) -> None:
-    index.add_wheel("demo", "2.0", stated_version="2.1", metadata_sidecar=False)
-    workspace.stack("demo==2.0")
-    refused(
-        is_status=3,
-        stderr="error: The metadata of demo-2.0-py3-none-any.whl is for a different release.\n"
-        "  at <server>/files/pypi/demo-2.0-py3-none-any.whl\n"
-        "  It says demo 2.1; expected was demo 2.0.\n"
-        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact\n",
     )
 
 
@@ -392,10 +251,6 @@ def test_plain_http_to_another_machine_is_not_asked(refused: Refused, workspace:
         "  Anyone on the network path could change pages and hashes alike.\n"
         "hint: use https; pip's trusted-host setting is ignored\n",
     )
-
-
-def unusable(why: str) -> str:
-    return f"error: Index `pypi` sent an unusable page for demo.\n  at <server>/simple/pypi/demo/\n  {why}\n" + A_PROXY
 
 
 @pytest.mark.parametrize("name", ["facts/a.toml", "indexes.toml", "systems.toml"])

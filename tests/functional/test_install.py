@@ -341,17 +341,6 @@ def test_a_distribution_of_another_version_is_replaced(
     assert installed(python) == {"base": "1.0", "top": "1.0"}
 
 
-def test_a_version_that_metadata_spells_in_another_way_is_there(
-    workspace: Workspace, index: LoopbackIndex, python: Path
-) -> None:
-    index.add_wheel("dated", "2024.1.5", stated_version="2024.01.05")
-    workspace.stack("dated", target=HERE)
-    workspace.locked()
-    run = install(workspace, python)
-    assert (run.status, run.stderr) == (0, "")
-    assert lines(install(workspace, python).stdout, "stage") == ["stage 1 of 1: dated: already installed"]
-
-
 def test_what_pip_check_finds_is_a_failure(
     workspace: Workspace, two: list[Built], index: LoopbackIndex, python: Path
 ) -> None:
@@ -362,17 +351,6 @@ def test_what_pip_check_finds_is_a_failure(
         "error: pip check reports: stranger 1.0 requires absent, which is not installed.  [requirement-broken]\n"
         in (run.stdout)
     )
-    assert_not_as_locked(run)
-
-
-def test_a_module_that_cannot_be_imported_is_a_failure(
-    workspace: Workspace, index: LoopbackIndex, python: Path
-) -> None:
-    index.add_wheel("broken", "1.0", files={"broken.py": "raise SystemExit('no NPU here')\n"})
-    workspace.stack("broken", target=HERE, more='[check]\nimports = ["broken"]\n')
-    workspace.locked()
-    run = install(workspace, python)
-    assert "error: import broken failed: SystemExit: no NPU here  [import-failed]\n" in run.stdout
     assert_not_as_locked(run)
 
 
@@ -500,26 +478,6 @@ def test_a_wheel_that_was_changed_in_a_wheelhouse_is_refused(
 # --- other installers
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        [sys.executable, "-m", "pip", "install", "--ignore-installed"],
-        [str(Path(sys.executable).with_name("uv")), "pip", "install", "--no-cache", "--python", sys.executable],
-    ],
-    ids=["pip", "uv"],
-)
-def test_requirements_txt_is_all_that_pip_and_uv_need(
-    workspace: Workspace, two: list[Built], index: LoopbackIndex, command: list[str]
-) -> None:
-    requirements = str(workspace.folder() / "requirements.txt")
-    run = execute(
-        workspace, [*command, "--dry-run", "--require-hashes", "-r", requirements], UV_DEFAULT_INDEX=index.url
-    )
-    assert run.status == 0, run.stderr
-    told = run.stdout + run.stderr
-    assert ("Would install base-1.0 top-1.0" in told) or ("+ base==1.0" in told and "+ top==1.0" in told)
-
-
 def test_requirements_txt_says_no_deps_where_pins_are_left_out_of_it(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
@@ -557,39 +515,41 @@ def assert_refused(run: Run, stderr: str) -> None:
     assert run.stderr == stderr
 
 
-def lock_for(workspace: Workspace, index: LoopbackIndex, target: str) -> None:
-    index.add_wheel("base", "1.0")
-    workspace.stack("base", target=target)
-    workspace.locked()
-
-
 OTHER_MACHINE = "linux-x86_64" if PLATFORM == "linux-aarch64" else "linux-aarch64"
+GLIBC = platform.libc_ver()[1]
 
 
-def test_another_processor_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
-    lock_for(workspace, index, HERE.replace(PLATFORM, OTHER_MACHINE))
-    other = OTHER_MACHINE.removeprefix("linux-")
-    run = install(workspace, sys.executable)
-    assert_refused(
-        run,
-        f"error: this machine is {platform.machine()}, but the lock is for {other}\n"
-        "hint: lock the stack for this machine's platform\n",
-    )
-
-
-def test_a_dry_run_on_another_processor_fails_at_its_end(workspace: Workspace, index: LoopbackIndex) -> None:
-    lock_for(workspace, index, HERE.replace(PLATFORM, OTHER_MACHINE))
-    run = install(workspace, sys.executable, "--dry-run")
-    other = OTHER_MACHINE.removeprefix("linux-")
-    assert (run.status, run.stderr) == (
-        1,
+@pytest.mark.parametrize(
+    ("old", "new", "error", "hint"),
+    [
         (
-            f"warning: this machine is {platform.machine()}, but the lock is for {other}\n"
-            "hint: lock the stack for this machine's platform\n"
-            "error: install.sh would stop: 1 of the checks above failed, so this machine does not match the lock\n"
+            PLATFORM,
+            OTHER_MACHINE,
+            f"this machine is {platform.machine()}, but the lock is for {OTHER_MACHINE.removeprefix('linux-')}",
+            "lock the stack for this machine's platform",
         ),
-    )
-    assert "dry run: nothing was changed\n" in run.stdout
+        (
+            f'"{PYTHON_LINE}"',
+            '"3.99"',
+            f"<python> is Python {PYTHON_LINE}, but the lock is for 3.99",
+            "create one: python3.99 -m venv env && . env/bin/activate",
+        ),
+        (
+            "2.17",
+            "2.99",
+            f"glibc is {GLIBC}, but the lock needs 2.99 or newer",
+            f'set glibc = "{GLIBC}" in the stack\'s target and lock again',
+        ),
+    ],
+)
+def test_another_machine_is_refused(
+    workspace: Workspace, index: LoopbackIndex, old: str, new: str, error: str, hint: str
+) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.stack("base", target=HERE.replace(old, new))
+    workspace.locked()
+    run = install(workspace, sys.executable)
+    assert_refused(run, f"error: {error}\nhint: {hint}\n".replace("<python>", workspace.plain(sys.executable)))
 
 
 @pytest.mark.parametrize(
@@ -654,57 +614,30 @@ def test_without_the_rest_of_its_folder_it_does_nothing(
     )
 
 
-def test_a_wheelhouse_that_is_not_there_is_named(workspace: Workspace, two: list[Built]) -> None:
-    run = install(workspace, sys.executable, "--wheelhouse", "no/such")
-    assert_refused(run, "error: the --wheelhouse folder no/such does not exist\n")
+SYSTEM = str(Path(sys.base_prefix) / "bin" / f"python{PYTHON_LINE}")
 
 
-def test_a_program_that_is_no_python_is_refused(workspace: Workspace, two: list[Built]) -> None:
-    run = install(workspace, "/bin/true")
-    assert_refused(
-        run,
-        "error: /bin/true is not a Python interpreter\nhint: activate an environment, or pass the path of its "
-        "Python with --python\n",
-    )
-
-
-def test_another_python_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
-    lock_for(workspace, index, HERE.replace(f'"{PYTHON_LINE}"', '"3.99"'))
-    run = install(workspace, sys.executable)
-    assert_refused(
-        run,
-        f"error: {workspace.plain(sys.executable)} is Python {PYTHON_LINE}, but the lock is for 3.99\n"
-        "hint: create one: python3.99 -m venv env && . env/bin/activate\n",
-    )
-
-
-def test_a_python_that_is_not_there_is_refused(workspace: Workspace, two: list[Built]) -> None:
-    run = install(workspace, "no/such/python")
-    assert_refused(
-        run,
-        "error: no working Python was found at no/such/python\nhint: activate an environment, or pass --python PATH\n",
-    )
-
-
-def test_a_python_of_the_system_is_refused(workspace: Workspace, two: list[Built]) -> None:
-    system = str(Path(sys.base_prefix) / "bin" / f"python{PYTHON_LINE}")
-    run = install(workspace, system)
-    assert_refused(
-        run,
-        f"error: {system} is not in a virtual or conda environment\n"
-        f"hint: create one: {system} -m venv env && . env/bin/activate; or pass --system\n",
-    )
-
-
-def test_an_older_glibc_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
-    lock_for(workspace, index, HERE.replace("2.17", "2.99"))
-    ours = platform.libc_ver()[1]
-    run = install(workspace, sys.executable)
-    assert_refused(
-        run,
-        f"error: glibc is {ours}, but the lock needs 2.99 or newer\n"
-        f'hint: set glibc = "{ours}" in the stack\'s target and lock again\n',
-    )
+@pytest.mark.parametrize(
+    ("python", "error", "hint"),
+    [
+        (
+            "/bin/true",
+            "is not a Python interpreter",
+            "activate an environment, or pass the path of its Python with --python",
+        ),
+        ("no/such/python", "", "activate an environment, or pass --python PATH"),
+        (
+            SYSTEM,
+            "is not in a virtual or conda environment",
+            f"create one: {SYSTEM} -m venv env && . env/bin/activate; or pass --system",
+        ),
+    ],
+)
+def test_what_is_no_environment_is_refused(
+    workspace: Workspace, two: list[Built], python: str, error: str, hint: str
+) -> None:
+    told = f"{python} {error}" if error else f"no working Python was found at {python}"
+    assert_refused(install(workspace, python), f"error: {told}\nhint: {hint}\n")
 
 
 def test_an_unknown_option_is_refused(workspace: Workspace, two: list[Built]) -> None:
@@ -725,37 +658,15 @@ def for_cann(workspace: Workspace, begin_with: Callable[[Setup], None]) -> Works
     return workspace
 
 
-def cann(workspace: Workspace, version: str) -> str:
-    """A folder like the one that an installation of CANN leaves."""
-    home = workspace.root / "Ascend" / f"cann-{version}"
-    record = home / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
-    record.parent.mkdir(parents=True)
-    record.write_text(f"package_name=Ascend-cann-toolkit\nversion={version}\narch={platform.machine()}\nos=linux\n")
-    return str(home)
-
-
-def npu_smi(workspace: Workspace, chip: str, name: str) -> str:
-    """A PATH with a tool that tells of one chip, as on A2 (`Ascend`, `910B4`)."""
-    tool = workspace.root / "tools" / "npu-smi"
-    tool.parent.mkdir()
-    tool.write_text(f"""#!/bin/bash
-case "$*" in
-"info -m") echo '  0  0  0  Ascend' ;;
-"info -t board -i 0 -c 0") echo 'Chip Type : {chip}'; echo 'Chip Name : {name}' ;;
-esac
-""")
-    tool.chmod(0o755)
-    return f"{tool.parent}:{os.environ['PATH']}"
-
-
-def with_driver(workspace: Workspace, version: str) -> str:
-    """A PATH with a tool that tells of a driver, as in a container that has the devices alone."""
+def npu_smi(workspace: Workspace, driver: str = "", chip: str = "") -> str:
+    """A PATH with a tool that tells of a driver, as in a container that has the devices alone, or of a chip."""
     tool = workspace.root / "tools" / "npu-smi"
     tool.parent.mkdir(exist_ok=True)
     tool.write_text(f"""#!/bin/bash
 case "$*" in
 "info -m") echo '  0  0  0  Ascend' ;;
-"info -t board -i 0") echo 'Software Version : {version}' ;;
+"info -t board -i 0") echo 'Software Version : {driver}' ;;
+"info -t board -i 0 -c 0") echo 'Chip Type : Ascend'; echo 'Chip Name : {chip}' ;;
 esac
 """)
     tool.chmod(0o755)
@@ -765,119 +676,87 @@ esac
 ASKS = """
 [[{kind}]]
 id = "base-driver"
-{key} = ["hdk >= 25.2.0"]
+{key} = ["hdk {wanted}"]
 reason = "the notes say so"
 reason-zh = "版本说明如此"
 source = "notes of 8.5.0"
 strength = "{strength}"
 """
-WARNS = ("warns", 'text = "the notes say so"\ntext-zh = "版本说明如此"\nunless')
+UNLESS = 'text = "the notes say so"\ntext-zh = "版本说明如此"\nunless'
 
 
-def asking_for_a_driver(workspace: Workspace, index: LoopbackIndex, kind: str, key: str, strength: str) -> None:
-    index.add_wheel("base", "1.0")
-    workspace.facts("base", ASKS.format(kind=kind, key=key, strength=strength))
-    workspace.stack("base", target=HERE)
-    workspace.locked()
+def asking(kind: str, key: str, strength: str, wanted: str = ">= 25.2.0") -> str:
+    return ASKS.format(kind=kind, key=key, strength=strength, wanted=wanted)
+
+
+OLDER = "the driver (HDK) is 25.0.rc1, and base 1.0 {} hdk >= 25.2.0 (npu-smi): the notes say so ({}: notes of 8.5.0)"
+NEWER = "the driver (HDK) is 26.1.0, and {} hdk < 26.0.rc1 (npu-smi): {}"
+OF_THE_STACK = NEWER.format("demo needs", "the stack asks for hdk < 26.0.rc1 (matrices/stacks/demo.toml:4)")
+BELOW_26 = asking("warns", UNLESS, "vendor", "< 26.0.rc1")
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "strength", "chinese"),
-    [(*WARNS, "vendor", "厂商"), ("requires", "needs", "observed", "实测")],
-)
-def test_a_driver_older_than_a_table_or_somebody_says_is_a_warning(
-    workspace: Workspace, index: LoopbackIndex, kind: str, key: str, strength: str, chinese: str
-) -> None:
-    asking_for_a_driver(workspace, index, kind, key, strength)
-    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.0.rc1"))
-    assert (run.status, run.stderr) == (
-        0,
+    ("facts", "more", "stated", "found", "told"),
+    [
+        (asking("warns", UNLESS, "vendor"), [], "", "25.0.rc1", "warning: " + OLDER.format("asks for", "vendor")),
         (
-            "warning: the driver (HDK) is 25.0.rc1, and base 1.0 asks for hdk >= 25.2.0 (npu-smi): the notes say so "
-            f"({strength}: notes of 8.5.0)\n"
-            "hint: install driver and firmware that meet hdk >= 25.2.0 on the machine (a container uses its host's) "
-            "and restart it\n"
+            asking("requires", "needs", "observed"),
+            [],
+            "",
+            "25.0.rc1",
+            "warning: " + OLDER.format("asks for", "observed"),
         ),
-    )
-    run = install(workspace, sys.executable, "--dry-run", "--lang", "zh", PATH=with_driver(workspace, "25.0.rc1"))
+        (asking("requires", "needs", "vendor"), [], "", "25.0.rc1", "error: " + OLDER.format("needs", "vendor")),
+        ("", ["hdk < 26.0.rc1"], "", "26.1.0", f"error: {OF_THE_STACK}"),
+        ("", ["hdk < 26.0.rc1"], "25.0.rc1", "26.1.0", f"error: {OF_THE_STACK}"),
+        ("", ["hdk < 26.0.rc1"], "25.0.rc1", "25.5.0", ""),
+        # what the target promises leaves nothing to ask
+        (asking("requires", "needs", "vendor"), ["hdk >= 25.3.rc1"], "25.5.0", "25.5.0", ""),
+        # the target's is the oldest driver of its machines: that all are older than another one is not promised
+        (BELOW_26, [], "25.3.rc1", "25.5.0", ""),
+        (BELOW_26, [], "25.3.rc1", "26.1.0", "warning: " + NEWER.format("base 1.0 asks for", "the notes say so ")),
+    ],
+)
+def test_what_is_asked_of_the_driver(
+    workspace: Workspace, index: LoopbackIndex, facts: str, more: list[str], stated: str, found: str, told: str
+) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.facts("base", facts)
+    workspace.stack("base", *more, target=HERE + (f'[target.system]\nhdk = "{stated}"\n' if stated else ""))
+    workspace.locked()
+    run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, found))
+    refused = told.startswith("error")
+    assert run.status == (1 if refused else 0)
+    assert run.stderr.startswith(told.replace("error", "warning", 1)) if told else run.stderr == ""
+    assert ("install.sh would stop: 1 of the checks above failed" in run.stderr) == refused
+
+
+def test_what_is_asked_of_the_driver_is_told_in_chinese(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("base", "1.0")
+    workspace.facts("base", asking("warns", UNLESS, "vendor"))
+    workspace.stack("base", "hdk < 26.0.rc1", target=HERE)
+    workspace.locked()
+    promise = "the stack asks for hdk < 26.0.rc1; the target does not promise that, so install.sh and verify.py check "
+    assert [row for row in workspace.content()["warnings"] if row.startswith(promise)]
+    run = install(workspace, sys.executable, "--dry-run", "--lang", "zh", PATH=npu_smi(workspace, "25.0.rc1"))
     assert run.stderr == (
         "警告：驱动（HDK）是 25.0.rc1，而 base 1.0 要求 hdk >= 25.2.0（npu-smi）："
-        f"版本说明如此（{chinese}：notes of 8.5.0）\n"
+        "版本说明如此（厂商：notes of 8.5.0）\n"
         "提示：在机器上安装满足 hdk >= 25.2.0 的驱动和固件（容器使用宿主机的驱动）并重启\n"
     )
-
-
-def test_a_driver_that_a_requirement_rules_out_is_refused(workspace: Workspace, index: LoopbackIndex) -> None:
-    asking_for_a_driver(workspace, index, "requires", "needs", "vendor")
-    path = with_driver(workspace, "25.0.rc1")
-    run = install(workspace, sys.executable, PATH=path)
-    assert_refused(
-        run,
-        "error: the driver (HDK) is 25.0.rc1, and base 1.0 needs hdk >= 25.2.0 (npu-smi): the notes say so "
-        "(vendor: notes of 8.5.0)\n"
-        "hint: install driver and firmware that meet hdk >= 25.2.0 on the machine (a container uses its host's) "
-        "and restart it\n",
-    )
-    run = install(workspace, sys.executable, "--dry-run", "--skip-system-checks", PATH=path)
-    assert run.status == 0
-    assert "warning: the driver (HDK) is 25.0.rc1, and base 1.0 needs" in run.stderr
 
 
 def test_what_a_warning_about_another_component_says_of_the_driver_is_not_asked(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     """The target states no CANN: whether the fact is about its CANN is not known."""
-    key = 'text = "it wants a driver"\nunless = ["cann != 8.5.*", "hdk >= 25.2.0"]\n#'
-    asking_for_a_driver(workspace, index, "warns", key, "vendor")
+    index.add_wheel("base", "1.0")
+    rows = '[[warns]]\ntext = "it wants a driver"\nunless = ["cann != 8.5.*", "hdk >= 25.2.0"]\nreason = "r"\n'
+    workspace.facts("base", rows)
+    workspace.stack("base", target=HERE)
+    workspace.locked()
     assert "driver" not in workspace.content()
     assert workspace.content()["warnings"]
-
-
-@pytest.mark.parametrize("system", ["", '[target.system]\nhdk = "25.0.rc1"\n'])
-def test_what_a_line_of_the_stack_says_of_the_driver_counts(
-    workspace: Workspace, index: LoopbackIndex, system: str
-) -> None:
-    index.add_wheel("base", "1.0")
-    workspace.stack("base", "hdk < 26.0.rc1", target=HERE + system)
-    workspace.locked()
-    (row,) = workspace.content()["driver"]
-    assert row["needs"] == ["hdk < 26.0.rc1"]
-    (warning,) = workspace.content()["warnings"]
-    assert warning == (
-        "the stack asks for hdk < 26.0.rc1; the target does not promise that, so install.sh and verify.py check the "
-        "machine's driver. Facts about drivers go by `hdk` in the target alone"
-    )
-    run = install(workspace, sys.executable, PATH=with_driver(workspace, "26.1.0"))
-    assert_refused(
-        run,
-        f"error: the driver (HDK) is 26.1.0, and demo needs hdk < 26.0.rc1 (npu-smi): the stack asks for "
-        f"hdk < 26.0.rc1 ({row['fact']})\n"
-        "hint: install driver and firmware that meet hdk < 26.0.rc1 on the machine (a container uses its host's) "
-        "and restart it\n",
-    )
-    assert install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.5.0")).status == 0
-
-
-def test_a_line_about_the_driver_that_the_target_promises_leaves_nothing_to_ask(
-    workspace: Workspace, index: LoopbackIndex
-) -> None:
-    index.add_wheel("base", "1.0")
-    workspace.facts("base", ASKS.format(kind="requires", key="needs", strength="vendor"))
-    workspace.stack("base", "hdk >= 25.3.rc1", target=HERE + '[target.system]\nhdk = "25.5.0"\n')
-    workspace.locked()
-    assert "driver" not in workspace.content()
-    assert "warnings" not in workspace.content()
-
-
-def test_a_newer_driver_than_the_targets_may_be_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
-    """The target's is the oldest driver of its machines: that all are older than another one is not promised."""
-    index.add_wheel("base", "1.0")
-    workspace.facts("base", ASKS.format(kind="warns", key=WARNS[1], strength="vendor").replace(">= 25.2.0", "< 26.0.0"))
-    workspace.stack("base", target=HERE + '[target.system]\nhdk = "25.3.rc1"\n')
-    workspace.locked()
-    assert install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "25.5.0")).stderr == ""
-    run = install(workspace, sys.executable, "--dry-run", PATH=with_driver(workspace, "26.1.0"))
-    assert run.stderr.startswith("warning: the driver (HDK) is 26.1.0, and base 1.0 asks for hdk < 26.0.0 (npu-smi): ")
 
 
 def on_soc(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -887,7 +766,7 @@ def on_soc(workspace: Workspace, index: LoopbackIndex) -> None:
 
 def test_another_soc_is_refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> None:
     begin_with(on_soc)
-    path = npu_smi(workspace, "Ascend", "310P3")
+    path = npu_smi(workspace, chip="310P3")
     run = install(workspace, sys.executable, PATH=path)
     told = (
         "the SoC is 310P (Ascend310P3), but the lock is for A2\n"
@@ -904,26 +783,6 @@ def test_another_soc_is_refused(workspace: Workspace, begin_with: Callable[[Setu
     )
 
 
-@pytest.mark.parametrize("version", ["8.3.RC1", "18.5.0"])
-def test_another_cann_is_refused(for_cann: Workspace, version: str) -> None:
-    run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, version))
-    assert_refused(
-        run,
-        f"error: CANN is {version}, but the lock is for 8.5.0 (active: <root>/Ascend/cann-{version}): torch_npu and "
-        "the packages that use it are built for specific CANN releases\n"
-        f'hint: install and activate CANN 8.5.0, or set cann = "{version}" in the stack\'s target and lock again\n',
-    )
-
-
-def test_a_cann_that_is_not_active_is_refused(for_cann: Workspace) -> None:
-    run = install(for_cann, sys.executable)
-    assert_refused(
-        run,
-        "error: CANN is not active: ASCEND_HOME_PATH is not set: torch_npu finds CANN's libraries through it\n"
-        "hint: install CANN 8.5.0, then source its set_env.sh\n",
-    )
-
-
 def test_a_cann_that_is_installed_and_not_active_is_named(for_cann: Workspace) -> None:
     """One of a user of its own is in ~/Ascend; ASCEND_LOCK_ROOT says where else to look, as for activate.sh."""
     script = for_cann.root / "Ascend" / "cann-8.5.0" / "set_env.sh"
@@ -937,7 +796,7 @@ def test_a_cann_that_is_installed_and_not_active_is_named(for_cann: Workspace) -
 
 def test_a_verify_that_does_not_run_is_no_sign_that_all_is_well(for_cann: Workspace) -> None:
     (for_cann.folder() / "verify.py").unlink()
-    run = install(for_cann, sys.executable, ASCEND_HOME_PATH=cann(for_cann, "8.5.0"))
+    run = install(for_cann, sys.executable)
     assert run.status == 1
     assert run.stderr.endswith("error: verify.py next to install.sh does not run\nhint: copy the lock's whole folder\n")
 

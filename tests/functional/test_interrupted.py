@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
 import signal
 import subprocess
@@ -13,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.cached import require_sound_cache
+from tests.faults.room import limited
 from tests.functional.conftest import Setup
-from tests.functional.workspace import COMMAND, Run, Workspace, tree, wait_until
+from tests.functional.workspace import COMMAND, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
 
 INTERRUPTED = "\ninterrupted; no lock was left half-written\n"  # on a terminal the first line holds ^C
@@ -164,9 +164,8 @@ def test_an_interrupt_while_an_archive_is_downloaded_leaves_no_part_of_it(
 def test_an_interrupt_while_the_lock_is_written(workspace: Workspace, releases: Callable[[str], None]) -> None:
     releases("2.0")
     before = tree(workspace.locks)
-    process = workspace.start(
-        "lock", "demo", PYTHONWARNINGS=""
-    )  # a file is left open where the signal meets its opening
+    # a file is left open where the signal meets its opening
+    process = workspace.start("lock", "demo", PYTHONWARNINGS="")
     wait_until((workspace.locks / "demo" / ".there.new").exists, process)
     process.send_signal(signal.SIGINT)
     run = workspace.finish(process)
@@ -197,24 +196,10 @@ def test_a_run_that_was_killed_between_two_renames_is_finished_by_the_next(
 # --- no room
 
 
-def run_with_files_of_at_most(limit: int, workspace: Workspace, *arguments: str) -> Run:
-    """The command, where no file can grow beyond `limit` bytes: what a quota or a full disk is like."""
-    process = subprocess.Popen(
-        [str(COMMAND), *arguments],
-        cwd=workspace.root,
-        env=workspace.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    return workspace.finish(process)
-
-
 def test_a_file_that_cannot_grow_any_more(workspace: Workspace, releases: Callable[[str], None]) -> None:
     releases("2.0")
     before = tree(workspace.locks)
-    run = run_with_files_of_at_most(4000, workspace, "lock", "demo")  # install.sh is longer, nothing else is
+    run = limited(workspace, 4000, "lock", "demo")  # install.sh is longer, nothing else is
     assert run.stderr == UNCACHED + REFUSED.format(why="File too large", hint="")
     assert (run.status, run.stdout) == (2, "")
     assert tree(workspace.locks) == before
@@ -229,7 +214,7 @@ def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace, 
     index.add_wheel("demo", "2.0")
     before = tree(workspace.locks)
     limit = len(before["demo/one/verify.py"] or b"") + 10
-    run = run_with_files_of_at_most(limit, workspace, "lock", "demo", "--upgrade")
+    run = limited(workspace, limit, "lock", "demo", "--upgrade")
     assert run.stderr == UNCACHED + REFUSED.format(why="File too large", hint="").replace(
         "at locks/demo/there", "at locks/demo/two"
     )

@@ -109,13 +109,6 @@ def test_a_project_to_upgrade_may_be_in_one_of_the_stacks_only(four: Workspace, 
     assert (run.status, run.stderr.splitlines()[-1]) == (2, "hint: did you mean `first`?")
 
 
-def test_offline_the_stacks_share_the_cache(four: Workspace, index: LoopbackIndex) -> None:
-    assert four.run("lock", "first", "second").status == 0
-    index.clear()
-    assert four.run("lock", "first", "second", "--offline").status == 0
-    assert index.requests == []
-
-
 def test_no_stack_can_be_called_all(workspace: Workspace) -> None:
     workspace.stack("demo", name="all")
     run = workspace.lock(stack="all")

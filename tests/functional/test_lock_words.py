@@ -76,23 +76,10 @@ def test_the_end_of_a_run_in_chinese(workspace: Workspace, index: LoopbackIndex)
     prepared(workspace, index)
     workspace.locked()
     before = (workspace.folder() / "lock.toml").read_bytes()
-    assert workspace.locked("--lang", "zh").stdout == (
-        "已锁定 demo，目标 linux-aarch64, Python 3.11：2 个软件包，1 个阶段\n"
-        "  demo 1.0\n"
-        "没有变化：locks/demo/there 保持原样。\n"
-        "3 条警告：\n"
-        "  - demo：它无法启动（matrices/facts/demo.toml:11）\n"
-        "  - demo：它很慢（matrices/facts/demo.toml:6）\n"
-        "  - below: it is old (matrices/facts/below.toml:6)\n"
-        "不适用于此目标：\n"
-        "  - 未采用 `below-windows; sys_platform == 'win32'`：其标记（marker）对此目标不成立\n"
-        "    （matrices/stacks/demo.toml:4）\n"
-        "下一步：\n"
-        "  阅读  locks/demo/there/report.zh.md\n"
-        "  试行  locks/demo/there/install.sh --dry-run   在目标机器上，在新的环境中\n"
-        "  安装  locks/demo/there/install.sh\n"
-        "  使用  . locks/demo/there/activate.sh   在 bash 中，环境已激活\n"
-    )
+    told = workspace.locked("--lang", "zh").stdout
+    assert told.startswith("已锁定 demo，目标 linux-aarch64, Python 3.11：2 个软件包，1 个阶段\n  demo 1.0\n没有变化：")
+    warnings = "  - demo：它无法启动（matrices/facts/demo.toml:11）\n  - demo：它很慢（matrices/facts/demo.toml:6）\n"
+    assert f"\n3 条警告：\n{warnings}  - below: it is old (matrices/facts/below.toml:6)\n不适用于此目标：\n" in told
     assert (workspace.folder() / "lock.toml").read_bytes() == before
     workspace.stack("demo")
     run = workspace.run("check", "--lang", "zh")
@@ -104,33 +91,16 @@ def test_hints_name_the_command_as_it_was_called(workspace: Workspace, index: Lo
     index.add_wheel("demo", "1.0")
     workspace.stack("demo")
     (workspace.root / "bin").symlink_to(COMMAND.parent)
-    run = subprocess.run(
-        ["bin/ascend-lock", "check"],
-        cwd=workspace.root,
-        env=workspace.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.stdout == "demo for there: there is no lock\nhint: bin/ascend-lock lock demo\n"
-    run = subprocess.run(
-        ["bin/ascend-lock", "verify", "demo"],
-        cwd=workspace.root,
-        env=workspace.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.stderr.endswith("\nhint: bin/ascend-lock lock demo\n")
-    run = subprocess.run(
-        ["sh", "-c", "ascend-lock check"],
-        cwd=workspace.root,
-        env=workspace.environment(PATH=f"{COMMAND.parent}:{os.environ['PATH']}"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.stdout == "demo for there: there is no lock\nhint: ascend-lock lock demo\n"
+    for command, told in (
+        ("bin/ascend-lock check", "hint: bin/ascend-lock lock demo\n"),
+        ("bin/ascend-lock verify demo", "hint: bin/ascend-lock lock demo\n"),
+        ("ascend-lock check", "hint: ascend-lock lock demo\n"),
+    ):
+        environment = workspace.environment(PATH=f"{COMMAND.parent}:{os.environ['PATH']}")
+        run = subprocess.run(
+            ["sh", "-c", command], cwd=workspace.root, env=environment, capture_output=True, text=True, check=False
+        )
+        assert (run.stdout + run.stderr).endswith(f"\n{told}")
 
 
 # --- the sentences themselves
@@ -151,8 +121,6 @@ def test_a_sentence_leads_to_its_chinese(phrase: phrases.Phrase) -> None:
         (phrases.why, "a 1.0 needs b>=2 (fact a-1.0)", "a 1.0 要求 b>=2（事实 a-1.0）"),
         (phrases.why, "building a 1.0 needs b (fact a-1.0)", "构建 a 1.0 需要 b（事实 a-1.0）"),
         (phrases.why, "a[b] 1.0 is an extra of a 1.0", "a[b] 1.0 是 a 1.0 的 extra"),
-        (phrases.title, "a", "a"),
-        (phrases.title, "a and b", "a、b"),
         (phrases.title, "a, b and c", "a、b、c"),
         (phrases.title, "a, b and c, built from source in this environment", "a、b、c，在此环境中从源码构建"),
         (phrases.title, "12 distributions, built from source in a separate environment",
@@ -168,12 +136,6 @@ def test_what_a_lock_or_a_bundle_says_in_english_leads_to_its_chinese(
     tell: Callable[[str], str], english: str, chinese: str
 ) -> None:
     assert tell(english) == chinese
-
-
-@pytest.mark.parametrize(("names", "said"), [("a", "a"), ("ab", "a and b"), ("abcd", "a, b, c and d")])
-def test_names_in_a_sentence_have_one_and(names: str, said: str) -> None:
-    assert phrases.listed(names) == said
-    assert phrases.title(said) == "、".join(names)
 
 
 @pytest.mark.parametrize(
@@ -198,21 +160,6 @@ def test_every_warning_of_the_committed_locks_is_there_in_chinese() -> None:
             assert re.search("[\u4e00-\u9fff]", caution(warning, lock.fact)), warning
             seen += 1
     assert seen >= 20
-
-
-def test_a_project_that_its_index_calls_unsafe_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
-    """PyPI lists no file of such a project; a mirror may still have them. What is merely archived is no danger."""
-    for name in ("demo", "below"):
-        index.add_wheel(name, "1.0")
-    index.stands("demo", "quarantined", "it steals tokens")
-    index.stands("below", "archived")
-    workspace.stack("demo", "below")
-    warning = "demo 1.0: index `pypi` marks the project as unsafe to use (quarantined): it steals tokens"
-    assert f"1 warning:\n  - {warning}" in workspace.locked().stdout.replace("\n    ", " ")
-    assert warning in workspace.read("lock.toml")
-    told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout
-    chinese = "demo 1.0：软件源 `pypi` 表示该项目不安全（quarantined，已隔离）: it steals tokens"
-    assert chinese.replace(" ", "") in told.replace("\n", "").replace(" ", "")
 
 
 def test_an_extra_that_is_not_there_is_warned_of_with_the_one_that_is_meant(
@@ -259,58 +206,26 @@ def test_a_policy_about_a_misspelt_project_is_warned_of(workspace: Workspace, in
     assert "`huggingface-hub` is Next:" in told
 
 
-def test_a_fact_of_the_stack_about_a_misspelt_project_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
-    index.add_wheel("huggingface-hub", "1.0")
-    rows = (
-        '[fact.defaults]\nstrength = "observed"\nsource = "here"\nchecked = 2026-01-31\n'
-        '[[fact.excludes]]\nid = "old"\npackage = "hugginface-hub"\nversions = "<1"\nreason = "It fails."\n'
-        '[[fact.excludes]]\nid = "other"\npackage = "elsewhere"\nversions = "<1"\nreason = "It fails."\n'
-    )
-    path = workspace.stack("huggingface-hub", more=rows)
-    line = path.read_text("utf-8").splitlines().index("[[fact.excludes]]") + 1
-    told = " ".join(workspace.locked().stdout.split())
-    assert (
-        "1 warning: - the stack's fact `old` is about `hugginface-hub`, which is not in the lock, but "
-        f"`huggingface-hub` is (matrices/stacks/demo.toml:{line}) Next:"
-    ) in told
-    chinese = workspace.run("lock", "demo", "--lang", "zh").stdout.replace("\n", "").replace(" ", "")
-    assert "软件栈自己的事实`old`是关于`hugginface-hub`的，但锁文件中没有它；有`huggingface-hub`" in chinese
-
-
-@pytest.mark.parametrize(
-    ("language", "message", "note", "hint"),
-    [
-        (
-            "en",
-            "nothing of demo applies to there, so there is nothing to lock",
-            (
-                "`demo; sys_platform == 'win32'` does not apply: its marker is false for this target "
-                "(matrices/stacks/demo.toml:4)"
-            ),
-            "correct the markers in `requires`, or remove the target from the stack",
-        ),
-        (
-            "zh",
-            "demo 中没有任何内容适用于目标 there，没有什么可以锁定",
-            "未采用 `demo; sys_platform == 'win32'`：其标记（marker）对此目标不成立（matrices/stacks/demo.toml:4）",
-            "请更正 `requires` 中的标记（marker），或从软件栈中删去该目标",
-        ),
-    ],
-)
-def test_a_stack_of_which_nothing_applies_to_the_target(
-    workspace: Workspace, index: LoopbackIndex, language: str, message: str, note: str, hint: str
-) -> None:
+def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("demo", "1.0")
     workspace.stack("demo")
     workspace.locked()
     before = tree(workspace.locks)
     workspace.stack("demo; sys_platform == 'win32'")
+    parts = {
+        "message": "nothing of demo applies to there, so there is nothing to lock",
+        "where": "matrices/stacks/demo.toml",
+        "why": "`demo; sys_platform == 'win32'` does not apply: its marker is false for this target "
+        "(matrices/stacks/demo.toml:4)",
+        "hint": "correct the markers in `requires`, or remove the target from the stack",
+    }
+    message, where, why, hint = parts.values()
     for _ in ("anew", "remembered"):
-        run = workspace.lock("--lang", language)
-        assert run.stderr == f"error: {message}\n  at matrices/stacks/demo.toml\n  {note}\nhint: {hint}\n"
+        run = workspace.lock()
+        assert run.stderr == f"error: {message}\n  at {where}\n  {why}\nhint: {hint}\n"
         assert (run.status, run.stdout) == (1, "")
-    run = workspace.lock("--lang", language, "--json")
-    parts = {"message": message, "where": "matrices/stacks/demo.toml", "why": note, "hint": hint}
+    assert "不成立" in workspace.lock("--lang", "zh").stderr
+    run = workspace.lock("--json")
     told = {"status": "error", "stack": "demo", "target": "there", **parts}
     assert (run.status, run.json) == (1, {**told, "targets": [told]})
     assert tree(workspace.locks) == before

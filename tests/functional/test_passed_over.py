@@ -117,12 +117,6 @@ def test_what_the_warning_says_helps(passed: Workspace, index: LoopbackIndex) ->
     assert warnings(passed) == []
 
 
-def test_one_that_was_upgraded_is_told_anew(passed: Workspace) -> None:
-    before = tree(passed.locks)
-    passed.locked("--upgrade-package", "demo")
-    assert tree(passed.locks) == before
-
-
 def test_the_archive_of_the_project_itself_and_one_farther_away(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("near", "1.0")
     index.add_archive("near", "2.0", static=False)

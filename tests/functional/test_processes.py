@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from resolver.cli.called import COMMANDS
 from tests.functional.warm import WarmCommand
-from tests.functional.workspace import COMMAND, HERE, INTERPRETER, Run, Tree, Workspace, tree
+from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 # Commands in a row, each with its status; what one leaves is there for the next.
@@ -53,42 +50,6 @@ def test_a_fork_says_and_does_what_a_new_process_does(tmp_path: Path, index: Loo
     runs, left = session(tmp_path / "alone", index, lambda workspace: workspace.run_alone)
     assert [run.status for run in runs] == [status for _, status in SESSION], runs
     assert session(tmp_path / "forks", index, lambda workspace: workspace.run) == (runs, left)
-
-
-SCRIPT = """
-import json, os, signal, sys, threading
-told = [sys.argv[1:], os.getcwd(), dict(os.environ), sys.stdin.read(), __name__, threading.active_count()]
-print(json.dumps(told))
-if sys.argv[1] == "killed":
-    sys.stdout.flush()
-    os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[1] == "broken":
-    raise ValueError("no good")
-sys.exit(7)
-"""
-
-
-def test_a_fork_is_told_what_a_process_is_told_and_ends_as_one(tmp_path: Path) -> None:
-    path = tmp_path / "script"
-    path.write_text(SCRIPT)
-    common = {"PATH": os.environ["PATH"], **INTERPRETER}
-    ends = {"left": 7, "killed": -9, "broken": 1}
-    variables = {word: {**common, "ONE": word} for word in ends}
-    with WarmCommand(path, common) as warm:
-        forked = {word: warm.run([word, "é"], tmp_path, variables[word]) for word in ends}
-    for word, status in ends.items():
-        done = subprocess.run(
-            [sys.executable, path, word, "é"],
-            cwd=tmp_path,
-            env=variables[word],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert forked[word][:2] == (done.returncode, done.stdout)
-        assert done.returncode == status
-        assert forked[word][2].splitlines()[-1:] == done.stderr.splitlines()[-1:]
 
 
 def test_what_an_interpreter_reads_as_it_starts_needs_a_new_one(workspace: Workspace) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
-from packaging.requirements import Requirement
 from packaging.version import Version
 
 from resolver.model.conflict import Conflict
@@ -56,13 +55,14 @@ def told(answer: Resolution | Conflict) -> object:
 
 
 def holds(world: World) -> None:
-    solved, brute = answer(world), BruteForce(world)
-    if isinstance(solved, Resolution):
-        event(solved.engine)
-        assert brute.faults(pins(solved), extras(solved)) == []
-    else:
-        event("conflict")
-        assert next(brute.solutions(), None) is None
+    """What is solved, and what the complete engine finds by itself."""
+    solved, proved, brute = answer(world), complete(world), BruteForce(world)
+    event(solved.engine if isinstance(solved, Resolution) else "conflict")
+    for found in (solved, proved):
+        if isinstance(found, Resolution):
+            assert brute.faults(pins(found), extras(found)) == []
+        else:
+            assert next(brute.solutions(), None) is None
 
 
 @given(worlds())
@@ -97,24 +97,6 @@ def search(world: World) -> Resolution | None:
     """What resolvelib finds by itself, the check passed."""
     universe = Universe(world.problem(), world.catalog())
     return solver.search(universe, Lookahead(universe))
-
-
-@given(worlds())
-def test_the_complete_engine_alone_is_right(world: World) -> None:
-    found, brute = complete(world), BruteForce(world)
-    if found is None:
-        assert next(brute.solutions(), None) is None
-    else:
-        assert brute.faults(pins(found), extras(found)) == []
-
-
-@given(worlds(prereleases=True))
-def test_the_complete_engine_alone_is_right_about_prereleases(world: World) -> None:
-    found, brute = complete(world), BruteForce(world)
-    if found is None:
-        assert next(brute.solutions(), None) is None
-    else:
-        assert brute.faults(pins(found), extras(found)) == []
 
 
 @given(worlds())
@@ -238,34 +220,3 @@ def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(world: Wo
     releases = sorted((name, version) for name, known in world.projects.items() for version in known)
     late = data.draw(st.lists(st.sampled_from(releases), unique=True)) if releases else []
     holds(replace(world, facts=(*world.facts, *(put_last(name, version, 1) for name, version in late))))
-
-
-# --- newest first
-
-
-@given(worlds(plain=True, acyclic=True))
-def test_the_newest_release_of_what_is_asked_alone_is_taken_where_it_holds(world: World) -> None:
-    line = Requirement(world.asks[0])
-    world = world.asking(world.asks[0])
-    possible = [Version(solution[line.name]) for solution in BruteForce(world).solutions()]
-    solved = answer(world)
-    if not possible:
-        assert isinstance(solved, Conflict)
-    else:
-        assert isinstance(solved, Resolution)
-        assert Version(pins(solved)[line.name]) == max(possible)
-
-
-@given(worlds())
-def test_of_a_project_that_needs_nothing_the_newest_usable_release_is_taken(world: World) -> None:
-    line = Requirement(world.asks[0])
-    alone = {
-        line.name: {version: release for version, release in world.projects[line.name].items() if not release.requires}
-    }
-    facts = tuple(fact for fact in world.facts if type(fact).__name__ == "Excludes")
-    world = World(projects=alone, asks=(world.asks[0],), facts=facts)
-    usable = [solution[line.name] for solution in BruteForce(world).solutions()]
-    solved = answer(world)
-    assert (pins(solved) if isinstance(solved, Resolution) else None) == (
-        {line.name: max(usable, key=Version)} if usable else None
-    )

@@ -46,7 +46,6 @@ TAGS: Final = {
     "cp311-cp311-manylinux_2_34_aarch64": (("3.11",), ("2.34",)),
 }
 _NAMES: Final = ("p", "q", "r", "s", "t", "u")
-_EXTRAS: Final = ("x", "y")
 _VERSIONS: Final = ("1", "1.1", "2", "2.post1", "3", "3.1")
 _PRERELEASES: Final = ("1.1a1", "2rc1", "3.dev1", "4b2")
 _SPECIAL: Final = ("==1.*", "!=1.*", "==2.*", "!=3.*", "~=1.0", "~=2.0", "~=3.1", "===2", "==9")

@@ -99,13 +99,3 @@ def test_what_fails_at_the_end_is_told(recwarn: pytest.WarningsRecorder) -> None
 
 def _run(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
-
-
-def test_a_run_in_the_background_tests_the_same() -> None:
-    """A script's `make test &` ignores SIGINT, nohup SIGHUP; what the tests interrupt must not."""
-    tests = f"{__file__}::{test_where_it_cannot_be_raised_it_ends_the_run_all_the_same.__name__}"
-    pytest_ = f"exec {sys.executable} -m pytest -q -n 2 -p no:cacheprovider {tests}"
-    done = subprocess.run(
-        ["sh", "-c", f"trap '' INT HUP; {pytest_}"], capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stdout

@@ -42,6 +42,8 @@ def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:
     catalog.add_project("a", index="other", standing=Standing("quarantined"))
     asked = problem("a", indexes=catalog.indexes())
     assert told(asked, catalog) == []
+    catalog.add_project("a", standing=Standing("archived"))
+    assert told(asked, catalog) == [], "which is no danger"
     catalog.add_project("a", standing=Standing("quarantined", "it steals"))
     assert told(asked, catalog) == [
         "a 2: index `pypi` marks the project as unsafe to use (quarantined): it steals",

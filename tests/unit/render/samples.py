@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -60,13 +61,13 @@ def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
     return Asks(text=text, where=f"matrices/stacks/{stack}.toml:{line}")
 
 
-def needs(subject: str, version: str, what: str, fact: facts.Fact | None = None) -> Needs:
-    """One release needs something, by its metadata or by a fact."""
+def needs(subject: str, versions: str | Span, what: str, fact: facts.Fact | None = None) -> Needs:
+    """Releases need something, by the metadata of the newest or by a fact."""
+    span = Span(versions, versions, 1) if isinstance(versions, str) else versions
     name = canonicalize_name(subject.partition("[")[0]).replace("-", "_")
-    where = fact.where if fact else f"{name}-{version}-py3-none-any.whl"
+    where = fact.where if fact else f"{name}-{span.newest}-py3-none-any.whl"
     source = Source.FACT if fact else Source.METADATA
-    versions = (Span(version, version, 1),)
-    return Needs(subject=subject, versions=versions, needs=what, source=source, where=where, fact=fact)
+    return Needs(subject=subject, versions=(span,), needs=what, source=source, where=where, fact=fact)
 
 
 MATRIX_FACT = fact(
@@ -91,27 +92,56 @@ SLEEP = fact(
 )
 
 
+OLD, ASCEND = "trl[vllm]==0.28.0", "vllm-ascend==0.13.0"
+ADDED = """[[fact.replaces]]
+package = "trl"
+versions = "==0.28.0"
+drop = ["vllm"]
+add = []
+"""
+
+
 def trl() -> Explanation:
     """The flagship: four statements, a fix of each sort."""
-    lines = ("trl[vllm]==0.28.0", "vllm-ascend==0.13.0")
+    plain = "trl==0.28.0"
+    newer = _change(ChangeKind.VERSION, "trl", OLD, "trl[vllm]==1.6.0", 9, 12)
+    extra = _change(ChangeKind.EXTRA, "trl", OLD, plain, 9, 0)
+    aside = Change(
+        kind=ChangeKind.RELAX, subject=MATRIX_FACT.id, before="vllm==0.13.0", after="", where=MATRIX_FACT.where
+    )
+    added = Change(kind=ChangeKind.ADD, subject="trl[vllm]", before="vllm<0.13.0,>=0.10.2", after=ADDED, where="")
+    both = {"trl": "0.28.0", "vllm-ascend": "0.13.0", "vllm": "0.13.0"}
+    moved = {"trl": "1.6.0", "vllm-ascend": "0.13.0", "vllm": "0.13.0", "torch": "2.8.0", "transformers": "4.57.6"}
     return Explanation(
-        problem=problem("trl-vllm-train", *lines),
+        problem=problem("trl-vllm-train", OLD, ASCEND),
         contradictions=(
             Contradiction(
                 statements=(
-                    asks(lines[0], 9),
+                    asks(OLD, 9),
                     needs("trl[vllm]", "0.28.0", "vllm<0.13.0,>=0.10.2"),
-                    asks(lines[1], 10),
+                    asks(ASCEND, 10),
                     needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
                 ),
                 closing=Closing(subject="vllm", numbers=(2, 4)),
                 notes=(SLEEP,),
             ),
         ),
-        fixes=(_newer_trl(), _without_extra(), _split(), _relaxed(), _added()),
+        fixes=(
+            _alone("A", newer, _environment(newer.after, ASCEND, pins=moved, count=214, warnings=(SLEEP,))),
+            _alone("B", extra, _environment(plain, ASCEND, pins=both, count=209, gone=("outlines", "mistral-common"))),
+            _split(),
+            _alone("D", aside, _environment(OLD, ASCEND, pins=both | {"vllm": "0.12.0"}, count=207), risky=True),
+            _alone(
+                "E",
+                added,
+                _environment(OLD, ASCEND, pins=both, count=207, warnings=(SLEEP,)),
+                more=f"\n{ADDED}",
+                risky=True,
+            ),
+        ),
         attempts=(
             Attempt(
-                changes=(_change(ChangeKind.VERSION, "vllm-ascend", lines[1], "vllm-ascend==0.11.0", 10, -2),),
+                changes=(_change(ChangeKind.VERSION, "vllm-ascend", ASCEND, "vllm-ascend==0.11.0", 10, -2),),
                 outcome=Outcome.CONFLICT,
                 because=(needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT), _has_cann()),
             ),
@@ -133,157 +163,46 @@ def _change(kind: ChangeKind, subject: str, before: str, after: str, line: int, 
     return Change(kind=kind, subject=subject, before=before, after=after, where=where, steps=steps)
 
 
-def _pins(**versions: str) -> tuple[PinOf, ...]:
-    wished = ("trl", "vllm_ascend")
-    return tuple(PinOf(name=name.replace("_", "-"), version=v, wished=name in wished) for name, v in versions.items())
-
-
-def _toml(name: str, *lines: str) -> tuple[str, str]:
-    quoted = "".join(f'    "{line}",\n' for line in lines)
-    return name, f'[stack]\nname = "{name}"\nrequires = [\n{quoted}]\n'
-
-
-def _newer_trl() -> Fix:
-    return Fix(
-        name="A",
-        changes=(_change(ChangeKind.VERSION, "trl", "trl[vllm]==0.28.0", "trl[vllm]==1.6.0", 9, 12),),
-        environments=(
-            Environment(
-                name="trl-vllm-train",
-                requires=("trl[vllm]==1.6.0", "vllm-ascend==0.13.0"),
-                pins=_pins(trl="1.6.0", vllm_ascend="0.13.0", vllm="0.13.0", torch="2.8.0", transformers="4.57.6"),
-                count=214,
-                warnings=(SLEEP,),
-            ),
-        ),
-        files=(_toml("trl-vllm-train", "trl[vllm]==1.6.0", "vllm-ascend==0.13.0"),),
-        risky=False,
+def _environment(
+    *lines: str, pins: Mapping[str, str], count: int, name: str = "trl-vllm-train", **more: Any
+) -> Environment:
+    rows = tuple(
+        PinOf(name=one, version=version, wished=one in ("trl", "vllm-ascend")) for one, version in pins.items()
     )
+    return Environment(name=name, requires=lines, pins=rows, count=count, **more)
 
 
-def _without_extra() -> Fix:
-    return Fix(
-        name="B",
-        changes=(_change(ChangeKind.EXTRA, "trl", "trl[vllm]==0.28.0", "trl==0.28.0", 9, 0),),
-        environments=(
-            Environment(
-                name="trl-vllm-train",
-                requires=("trl==0.28.0", "vllm-ascend==0.13.0"),
-                pins=_pins(trl="0.28.0", vllm_ascend="0.13.0", vllm="0.13.0"),
-                count=209,
-                gone=("outlines", "mistral-common"),
-            ),
-        ),
-        files=(_toml("trl-vllm-train", "trl==0.28.0", "vllm-ascend==0.13.0"),),
-        risky=False,
-    )
+def _alone(name: str, change: Change, where: Environment, *, more: str = "", risky: bool = False) -> Fix:
+    """A fix of one change. `more` stands at the end of its stack."""
+    stack, text = _toml(where)
+    return Fix(name=name, changes=(change,), environments=(where,), files=((stack, text + more),), risky=risky)
+
+
+def _toml(where: Environment) -> tuple[str, str]:
+    quoted = "".join(f'    "{line}",\n' for line in where.requires)
+    return where.name, f'[stack]\nname = "{where.name}"\nrequires = [\n{quoted}]\n'
 
 
 def _split() -> Fix:
-    train = ("trl[vllm]==0.28.0",)
-    serve = ("vllm-ascend==0.13.0",)
-    return Fix(
-        name="C",
-        changes=(
-            _change(ChangeKind.SPLIT, "trl-vllm-train-1", "", ", ".join(train), 1, 0),
-            _change(ChangeKind.SPLIT, "trl-vllm-train-2", "", ", ".join(serve), 1, 0),
-        ),
-        environments=(
-            Environment(name="trl-vllm-train-1", requires=train, pins=_pins(trl="0.28.0", vllm="0.12.0"), count=170),
-            Environment(
-                name="trl-vllm-train-2", requires=serve, pins=_pins(vllm_ascend="0.13.0", vllm="0.13.0"), count=150
-            ),
-        ),
-        files=(_toml("trl-vllm-train-1", *train), _toml("trl-vllm-train-2", *serve)),
-        risky=False,
+    parts = (
+        _environment(OLD, pins={"trl": "0.28.0", "vllm": "0.12.0"}, count=170, name="trl-vllm-train-1"),
+        _environment(ASCEND, pins={"vllm-ascend": "0.13.0", "vllm": "0.13.0"}, count=150, name="trl-vllm-train-2"),
     )
-
-
-def _relaxed() -> Fix:
-    return Fix(
-        name="D",
-        changes=(
-            Change(
-                kind=ChangeKind.RELAX,
-                subject=MATRIX_FACT.id,
-                before="vllm==0.13.0",
-                after="",
-                where=MATRIX_FACT.where,
-            ),
-        ),
-        environments=(
-            Environment(
-                name="trl-vllm-train",
-                requires=("trl[vllm]==0.28.0", "vllm-ascend==0.13.0"),
-                pins=_pins(trl="0.28.0", vllm_ascend="0.13.0", vllm="0.12.0"),
-                count=207,
-            ),
-        ),
-        files=(_toml("trl-vllm-train", "trl[vllm]==0.28.0", "vllm-ascend==0.13.0"),),
-        risky=True,
-    )
-
-
-ADDED = """[[fact.replaces]]
-package = "trl"
-versions = "==0.28.0"
-drop = ["vllm"]
-add = []
-"""
-
-
-def _added() -> Fix:
-    lines = ("trl[vllm]==0.28.0", "vllm-ascend==0.13.0")
-    name, text = _toml("trl-vllm-train", *lines)
-    return Fix(
-        name="E",
-        changes=(
-            Change(
-                kind=ChangeKind.ADD,
-                subject="trl[vllm]",
-                before="vllm<0.13.0,>=0.10.2",
-                after=ADDED,
-                where="",
-            ),
-        ),
-        environments=(
-            Environment(
-                name="trl-vllm-train",
-                requires=lines,
-                pins=_pins(trl="0.28.0", vllm_ascend="0.13.0", vllm="0.13.0"),
-                count=207,
-                warnings=(SLEEP,),
-            ),
-        ),
-        files=((name, f"{text}\n{ADDED}"),),
-        risky=True,
-    )
+    changes = tuple(_change(ChangeKind.SPLIT, one.name, "", ", ".join(one.requires), 1, 0) for one in parts)
+    return Fix(name="C", changes=changes, environments=parts, files=tuple(map(_toml, parts)), risky=False)
 
 
 def branching() -> Explanation:
     """Every release of trl is closed, one of them by two cases of its own."""
-    spans = (Span("0.27.0", "0.29.1", 5),)
-    two = (Span("0.25.0", "0.26.0", 2),)
+    five, two = Span("0.27.0", "0.29.1", 5), Span("0.25.0", "0.26.0", 2)
     return Explanation(
         problem=problem("cases", "trl[vllm]", "vllm-ascend==0.13.0", "numpy<2"),
         contradictions=(
             Contradiction(
                 statements=(
                     asks("trl[vllm]", 9, "cases"),
-                    Needs(
-                        subject="trl[vllm]",
-                        versions=spans,
-                        needs="vllm<0.13.0,>=0.10.2",
-                        source=Source.METADATA,
-                        where="trl-0.29.1-py3-none-any.whl",
-                    ),
-                    Needs(
-                        subject="trl[vllm]",
-                        versions=two,
-                        needs="numpy",
-                        source=Source.METADATA,
-                        where="trl-0.26.0-py3-none-any.whl",
-                    ),
+                    needs("trl[vllm]", five, "vllm<0.13.0,>=0.10.2"),
+                    needs("trl[vllm]", two, "numpy"),
                     asks("vllm-ascend==0.13.0", 10, "cases"),
                     needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
                     asks("numpy<2", 11, "cases"),
@@ -317,10 +236,10 @@ def branching() -> Explanation:
                 ),
                 closing=None,
                 branches=(
-                    Branch(subject="trl[vllm]", versions=spans, closing=Closing(subject="vllm", numbers=(2, 5))),
+                    Branch(subject="trl[vllm]", versions=(five,), closing=Closing(subject="vllm", numbers=(2, 5))),
                     Branch(
                         subject="trl[vllm]",
-                        versions=two,
+                        versions=(two,),
                         closing=None,
                         branches=(
                             Branch(

@@ -66,11 +66,6 @@ def refusal(version: str, *files: SetAside) -> Refusal:
         (needs(ONE), "trl 0.28.0 needs vllm<0.13.0", "trl 0.28.0 要求 vllm<0.13.0"),
         (needs(TWO), "trl 0.27.0 and 0.28.0 need vllm<0.13.0", "trl 0.27.0 和 0.28.0 要求 vllm<0.13.0"),
         (
-            needs(FIVE),
-            "trl 0.27.0 to 0.29.1 (5 releases) need vllm<0.13.0",
-            "trl 0.27.0 至 0.29.1（共 5 个版本）要求 vllm<0.13.0",
-        ),
-        (
             needs((Span("1.0", "1.0", 1), *FIVE)),
             "trl 1.0 and 0.27.0 to 0.29.1 (5 releases) need vllm<0.13.0",
             "trl 1.0 和 0.27.0 至 0.29.1（共 5 个版本）要求 vllm<0.13.0",

@@ -113,12 +113,6 @@ def test_it_knows_the_lock(program: str) -> None:
     assert json.loads(data)["pins"][0]["name"] == "absl-py"
 
 
-@settings(max_examples=50)
-@given(st.text())
-def test_no_json_ends_the_text_that_it_stands_in(text: str) -> None:
-    assert '"""' not in json.dumps({text: [text, "", text]})
-
-
 def test_both_languages_have_the_same_placeholders() -> None:
     def fields(text: str) -> set[str | None]:
         return {name for _, name, _, _ in string.Formatter().parse(text) if name}

@@ -1,0 +1,17 @@
+"""A stack file and the components that there are, without anything else."""
+
+from __future__ import annotations
+
+from resolver.matrix import schema
+from resolver.matrix.document import read_text
+from resolver.matrix.load import Inputs
+
+
+def inputs_of(stack: str, systems: str = "[component]") -> Inputs:
+    """What is compiled of these texts alone."""
+    return Inputs(
+        stack=read_text(stack, schema.StackFile, "demo.toml"),
+        facts=(),
+        indexes=None,
+        systems=read_text(systems, schema.SystemsFile, "systems.toml"),
+    )
