@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from resolver.explain import trial
-from resolver.explain.explain import explain
+from resolver.explain.explain import draft
 from resolver.explain.trial import Clock
 from resolver.matrix import schema
 from resolver.matrix.compile import compile_problems
@@ -59,7 +59,7 @@ def explained_within(catalog: Slow, *lines: str) -> int:
     """The seconds that it took."""
     answer, inputs = refuted(catalog, *lines)
     began = catalog.now
-    assert explain(answer, inputs, Clock(SECONDS)).limited
+    assert draft(answer, inputs, Clock(SECONDS)).limited
     return catalog.now - began
 
 
@@ -84,7 +84,7 @@ def ways_out(catalog: Slow, *lines: str) -> list[str]:
 
 def explained(catalog: Slow, *lines: str) -> Explanation:
     answer, inputs = refuted(catalog, *lines)
-    return explain(answer, inputs, Clock(10 * SECONDS))
+    return draft(answer, inputs, Clock(10 * SECONDS))
 
 
 def test_a_trial_ends_in_the_middle_of_a_run_of_releases(catalog: Slow) -> None:
