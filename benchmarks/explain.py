@@ -30,7 +30,7 @@ def child(stack: str, *, offline: bool) -> None:
     from resolver.catalog.store.cache import Cache, default_folder
     from resolver.explain import trial
     from resolver.explain.contradictions import contradiction
-    from resolver.explain.explain import explain
+    from resolver.explain.explain import draft, lettered
     from resolver.explain.smallest import smallest
     from resolver.matrix.compile import compile_problems
     from resolver.matrix.load import load
@@ -58,7 +58,7 @@ def child(stack: str, *, offline: bool) -> None:
         assert not isinstance(answer, Resolution)
         contradiction(answer.engine.clauses, smallest(answer.engine.clauses, answer.core))
         core = time.perf_counter() - began
-        explanation = explain(answer, inputs, trial.Clock(60))
+        explanation = lettered(draft(answer, inputs, trial.Clock(60)))
         whole = time.perf_counter() - began
     print(
         json.dumps(

@@ -36,18 +36,6 @@ from resolver.solve.universe import Universe
 _SHARE = 1 / 3  # of the time, at most, for what clashes: the rest is for ways out
 
 
-def explain(
-    refutation: Refutation,
-    inputs: Inputs,
-    clock: Clock,
-    *,
-    cutoff: datetime | None = None,
-    tell: Callable[[Problem, tuple[Contradiction, ...]], None] | None = None,
-) -> Explanation:
-    """Explain a refuted problem that was made from `inputs` (with `cutoff` in place of their own): see `draft`."""
-    return lettered(draft(refutation, inputs, clock, cutoff=cutoff, tell=tell), cutoff)
-
-
 def draft(
     refutation: Refutation,
     inputs: Inputs,

@@ -10,10 +10,9 @@ SHA256SUMS                  the same for `sha256sum -c`, bundle.json included
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -32,7 +31,6 @@ _LARGEST = 64 * disk.MIB
 _AGAIN = "remove it and bundle again; existing files are not downloaded again"
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 _LONGEST_PATH = 1000  # characters
-_TEMPORARY = ".partial"
 _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
 
 
@@ -192,7 +190,8 @@ def _sums(manifest: Manifest, own: str) -> str:
 
 def temporary(texts: Iterable[str]) -> list[str]:
     """Where the texts, the manifest and the sums are while `write` writes them; what a killed run left there goes."""
-    return [f"{path}{_TEMPORARY}" for path in (*texts, MANIFEST, SUMS)]
+    paths = map(PurePosixPath, (*texts, MANIFEST, SUMS))
+    return [str(path.with_name(f".{path.name}.partial")) for path in paths]
 
 
 def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
@@ -248,15 +247,5 @@ def sha256_of(path: Path) -> str:
 
 def _write(path: Path, text: str) -> None:
     disk.make_folder(path.parent)
-    fresh = path.with_name(path.name + _TEMPORARY)
-    try:
-        fresh.unlink(missing_ok=True)  # it may be a link
-        with fresh.open("x", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        fresh.chmod(0o755 if path.suffix == ".sh" else 0o644)
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
+    disk.write(path, text.encode())
+    path.chmod(0o755 if path.suffix == ".sh" else 0o644)

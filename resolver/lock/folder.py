@@ -72,18 +72,8 @@ def add(folder: Path, files: Mapping[str, str]) -> None:
         with _alone(folder.parent):
             _recover(folder)
             disk.make_folder(folder)
-            partial = {name: folder / _partial(name) for name in files}  # alone here: the next run writes over them
-            try:
-                for name, fresh in partial.items():
-                    fresh.unlink(missing_ok=True)  # it may be a link
-                    _write(fresh, files[name])
-                disk.sync(partial.values())
-                for name, fresh in partial.items():
-                    fresh.replace(folder / name)
-            finally:
-                for fresh in partial.values():
-                    fresh.unlink(missing_ok=True)
-            disk.sync_folder(folder)
+            for name, text in files.items():
+                disk.write(folder / name, text.encode())
     except OSError as error:
         raise InputError(
             "the report could not be written",
@@ -166,24 +156,16 @@ def _fill(fresh: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = fresh / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, text)
+        with path.open("x", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
         path.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8", newline="\n") as handle:
-        handle.write(text)
-
-
-def _partial(name: str) -> str:
-    return f".{name}.partial"
 
 
 def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
     """Carry over what somebody else put beside the lock, but not what earlier locks wrote."""
     if not folder.is_dir():
         return
-    ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT, *map(_partial, _REPORT)}
+    ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT, *(f".{name}.partial" for name in _REPORT)}
     for path in folder.iterdir():
         if path.name not in ours and not _SOMETIMES.match(path.name):
             if path.is_dir() and not path.is_symlink():

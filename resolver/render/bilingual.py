@@ -25,11 +25,14 @@ class Words(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A text with a singular and a plural in English. `count` is one of its placeholders."""
+    """A text with a singular and a plural in English, and in Chinese where `zh_many` is given. Has a `count`."""
 
-    one: Words
-    many: Words
+    one: str
+    many: str
+    zh: str
+    zh_many: str = ""
 
     def __call__(self, language: Language, count: int, **values: object) -> str:
         """The text for this count."""
-        return (self.one if count == 1 else self.many)(language, count=count, **values)
+        text = Words(self.one, self.zh) if count == 1 else Words(self.many, self.zh_many or self.zh)
+        return text(language, count=count, **values)

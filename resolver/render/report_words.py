@@ -20,14 +20,10 @@ SIZE: Final = Words(
     "{pins}，分 {stages}，其中 {wheels}、{builds}；每个文件都固定 sha256{git}。",
 )
 BY_COMMIT: Final = Words(", what comes from git by its commit", "，来自 git 的固定 commit")
-PINS: Final = Counted(
-    Words("{count} distribution", "{count} 个软件包"), Words("{count} distributions", "{count} 个软件包")
-)
-STAGES: Final = Counted(Words("{count} stage", "{count} 个阶段"), Words("{count} stages", "{count} 个阶段"))
-WHEELS: Final = Counted(Words("{count} wheel", "{count} 个 wheel"), Words("{count} wheels", "{count} 个 wheel"))
-BUILDS: Final = Counted(
-    Words("{count} source build", "{count} 个从源码构建"), Words("{count} source builds", "{count} 个从源码构建")
-)
+PINS: Final = Counted("{count} distribution", "{count} distributions", "{count} 个软件包")
+STAGES: Final = Counted("{count} stage", "{count} stages", "{count} 个阶段")
+WHEELS: Final = Counted("{count} wheel", "{count} wheels", "{count} 个 wheel")
+BUILDS: Final = Counted("{count} source build", "{count} source builds", "{count} 个从源码构建")
 
 WARNINGS: Final = Words("Warnings", "警告")
 NOTES: Final = Words("Lines of the stack that do not apply to this target", "软件栈中不适用于此目标的各行")

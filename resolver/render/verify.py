@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -43,9 +42,6 @@ MODULES = (
     "verify/report",
     "verify/main",
 )
-
-# A module's imports are together, unindented, below its docstring.
-_IMPORTS = re.compile(r"(?:^(?:import [\w.]+|from [\w.]+ import (?:[\w, ]+|\([^)]*\)))\n+)+", re.MULTILINE)
 
 _HEAD = '''\
 #!/usr/bin/env python3
@@ -106,11 +102,11 @@ def _program() -> tuple[str, str]:
     parts: list[str] = []
     for module in MODULES:
         text = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
-        head, rest = _split(text)
-        tree = ast.parse(head)
-        for node in tree.body:
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                _take(node, imports)
+        tree = ast.parse(text)
+        own = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]  # below its docstring
+        for node in own:
+            _take(node, imports)
+        rest = "\n".join(text.split("\n")[own[-1].end_lineno :]).strip()
         title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
         parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{rest}\n")
     lines = [f"import {name}" for name, taken in sorted(imports.items()) if "" in taken]
@@ -118,13 +114,6 @@ def _program() -> tuple[str, str]:
         if taken - {""}:
             lines.append(f"from {name} import {', '.join(sorted(taken - {''}))}")
     return "\n".join(lines), "".join(parts)
-
-
-def _split(text: str) -> tuple[str, str]:
-    """A module's docstring and imports, and the rest."""
-    found = _IMPORTS.search(text)
-    end = found.end() if found else 0
-    return text[:end], text[end:].strip()
 
 
 def _take(node: ast.Import | ast.ImportFrom, imports: dict[str, set[str]]) -> None:

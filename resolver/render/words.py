@@ -10,23 +10,23 @@ COMMA: Final = Words(", ", "、")
 
 LOCKED: Final = Words("Locked {stack} for {target}: {size}{sources}", "已锁定 {stack}，目标 {target}：{size}{sources}")
 DISTRIBUTIONS: Final = Counted(
-    Words("{count} distribution in {stages}", "{count} 个软件包，{stages}"),
-    Words("{count} distributions in {stages}", "{count} 个软件包，{stages}"),
+    "{count} distribution in {stages}", "{count} distributions in {stages}", "{count} 个软件包，{stages}"
 )
-STAGES: Final = Counted(Words("{count} stage", "{count} 个阶段"), Words("{count} stages", "{count} 个阶段"))
+STAGES: Final = Counted("{count} stage", "{count} stages", "{count} 个阶段")
 BUILT: Final = Words(", {count} of them built from source ({names})", "，其中 {count} 个从源码构建（{names}）")
 UNCHANGED: Final = Words("Nothing changed in {folder}.", "没有变化：{folder} 保持原样。")
 NO_PIN_CHANGED: Final = Words("Written to {folder}; no pin changed.", "已写入 {folder}；没有版本变化。")
 FIRST: Final = Words("Written to {folder}, which had no lock before.", "已写入 {folder}，此前没有锁文件。")
 MOVED: Final = Counted(
-    Words("Written to {folder}; {count} pin changed: {moves}", "已写入 {folder}；{count} 个版本有变化：{moves}"),
-    Words("Written to {folder}; {count} pins changed: {moves}", "已写入 {folder}；{count} 个版本有变化：{moves}"),
+    "Written to {folder}; {count} pin changed: {moves}",
+    "Written to {folder}; {count} pins changed: {moves}",
+    "已写入 {folder}；{count} 个版本有变化：{moves}",
 )
 MORE_MOVES: Final = Words(", and {count} more", "，另有 {count} 个")
 MOVE: Final = Words("{name} {old} -> {new}", "{name} {old} -> {new}")
 CAME: Final = Words("{name} {version} (new)", "{name} {version}（新增）")
 GONE: Final = Words("{name} {version} (removed)", "{name} {version}（移除）")
-WARNINGS: Final = Counted(Words("{count} warning", "{count} 条警告"), Words("{count} warnings", "{count} 条警告"))
+WARNINGS: Final = Counted("{count} warning", "{count} warnings", "{count} 条警告")
 SOME_TOLD: Final = Words(", {count} of them shown above", "，其中 {count} 条见上文")
 ALL_TOLD: Final = Words(", all shown above", "，均见上文")
 NOTES: Final = Words("Not for this target:", "不适用于此目标：")
@@ -52,7 +52,7 @@ HEADINGS: Final = (
     Words("changes", "变化"),
     Words("outcome", "结果"),
 )
-PINS: Final = Counted(Words("{count} pin", "{count} 个版本"), Words("{count} pins", "{count} 个版本"))
+PINS: Final = Counted("{count} pin", "{count} pins", "{count} 个版本")
 NO_CHANGE: Final = Words("none", "无")
 FIRST_LOCK: Final = Words("first lock", "首次锁定")
 ROW_LOCKED: Final = Words("locked, {pins}", "已锁定，{pins}")
@@ -65,8 +65,8 @@ KINDS: Final = {
     "without a solution": Words("{count} without a solution", "{count} 个无解"),
     "failed": Words("{count} failed", "{count} 个失败"),
 }
-STACKS: Final = Counted(Words("{count} stack", "{count} 个软件栈"), Words("{count} stacks", "{count} 个软件栈"))
-TARGETS: Final = Counted(Words("{count} target", "{count} 个目标"), Words("{count} targets", "{count} 个目标"))
+STACKS: Final = Counted("{count} stack", "{count} stacks", "{count} 个软件栈")
+TARGETS: Final = Counted("{count} target", "{count} targets", "{count} 个目标")
 TOTAL: Final = Words("{stacks}, {targets}: {told}", "{stacks}，{targets}：{told}")
 FAILURE_OF: Final = Words("{stack} for {target}", "{stack}，目标 {target}")
 NOTHING_APPLIES: Final = Words(
@@ -94,8 +94,8 @@ STATES: Final = (
     Words("the lock has the conflict markers of a merge", "锁文件中有合并冲突的标记"),
 )
 
-FILES: Final = Counted(Words("{count} file", "{count} 个文件"), Words("{count} files", "{count} 个文件"))
-FAULTS: Final = Counted(Words("{count} fault", "{count} 处问题"), Words("{count} faults", "{count} 处问题"))
+FILES: Final = Counted("{count} file", "{count} files", "{count} 个文件")
+FAULTS: Final = Counted("{count} fault", "{count} faults", "{count} 处问题")
 BUNDLED: Final = Words(
     "{folder} holds the {files} ({size}) of {served}; {fetched} downloaded now.",
     "{folder} 中有 {files}（{size}），供 {served} 使用；本次下载了 {fetched}。",
@@ -105,7 +105,7 @@ PRUNED: Final = Words("Removed, no lock needs it: {name}", "已删除，没有�
 LEFT: Final = Words(
     "No longer needed by any lock (--prune removes it): {name}", "不再被任何锁文件需要（--prune 可删除）：{name}"
 )
-LOCKS: Final = Counted(Words("{count} lock", "{count} 个锁文件"), Words("{count} locks", "{count} 个锁文件"))
+LOCKS: Final = Counted("{count} lock", "{count} locks", "{count} 个锁文件")
 NOT_BUNDLED: Final = Words(
     "{locks} of this run could not be bundled, see the errors; the same command tries again.",
     "本次有 {locks}未能打包，见错误信息；再次执行同一命令会重试。",
@@ -162,12 +162,9 @@ TAKEN_OUT: Final = Words(
 SEMICOLON: Final = Words("; ", "；")
 ALSO: Final = Words(", ", "，")
 GOING_ON: Final = Words("{label}: {done}", "{label}：{done}")
-PACKAGES: Final = Counted(Words("{count} package", "{count} 个软件包"), Words("{count} packages", "{count} 个软件包"))
-STEPS: Final = Counted(Words("{count} step", "{count} 步"), Words("{count} steps", "{count} 步"))
-REQUESTS: Final = Counted(
-    Words("{count} request, {size} MB", "{count} 次请求，{size} MB"),
-    Words("{count} requests, {size} MB", "{count} 次请求，{size} MB"),
-)
+PACKAGES: Final = Counted("{count} package", "{count} packages", "{count} 个软件包")
+STEPS: Final = Counted("{count} step", "{count} steps", "{count} 步")
+REQUESTS: Final = Counted("{count} request, {size} MB", "{count} requests, {size} MB", "{count} 次请求，{size} MB")
 OF: Final = Words("{part} of {whole}", "{part} / {whole}")
 TRANSFER: Final = Words("{size} MB, {rate} MB/s", "{size} MB，{rate} MB/s")
 LOCKING: Final = Words("locking {stack} for {target}", "正在锁定 {stack}，目标 {target}")

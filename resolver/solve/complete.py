@@ -10,11 +10,10 @@ the engine goes straight back to the latest of them and never meets the same cla
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 from resolver.errors import ResolverError, UndecidedError
@@ -32,11 +31,8 @@ from resolver.solve.universe import Universe
 
 _MAX_ROUNDS = 200_000
 MOST_UNREAD: Final = 400  # releases read only to see whether one of them requires a pre-release
-_IN_VAIN = 8  # releases in a row that clash when opened: the next is opened without asking the solver first
-_RUN = 8  # releases of a package that fail before it is decided ahead of what they fail against
 _SEVERAL = 4  # opened releases in a row that are checked one by one
 _MANY_ENDS = 8  # dead ends after which undecided releases are opened as well; again whenever they have doubled
-_AHEAD = 8  # further releases of a package requested at once when one has failed
 
 Tick = Callable[[int, int], None]
 
@@ -63,9 +59,6 @@ class CompleteEngine:
         self._asked: dict[Package, list[Demand]] = {}
         self._met: dict[Package, int] = {}  # the packages in the order in which they were first required
         self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some entries are out of date
-        self._tries: Counter[Package] = Counter()
-        self._failed: Counter[Package] = Counter()  # how often a decision was the latest to blame
-        self._first: set[Package] = set()
         self.rounds = self._ends = 0
         self._ask(universe.roots())
 
@@ -86,13 +79,12 @@ class CompleteEngine:
                     self._round()
                 self._go_back()
             elif not self._decide(package):
-                self._go_back(package)
+                self._go_back()
 
     def _next(self) -> Package | None:
         """The package to decide now, in an order like that of the search; None if there is none left.
 
-        Those for which a run of releases has failed go first, then pins, what the stack names, what has bounds, and
-        what was required first.
+        Pins go first, then what the stack names, what has bounds, and what was required first.
         """
         while self._waiting:
             preference, package = self._waiting[0]
@@ -105,7 +97,6 @@ class CompleteEngine:
         asked = self._asked[package][-1]
         return (
             package.kind.value,
-            package not in self._first,
             not asked.pin,
             not asked.stacks,
             not asked.bounded,
@@ -144,46 +135,23 @@ class CompleteEngine:
         """Take the most preferred candidate that is compatible with the decisions; False if none is."""
         if package.kind is not Kind.MODULE:
             self.clauses.introduce(package)
-        in_vain = 0  # releases in a row that clashed as soon as they were opened
-        for several in self._batches(package):
-            if len(several) > _SEVERAL and not self._holds_any(several):
+        order = list(self._order(package))
+        tried = list(takewhile(self.clauses.opened, order))  # mostly by earlier decisions, and in vain
+        if len(tried) > _SEVERAL and not self.clauses.holds([*self._assumed, self.clauses.any_of(tried)]):
+            order = order[len(tried) :]
+        for candidate in order:
+            self._round()
+            if not self._holds(candidate):
                 continue
-            for candidate in several:
-                self._round()
-                opened = self.clauses.opened(candidate)
-                if opened and self._clashes(candidate):
-                    continue
-                if (opened or in_vain < _IN_VAIN) and not self._holds(candidate):
-                    continue
-                if not opened:
-                    self._look_back(candidate)
-                    self.clauses.open(candidate)
-                    if self._clashes(candidate):
-                        in_vain += 1
-                        continue
-                    in_vain = 0
-                    if not self._holds(candidate):
-                        continue
-                self._decided.append(candidate)
-                self._assumed.append(self.clauses.variable(candidate))
-                self._chosen[package] = candidate
-                self._ask(self._universe.edges(candidate))
-                return True
+            self.clauses.open(candidate)
+            if self._clashes(candidate) or not self._holds(candidate):
+                continue
+            self._decided.append(candidate)
+            self._assumed.append(self.clauses.variable(candidate))
+            self._chosen[package] = candidate
+            self._ask(self._universe.edges(candidate))
+            return True
         return False
-
-    def _batches(self, package: Package) -> Iterator[list[Candidate]]:
-        """The candidates in order: runs of opened ones together, any other one alone."""
-        opened: list[Candidate] = []
-        for candidate in self._order(package):
-            if self.clauses.opened(candidate):
-                opened.append(candidate)
-                continue
-            if opened:
-                yield opened
-                opened = []
-            yield [candidate]
-        if opened:
-            yield opened
 
     def _clashes(self, candidate: Candidate) -> bool:
         """Whether an opened candidate requires something for which the decisions leave no release.
@@ -231,30 +199,15 @@ class CompleteEngine:
     def _holds(self, *more: Candidate) -> bool:
         return self.clauses.holds([*self._assumed, *map(self.clauses.variable, more)])
 
-    def _holds_any(self, several: Iterable[Candidate]) -> bool:
-        """Whether any of several is compatible with the decisions."""
-        return self.clauses.holds([*self._assumed, self.clauses.any_of(several)])
-
-    def _go_back(self, failed: Package | None = None) -> None:
-        """Drop the latest of the incompatible decisions, and later ones, until the rest are compatible.
-
-        If a run of releases of one package failed against the same earlier decision, making another one `failed`, that
-        decision is dropped as well, and the two go before it from now on: the next release would fare no better.
-        """
+    def _go_back(self) -> None:
+        """Drop the latest of the incompatible decisions, and later ones, until the rest are compatible."""
         before = len(self._decided)
         self._ends += 1
         if self._ends >= _MANY_ENDS and self._ends.bit_count() == 1:  # 8, 16, 32, ...
             self._look_further(2 * self._ends // _MANY_ENDS)
         while self._decided and not self._holds():
             blamed = self.clauses.blamed()
-            *earlier, last = [at for at, one in enumerate(self._decided) if one in blamed] or [0]
-            package = self._decided[last].package
-            self._failed[package] += 1
-            if earlier and failed is not None and self._failed[package] == _RUN:
-                self._first.update((package, failed))
-                self._wait(failed)  # its place in the heap has changed
-                last = earlier[-1]
-            self._drop(last)
+            self._drop(max((at for at, one in enumerate(self._decided) if one in blamed), default=0))
         if len(self._decided) == before and self._holds():
             raise UndecidedError("the engine stopped", hint="please report this together with the stack file")
 
@@ -293,15 +246,6 @@ class CompleteEngine:
             )
         if self._tick is not None:
             self._tick(self.rounds, len(self._decided))
-
-    def _look_back(self, candidate: Candidate) -> None:
-        """If a package is tried again and again, tell the catalog which releases come next."""
-        package = candidate.package
-        self._tries[package] += 1
-        if self._tries[package] % _AHEAD == 2 and package.kind is Kind.PROJECT:  # from the second try on
-            known = self.clauses.packages[package]
-            at = known.index(candidate)
-            self.clauses.expect(islice(known, at + 1, at + 1 + _AHEAD))
 
     # --- what the policy excludes
 

@@ -144,16 +144,20 @@ def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark
     """Findings of each release about a need: all that contradict it, and one of those that agree."""
     agreeing: Remark | None = None
     for version in found:
-        try:
-            remark = look(version)
-        except Unreadable as error:
-            remark = Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
+        remark = _looked(fact, version, look)
         if remark.saying.verdict is not Verdict.HOLDS:
             yield remark
         elif agreeing is None:
             agreeing = remark
     if agreeing is not None:
         yield agreeing
+
+
+def _looked(fact: Fact, version: Version, look: Callable[[Version], Remark]) -> Remark:
+    try:
+        return look(version)
+    except Unreadable as error:
+        return Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
 
 
 def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
@@ -205,34 +209,27 @@ def _held_against(
 
 
 def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    for version in found:
-        try:
-            said = offers.said(fact.package, version)
-            own = offers.counting(said, fact.drop)
-        except Unreadable as error:
-            yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
-            continue
+    def look(version: Version) -> Remark:
+        said = offers.said(fact.package, version)
+        own = offers.counting(said, fact.drop)
         told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
-        yield Remark(Saying.REPLACED if own else Saying.IDLE, told)
+        return Remark(Saying.REPLACED if own else Saying.IDLE, told)
+
+    for version in found:
+        yield _looked(fact, version, look)
 
 
 def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     """What must not be installed with a release must not be required by the release itself."""
     yield from _there([fact.other], offers)
-    held = False
-    for version in found:
-        try:
-            said = offers.said(fact.package, version)
-            own = offers.counting(said, [fact.other])
-        except Unreadable as error:
-            yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
-            continue
+
+    def look(version: Version) -> Remark:
+        said = offers.said(fact.package, version)
+        own = offers.counting(said, [fact.other])
         told = {"file": said.where, "other": fact.other, "line": ", ".join(map(str, own))}
-        if own:
-            yield Remark(Saying.ASKS, told)
-        elif not held:
-            held = True
-            yield Remark(Saying.APART, told)
+        return Remark(Saying.ASKS if own else Saying.APART, told)
+
+    yield from _each(fact, found, look)
     if isinstance(fact, model.Collides):
         yield Remark(Saying.MODULE, {"module": fact.module})
 

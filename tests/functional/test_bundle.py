@@ -203,7 +203,7 @@ def test_a_killed_run_leaves_whole_files_and_parts_that_are_gone_on_with(
     workspace.finish(process)
     assert part.read_bytes() == base.content[:200_000]
     index.clear()
-    partial = workspace.root / "out" / "bundle.json.partial"
+    partial = workspace.root / "out" / ".bundle.json.partial"
     partial.write_text("{")
     run = bundle(workspace)
     assert (run.status, run.stderr) == (0, "")
@@ -285,7 +285,7 @@ def test_nothing_is_written_through_a_link(workspace: Workspace, base: Built) ->
     other = workspace.root / "other"
     other.write_text("of somebody else")
     (workspace.root / "out").mkdir()
-    for name in (f"{base.filename}.{base.sha256[:16]}.part", "bundle.json.partial"):
+    for name in (f"{base.filename}.{base.sha256[:16]}.part", ".bundle.json.partial"):
         (workspace.root / "out" / name).symlink_to(other)
     assert bundle(workspace).status == 0
     assert distributions(workspace) == FILES

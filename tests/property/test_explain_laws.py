@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
 from resolver.explain.contradictions import contradiction, cores
-from resolver.explain.explain import explain
+from resolver.explain.explain import draft, lettered
 from resolver.explain.smallest import smallest
 from resolver.explain.trial import Clock
 from resolver.explain.wishes import wish_of
@@ -60,7 +60,7 @@ class Case:
 
     @cached_property
     def explanation(self) -> Explanation:
-        return explain(self.refutation, self.inputs, Clock(_SECONDS))
+        return lettered(draft(self.refutation, self.inputs, Clock(_SECONDS)))
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
@@ -128,7 +128,7 @@ def test_the_statements_of_a_contradiction_cannot_hold_together(world: World) ->
 def test_without_any_one_of_its_statements_the_others_can(world: World) -> None:
     case = conflict(world)
     known: list[Contradiction] = []
-    found = explain(case.refutation, case.inputs, Clock(_SECONDS), tell=lambda _, first: known.extend(first))
+    found = draft(case.refutation, case.inputs, Clock(_SECONDS), tell=lambda _, first: known.extend(first))
     assert list(found.contradictions[: len(known)]) == known
     for one in (*case.contradictions, *found.contradictions[len(known) :]):
         for number in range(len(one.statements)):

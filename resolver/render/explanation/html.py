@@ -69,7 +69,7 @@ def _one_lined(value: Any) -> Any:
             return one_line(value)
         case dict():
             return {key: _one_lined(one) for key, one in value.items()}
-        case list():
+        case list() | tuple():
             return [_one_lined(one) for one in value]
         case _:
             return value

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from resolver.model.explanation import Attempt, Branch, Change, Closing, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
 from resolver.model.language import Language
-from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Span, Statement
+from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Statement
 from resolver.render.explanation.changes import change_sentence, environment_sentence, outcome_sentence
 from resolver.render.explanation.links import cited, source_line
 from resolver.render.explanation.places import place_of
@@ -64,7 +66,7 @@ def statement_json(number: int, statement: Statement, language: Language) -> dic
     place = place_of(statement, language)
     return {
         "number": number,
-        "kind": _kind(statement),
+        "kind": type(statement).__name__.lower(),
         "sort": sort_of(statement),
         "text": explanation_sentence(statement, language),
         "details": list(statement_details(statement, language)),
@@ -76,22 +78,6 @@ def statement_json(number: int, statement: Statement, language: Language) -> dic
     }
 
 
-def _kind(statement: Statement) -> str:
-    match statement:
-        case Asks():
-            return "asks"
-        case Has():
-            return "has"
-        case Needs():
-            return "needs"
-        case Forbids():
-            return "forbids"
-        case Shares():
-            return "shares"
-        case Lacks():
-            return "lacks"
-
-
 def _data(statement: Statement) -> dict[str, Any]:
     match statement:
         case Asks():
@@ -101,12 +87,12 @@ def _data(statement: Statement) -> dict[str, Any]:
         case Needs():
             return {
                 "subject": statement.subject,
-                "versions": _spans(statement.versions),
+                "versions": to_builtins(statement.versions),
                 "requirement": statement.needs,
                 "source": statement.source.value,
             }
         case Forbids():
-            return {"subject": statement.subject, "versions": _spans(statement.versions)}
+            return {"subject": statement.subject, "versions": to_builtins(statement.versions)}
         case Shares(fact=fact):
             return {"package": fact.package, "other": fact.other, "module": fact.module}
         case Lacks():
@@ -138,10 +124,6 @@ def _lacks(statement: Lacks) -> dict[str, Any]:
     }
 
 
-def _spans(versions: Sequence[Span]) -> list[dict[str, Any]]:
-    return [{"oldest": span.oldest, "newest": span.newest, "count": span.count} for span in versions]
-
-
 def _fact(fact: Fact, language: Language) -> dict[str, Any]:
     return {
         "id": fact.id,
@@ -157,19 +139,13 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 
 
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
-    if closing is None:
-        return None
-    return {
-        "subject": closing.subject,
-        "numbers": list(closing.numbers),
-        "text": closing_sentence(closing, language),
-    }
+    return None if closing is None else {**to_builtins(closing), "text": closing_sentence(closing, language)}
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
     return {
         "subject": branch.subject,
-        "versions": _spans(branch.versions),
+        "versions": to_builtins(branch.versions),
         "text": branch_sentence(branch, language),
         "closing": _closing(branch.closing, language),
         "branches": [_branch(below, language) for below in branch.branches],
@@ -181,26 +157,15 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    return {
-        "kind": change.kind.value,
-        "subject": change.subject,
-        "before": change.before,
-        "after": change.after,
-        "where": change.where,
-        "steps": change.steps,
-        "years": change.years,
-        **({"target": change.target} if change.target else {}),
-        "text": change_sentence(change, language),
-    }
+    row = {**to_builtins(change), "text": change_sentence(change, language)}
+    if not change.target:
+        del row["target"]
+    return row
 
 
 def _environment(environment: Environment, language: Language) -> dict[str, Any]:
     return {
-        "name": environment.name,
-        "requires": list(environment.requires),
-        "pins": [{"name": pin.name, "version": pin.version, "wished": pin.wished} for pin in environment.pins],
-        "count": environment.count,
-        "gone": list(environment.gone),
+        **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
         "text": environment_sentence(environment, language),
     }

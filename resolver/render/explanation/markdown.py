@@ -103,7 +103,7 @@ def _statement(number: int, statement: Statement, language: Language) -> Iterato
     place = place_of(statement, language)
     origin = _linked(place.told, source_line(place.where))
     if place.fact is not None:
-        strength = words.strength(place.fact.strength, language)
+        strength = words.STRENGTHS[place.fact.strength.value](language)
         origin = words.WITH_STRENGTH(language, where=origin, strength=strength)
     sentence = markdown(explanation_sentence(statement, language))
     yield f"{number}. {sentence} — {origin}" if origin else f"{number}. {sentence}"

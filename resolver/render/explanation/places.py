@@ -57,5 +57,5 @@ def with_strength(place: Place, language: Language) -> str:
     """The description of the origin, with the strength of the fact."""
     if place.fact is None:
         return place.told
-    strength = words.strength(place.fact.strength, language)
+    strength = words.STRENGTHS[place.fact.strength.value](language)
     return words.WITH_STRENGTH(language, where=place.told, strength=strength)

@@ -173,7 +173,7 @@ def target_line(problem: Problem, language: Language) -> str:
 
 def predicate(row: SetAside, language: Language) -> str:
     """Why one file was set aside."""
-    text = words.predicate(row.reason, language)
+    text = words.PREDICATES[row.reason](language, 1)
     if not row.detail or row.detail in row.filename:  # such as the tags of a wheel
         return text
     return words.IN_BRACKETS(language, text=text, extra=row.detail)
@@ -284,7 +284,7 @@ def _no_release(statement: Lacks, language: Language) -> str:
 
 
 def _unread(row: Unread, language: Language) -> str:
-    told = words.SOME_FILES(language, row.count, predicate=words.predicate(row.reason, language, row.count))
+    told = words.SOME_FILES(language, row.count, predicate=words.PREDICATES[row.reason](language, row.count))
     return words.IN_BRACKETS(language, text=told, extra=words.SUCH_AS(language, row.count, filename=row.filename))
 
 
@@ -304,11 +304,11 @@ def _reasons(refusal: Refusal, machine: _Machine, language: Language) -> str:
         return _file(refusal.files[0], machine, language)
     if len(counts) == 1:
         told = _needs_of_machine(refusal.files, machine, language, 1)
-        return words.EACH_FILE(language, predicate=told or words.predicate(refusal.files[0].reason, language))
+        return words.EACH_FILE(language, predicate=told or words.PREDICATES[refusal.files[0].reason](language, 1))
     told_each = []
     for reason, count in counts.items():
         rows = [row for row in refusal.files if row.reason is reason]
-        told = _needs_of_machine(rows, machine, language, count) or words.predicate(reason, language, count)
+        told = _needs_of_machine(rows, machine, language, count) or words.PREDICATES[reason](language, count)
         told_each.append(words.SOME_FILES(language, count, predicate=told))
     return words.CLAUSE(language).join(told_each)
 

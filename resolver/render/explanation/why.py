@@ -71,7 +71,7 @@ def _lines(why: Why, language: Language, width: int) -> Iterator[str]:
     yield from paragraph(_newer(why, language), width, "")
     for version, facts in why.later:
         places = words.COMMA(language).join(
-            words.WITH_STRENGTH(language, where=fact.where, strength=words.strength(fact.strength, language))
+            words.WITH_STRENGTH(language, where=fact.where, strength=words.STRENGTHS[fact.strength.value](language))
             for fact in facts
         )
         told = words.TAKEN_LATER(language, version=version, pin=why.version, facts=places)

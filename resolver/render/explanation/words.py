@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from resolver.model.fact import Strength
 from resolver.model.language import Language
 from resolver.model.release import Reason
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
 from resolver.render.bilingual import Counted, Words
+from resolver.render.report_words import STRENGTHS as STRENGTHS
 
 
 def listed(items: Sequence[str], language: Language) -> str:
@@ -56,24 +56,15 @@ LABELLED = Words("{label}: {text}", "{label}：{text}")
 TO_BE_TAKEN = Words("suppose {text} is used", "假设采用 {text}")
 ASKS = Words("the stack asks for {text}", "软件栈要求 {text}")
 HAS = Words("the target has {component} {value}", "目标机器的 {component} 为 {value}")
-NEEDS = Counted(
-    Words("{releases} needs {needs}", "{releases} 要求 {needs}"),
-    Words("{releases} need {needs}", "{releases} 要求 {needs}"),
-)
+NEEDS = Counted("{releases} needs {needs}", "{releases} need {needs}", "{releases} 要求 {needs}")
 BUILDING = Words("building {releases} needs {needs}", "构建 {releases} 需要 {needs}")
 EXCLUDED = Counted(
-    Words("{releases} must not be used: {reason}", "不能使用 {releases}：{reason}"),
-    Words("{releases} must not be used: {reason}", "不能使用 {releases}：{reason}"),
+    "{releases} must not be used: {reason}", "{releases} must not be used: {reason}", "不能使用 {releases}：{reason}"
 )
 MISNAMED = Counted(
-    Words(
-        "{releases} on `{index}` is not what its name suggests: {reason}",
-        "软件源 `{index}` 上的 {releases} 名不副实：{reason}",
-    ),
-    Words(
-        "{releases} on `{index}` are not what their name suggests: {reason}",
-        "软件源 `{index}` 上的 {releases} 名不副实：{reason}",
-    ),
+    "{releases} on `{index}` is not what its name suggests: {reason}",
+    "{releases} on `{index}` are not what their name suggests: {reason}",
+    "软件源 `{index}` 上的 {releases} 名不副实：{reason}",
 )
 MUST_NOT_MEET = Words(
     "{other} must not be installed together with {package}: {reason}",
@@ -127,14 +118,15 @@ NO_RELEASE_READ = Words(
     "the index page of {subject} lists no recognisable release: {files}",
     "软件源的 {subject} 页面没有列出任何可识别的版本：{files}",
 )
-SUCH_AS = Counted(Words("{filename}", "{filename}"), Words("such as {filename}", "例如 {filename}"))
+SUCH_AS = Counted("{filename}", "such as {filename}", "{filename}", "例如 {filename}")
 NO_FILE = Counted(
-    Words("{releases} has no file for the target", "{releases} 没有目标机器可用的文件"),
-    Words("{releases} have no file for the target", "{releases} 都没有目标机器可用的文件"),
+    "{releases} has no file for the target",
+    "{releases} have no file for the target",
+    "{releases} 没有目标机器可用的文件",
+    "{releases} 都没有目标机器可用的文件",
 )
 UNUSABLE = Counted(
-    Words("{releases} cannot be used", "{releases} 无法使用"),
-    Words("{releases} cannot be used", "{releases} 都无法使用"),
+    "{releases} cannot be used", "{releases} cannot be used", "{releases} 无法使用", "{releases} 都无法使用"
 )
 TELLABLE = Words(
     "usable if a fact states what it needs: [[metadata]] in matrices/facts/{subject}.toml "
@@ -143,207 +135,123 @@ TELLABLE = Words(
     '（versions = "=={version}"，requires = […] 照其 setup.py 填写；见 matrices/README.md）',
 )
 PRERELEASE = Counted(
-    Words(
-        "{releases} is a pre-release, which the policy does not allow",
-        "{releases} 是预发布版本，而策略不允许使用预发布版本",
-    ),
-    Words(
-        "{releases} are pre-releases, which the policy does not allow",
-        "{releases} 都是预发布版本，而策略不允许使用预发布版本",
-    ),
+    "{releases} is a pre-release, which the policy does not allow",
+    "{releases} are pre-releases, which the policy does not allow",
+    "{releases} 是预发布版本，而策略不允许使用预发布版本",
+    "{releases} 都是预发布版本，而策略不允许使用预发布版本",
 )
 NEEDLESS = Counted(
-    Words(
-        "{releases} is a pre-release, which the policy allows only if no final release fits the requirements",
-        "{releases} 是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
-    ),
-    Words(
-        "{releases} are pre-releases, which the policy allows only if no final release fits the requirements",
-        "{releases} 都是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
-    ),
+    "{releases} is a pre-release, which the policy allows only if no final release fits the requirements",
+    "{releases} are pre-releases, which the policy allows only if no final release fits the requirements",
+    "{releases} 是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
+    "{releases} 都是预发布版本，只有没有正式版本满足要求时，策略才允许使用",
 )
 YANKED = Counted(
-    Words(
-        "{releases} was yanked, and neither the stack nor a fact pins it",
-        "{releases} 已被撤回（yanked），软件栈和事实都没有指定使用它",
-    ),
-    Words(
-        "{releases} were yanked, and neither the stack nor a fact pins any of them",
-        "{releases} 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",
-    ),
+    "{releases} was yanked, and neither the stack nor a fact pins it",
+    "{releases} were yanked, and neither the stack nor a fact pins any of them",
+    "{releases} 已被撤回（yanked），软件栈和事实都没有指定使用它",
+    "{releases} 都已被撤回（yanked），软件栈和事实都没有指定使用其中任何一个",
 )
 CUTOFF_OF = Counted(
-    Words(
-        "{releases} was not uploaded before the cut-off ({cutoff}), according to the index",
-        "根据软件源的记录，{releases} 不是在截止时间（{cutoff}）之前上传的",
-    ),
-    Words(
-        "{releases} were not uploaded before the cut-off ({cutoff}), according to the index",
-        "根据软件源的记录，{releases} 都不是在截止时间（{cutoff}）之前上传的",
-    ),
+    "{releases} was not uploaded before the cut-off ({cutoff}), according to the index",
+    "{releases} were not uploaded before the cut-off ({cutoff}), according to the index",
+    "根据软件源的记录，{releases} 不是在截止时间（{cutoff}）之前上传的",
+    "根据软件源的记录，{releases} 都不是在截止时间（{cutoff}）之前上传的",
 )
 LATER_THAN = Counted(  # if each of their files has an upload time
-    Words("{releases} is newer than the cut-off ({cutoff})", "{releases} 晚于截止时间（{cutoff}）"),
-    Words("{releases} are newer than the cut-off ({cutoff})", "{releases} 都晚于截止时间（{cutoff}）"),
+    "{releases} is newer than the cut-off ({cutoff})",
+    "{releases} are newer than the cut-off ({cutoff})",
+    "{releases} 晚于截止时间（{cutoff}）",
+    "{releases} 都晚于截止时间（{cutoff}）",
 )
 UPLOADED = Words("{version} (uploaded {day})", "{version}（{day} 上传）")
 CUTOFF = Counted(
-    Words(
-        "{releases} was not uploaded before the cut-off, according to the index",
-        "根据软件源的记录，{releases} 不是在截止时间之前上传的",
-    ),
-    Words(
-        "{releases} were not uploaded before the cut-off, according to the index",
-        "根据软件源的记录，{releases} 都不是在截止时间之前上传的",
-    ),
+    "{releases} was not uploaded before the cut-off, according to the index",
+    "{releases} were not uploaded before the cut-off, according to the index",
+    "根据软件源的记录，{releases} 不是在截止时间之前上传的",
+    "根据软件源的记录，{releases} 都不是在截止时间之前上传的",
 )
 FILE_SET_ASIDE = Words("{filename} {predicate}", "{filename} {predicate}")
 MORE_FILES = Counted(
-    Words("{files} and {count} more file", "{files} 以及另外 {count} 个文件"),
-    Words("{files} and {count} more files", "{files} 以及另外 {count} 个文件"),
+    "{files} and {count} more file", "{files} and {count} more files", "{files} 以及另外 {count} 个文件"
 )
-MORE_RELEASES = Counted(
-    Words("{count} more release", "另外 {count} 个版本"),
-    Words("{count} more releases", "另外 {count} 个版本"),
-)
+MORE_RELEASES = Counted("{count} more release", "{count} more releases", "另外 {count} 个版本")
 UNREACHABLE = Words(
     "index {names} could not be reached; it may have suitable releases of {subject}",
     "无法访问软件源 {names}，其中可能有满足要求的 {subject} 版本",
 )
 EACH_FILE = Words("each {predicate}", "每个文件都{predicate}")
-SOME_FILES = Counted(
-    Words("{count} file {predicate}", "{count} 个文件{predicate}"),
-    Words("{count} files {predicate}", "{count} 个文件{predicate}"),
-)
+SOME_FILES = Counted("{count} file {predicate}", "{count} files {predicate}", "{count} 个文件{predicate}")
 
 # The predicates of `Reason`, for one file and for several.
-SET_ASIDE_FORMAT = Counted(
-    Words("is not a wheel, .tar.gz or .zip", "不是 wheel、.tar.gz 或 .zip 格式"),
-    Words("are not a wheel, .tar.gz or .zip", "不是 wheel、.tar.gz 或 .zip 格式"),
-)
-SET_ASIDE_NAME = Counted(
-    Words("has an unreadable file name", "无法解析文件名"),
-    Words("have unreadable file names", "无法解析文件名"),
-)
-SET_ASIDE_ADDRESS = Counted(
-    Words("has an address that an index must not point to", "索引不得指向其下载地址"),
-    Words("have an address that an index must not point to", "索引不得指向其下载地址"),
-)
-SET_ASIDE_FOREIGN = Counted(
-    Words("belongs to another project", "属于其他项目"), Words("belong to another project", "属于其他项目")
-)
-SET_ASIDE_VERSION = Counted(
-    Words("has a version that violates PEP 440", "不符合 PEP 440 的版本号规则"),
-    Words("have versions that violate PEP 440", "不符合 PEP 440 的版本号规则"),
-)
-SET_ASIDE_TAGS = Counted(
-    Words("is built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
-    Words("are built for another platform or Python", "是为其他平台或其他 Python 版本构建的"),
-)
-NEEDS_OF_MACHINE = Counted(
-    Words("needs {needs} (the target has {has})", "需要 {needs}（目标机器是 {has}）"),
-    Words("need {needs} (the target has {has})", "需要 {needs}（目标机器是 {has}）"),
-)
-LINUX = Words("Linux with glibc", "带 glibc 的 Linux")
-OR = Words(" or ", " 或 ")
-SET_ASIDE_PYTHON = Counted(
-    Words("needs a different Python", "要求其他 Python 版本"), Words("need a different Python", "要求其他 Python 版本")
-)
-SET_ASIDE_PATCH = Counted(
-    Words(
-        "needs certain patch releases of Python, and the target states none",
-        "只支持 Python 的某些补丁版本，而目标没有写明补丁版本",
+PREDICATES = {
+    Reason.FORMAT: Counted(
+        "is not a wheel, .tar.gz or .zip", "are not a wheel, .tar.gz or .zip", "不是 wheel、.tar.gz 或 .zip 格式"
     ),
-    Words(
+    Reason.NAME: Counted("has an unreadable file name", "have unreadable file names", "无法解析文件名"),
+    Reason.TWICE: Counted(
+        "is listed with more than one sha256", "are listed with more than one sha256", "在页面上对应多个不同的 sha256"
+    ),
+    Reason.ADDRESS: Counted(
+        "has an address that an index must not point to",
+        "have an address that an index must not point to",
+        "索引不得指向其下载地址",
+    ),
+    Reason.FOREIGN: Counted("belongs to another project", "belong to another project", "属于其他项目"),
+    Reason.VERSION: Counted(
+        "has a version that violates PEP 440", "have versions that violate PEP 440", "不符合 PEP 440 的版本号规则"
+    ),
+    Reason.TAGS: Counted(
+        "is built for another platform or Python",
+        "are built for another platform or Python",
+        "是为其他平台或其他 Python 版本构建的",
+    ),
+    Reason.PYTHON: Counted("needs a different Python", "need a different Python", "要求其他 Python 版本"),
+    Reason.PATCH: Counted(
+        "needs certain patch releases of Python, and the target states none",
         "need certain patch releases of Python, and the target states none",
         "只支持 Python 的某些补丁版本，而目标没有写明补丁版本",
     ),
-)
-SET_ASIDE_YANKED = Counted(Words("was yanked", "已被撤回（yanked）"), Words("were yanked", "已被撤回（yanked）"))
-SET_ASIDE_NEWER = Counted(
-    Words("was uploaded after the cut-off", "在截止时间之后上传"),
-    Words("were uploaded after the cut-off", "在截止时间之后上传"),
-)
-SET_ASIDE_NO_DATE = Counted(
-    Words("has no upload time to compare with the cut-off", "没有上传时间，无法与截止时间比较"),
-    Words("have no upload time to compare with the cut-off", "没有上传时间，无法与截止时间比较"),
-)
-SET_ASIDE_METADATA = Counted(
-    Words("has unreadable metadata", "无法读取元数据"),
-    Words("have unreadable metadata", "无法读取元数据"),
-)
-SET_ASIDE_DYNAMIC = Counted(
-    Words("is a source archive without static metadata", "是没有静态元数据的源码包"),
-    Words("are source archives without static metadata", "是没有静态元数据的源码包"),
-)
-SET_ASIDE_FACT = Counted(
-    Words("is excluded by a fact", "被一条事实排除"), Words("are excluded by a fact", "被一条事实排除")
-)
-SET_ASIDE_SOURCE = Counted(
-    Words(
-        "is a source archive, and build tools are not built from source themselves",
-        "是源码包，而构建工具本身不再从源码构建",
+    Reason.YANKED: Counted("was yanked", "were yanked", "已被撤回（yanked）"),
+    Reason.NEWER: Counted("was uploaded after the cut-off", "were uploaded after the cut-off", "在截止时间之后上传"),
+    Reason.NO_DATE: Counted(
+        "has no upload time to compare with the cut-off",
+        "have no upload time to compare with the cut-off",
+        "没有上传时间，无法与截止时间比较",
     ),
-    Words(
+    Reason.METADATA: Counted("has unreadable metadata", "have unreadable metadata", "无法读取元数据"),
+    Reason.DYNAMIC: Counted(
+        "is a source archive without static metadata",
+        "are source archives without static metadata",
+        "是没有静态元数据的源码包",
+    ),
+    Reason.FACT: Counted("is excluded by a fact", "are excluded by a fact", "被一条事实排除"),
+    Reason.SOURCE: Counted(
+        "is a source archive, and build tools are not built from source themselves",
         "are source archives, and build tools are not built from source themselves",
         "是源码包，而构建工具本身不再从源码构建",
     ),
-)
-SET_ASIDE_DIRECT = Counted(
-    Words("requires a direct URL, which is not supported", "依赖直接地址（URL），而直接地址不予采用"),
-    Words("require a direct URL, which is not supported", "依赖直接地址（URL），而直接地址不予采用"),
-)
-SET_ASIDE_UNOPENED = Counted(
-    Words(
-        "was not opened, because other archives of its project have no static metadata",
-        "未被打开，因为该项目的其他源码包没有静态元数据",
+    Reason.DIRECT: Counted(
+        "requires a direct URL, which is not supported",
+        "require a direct URL, which is not supported",
+        "依赖直接地址（URL），而直接地址不予采用",
     ),
-    Words(
+    Reason.UNOPENED: Counted(
+        "was not opened, because other archives of its project have no static metadata",
         "were not opened, because other archives of the project have no static metadata",
         "未被打开，因为该项目的其他源码包没有静态元数据",
     ),
-)
-SET_ASIDE_UNREAD = Counted(
-    Words(
+    Reason.UNREAD: Counted(
         "was not read, because other files of its project have the metadata of different releases",
-        "未被读取，因为该项目的其他文件带有别的版本的元数据",
-    ),
-    Words(
         "were not read, because other files of the project have the metadata of different releases",
         "未被读取，因为该项目的其他文件带有别的版本的元数据",
     ),
-)
-SET_ASIDE_TWICE = Counted(
-    Words("is listed with more than one sha256", "在页面上对应多个不同的 sha256"),
-    Words("are listed with more than one sha256", "在页面上对应多个不同的 sha256"),
-)
-_PREDICATES = {
-    Reason.FORMAT: SET_ASIDE_FORMAT,
-    Reason.NAME: SET_ASIDE_NAME,
-    Reason.TWICE: SET_ASIDE_TWICE,
-    Reason.ADDRESS: SET_ASIDE_ADDRESS,
-    Reason.FOREIGN: SET_ASIDE_FOREIGN,
-    Reason.VERSION: SET_ASIDE_VERSION,
-    Reason.TAGS: SET_ASIDE_TAGS,
-    Reason.PYTHON: SET_ASIDE_PYTHON,
-    Reason.PATCH: SET_ASIDE_PATCH,
-    Reason.YANKED: SET_ASIDE_YANKED,
-    Reason.NEWER: SET_ASIDE_NEWER,
-    Reason.NO_DATE: SET_ASIDE_NO_DATE,
-    Reason.METADATA: SET_ASIDE_METADATA,
-    Reason.DYNAMIC: SET_ASIDE_DYNAMIC,
-    Reason.FACT: SET_ASIDE_FACT,
-    Reason.SOURCE: SET_ASIDE_SOURCE,
-    Reason.DIRECT: SET_ASIDE_DIRECT,
-    Reason.UNOPENED: SET_ASIDE_UNOPENED,
-    Reason.UNREAD: SET_ASIDE_UNREAD,
 }
-
-
-def predicate(reason: Reason, language: Language, count: int = 1) -> str:
-    """What is said about one or several files that were set aside for this reason."""
-    return _PREDICATES[reason](language, count)
-
+NEEDS_OF_MACHINE = Counted(
+    "needs {needs} (the target has {has})", "need {needs} (the target has {has})", "需要 {needs}（目标机器是 {has}）"
+)
+LINUX = Words("Linux with glibc", "带 glibc 的 Linux")
+OR = Words(" or ", " 或 ")
 
 # --- where statements come from
 
@@ -353,43 +261,14 @@ LOOKED_UP = Words("looked up on {indexes}", "查询的软件源：{indexes}")
 NOT_REACHED = Words("{indexes} could not be reached", "{indexes} 无法访问")
 WITH_STRENGTH = Words("{where} ({strength})", "{where}（{strength}）")
 
-STRENGTH_ENFORCED = Words("enforced", "强制")
-STRENGTH_VENDOR = Words("vendor", "厂商")
-STRENGTH_DOCUMENTED = Words("documented", "文档")
-STRENGTH_OBSERVED = Words("observed", "实测")
-_STRENGTHS = {
-    Strength.ENFORCED: STRENGTH_ENFORCED,
-    Strength.VENDOR: STRENGTH_VENDOR,
-    Strength.DOCUMENTED: STRENGTH_DOCUMENTED,
-    Strength.OBSERVED: STRENGTH_OBSERVED,
-}
-
-
-def strength(strength: Strength, language: Language) -> str:
-    """The strength of a fact."""
-    return _STRENGTHS[strength](language)
-
-
-def strength_name(value: str, language: Language) -> str:
-    """The strength of a fact, from its text in TOML."""
-    return strength(Strength(value), language)
-
-
-SORT_STACK = Words("stack", "软件栈")
-SORT_TARGET = Words("target", "目标机器")
-SORT_METADATA = Words("metadata", "元数据")
-SORT_FACT = Words("fact", "事实")
-SORT_BUILD = Words("build", "构建")
-SORT_INDEX = Words("index", "软件源")
-
 Sort = Literal["stack", "target", "metadata", "fact", "build", "index"]
-_SORTS: dict[Sort, Words] = {
-    "stack": SORT_STACK,
-    "target": SORT_TARGET,
-    "metadata": SORT_METADATA,
-    "fact": SORT_FACT,
-    "build": SORT_BUILD,
-    "index": SORT_INDEX,
+SORTS: dict[Sort, Words] = {
+    "stack": Words("stack", "软件栈"),
+    "target": Words("target", "目标机器"),
+    "metadata": Words("metadata", "元数据"),
+    "fact": Words("fact", "事实"),
+    "build": Words("build", "构建"),
+    "index": Words("index", "软件源"),
 }
 
 
@@ -410,11 +289,6 @@ def sort_of(statement: Statement) -> Sort:
             return "index"
 
 
-def sort_name(sort: Sort, language: Language) -> str:
-    """The kind of origin, for people."""
-    return _SORTS[sort](language)
-
-
 # --- a contradiction
 
 NO_ENVIRONMENT = Words("No environment satisfies {stack} for {target}.", "找不到满足 {stack} 的环境（{target}）。")
@@ -433,8 +307,9 @@ NO_CONTRADICTION = Words(
     "原因：在时限内未能给出；无解这一结论已经过证明",
 )
 CLOSING = Counted(
-    Words("{numbers} leaves no choice for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
-    Words("{numbers} leave no choice for {subject}", "根据第 {numbers} 条，{subject} 没有可选的版本"),
+    "{numbers} leaves no choice for {subject}",
+    "{numbers} leave no choice for {subject}",
+    "根据第 {numbers} 条，{subject} 没有可选的版本",
 )
 CASES = Words("No version of {subject} works:", "无论 {subject} 选哪个版本，都无解：")
 CASE_CASES = Words("{case}: no version of {subject} works:", "{case}，无论 {subject} 选哪个版本：")
@@ -447,10 +322,7 @@ MACHINE_INSTEAD = Words(
     "use another machine, with SoC {after} instead of {before}", "换用其他机器：SoC 由 {before} 改为 {after}"
 )
 WITHOUT_EXTRA = Words("{after} without the extra, instead of {before}", "去掉 extra：将 {before} 改为 {after}")
-WITHOUT_EXTRAS = Counted(
-    Words("without the extra {extras}", "去掉 extra {extras}"),
-    Words("without the extras {extras}", "去掉 extra {extras}"),
-)
+WITHOUT_EXTRAS = Counted("without the extra {extras}", "without the extras {extras}", "去掉 extra {extras}")
 INSTEAD_WITHOUT = Words("{after} {without}, instead of {before}", "{without}：将 {before} 改为 {after}")
 COMPONENT_INSTEAD = Words("{component} {after} instead of {before}", "{component} 由 {before} 改为 {after}")
 ON_TARGET = Words("{change}, for the target {target}", "{change}（目标 {target}）")
@@ -469,34 +341,24 @@ FACT_ADDED_AGAINST = Words(
     "增加一条事实，去掉 {subject} 对 {before} 的要求",
 )
 FACTS_STATED = Counted(
-    Words(
-        "add a fact with the requirements recorded in {archives} itself; compare it with its setup.py",
-        "增加一条事实，写明 {archives} 自身记录的依赖；请与其 setup.py 核对",
-    ),
-    Words(
+    "add a fact with the requirements recorded in {archives} itself; compare it with its setup.py",
+    (
         "add {count} facts with the requirements recorded in these archives themselves: {archives}; compare each with "
-        "its setup.py",
-        "增加 {count} 条事实，写明以下源码包自身记录的依赖：{archives}；请分别与其 setup.py 核对",
+        "its setup.py"
     ),
+    "增加一条事实，写明 {archives} 自身记录的依赖；请与其 setup.py 核对",
+    "增加 {count} 条事实，写明以下源码包自身记录的依赖：{archives}；请分别与其 setup.py 核对",
 )
 FACT_RELAXED = Words("set aside the fact `{subject}`", "不采用事实 `{subject}`")
 FACT_RELAXED_WITH = Words("set aside the fact `{subject}` ({before})", "不采用事实 `{subject}`（{before}）")
 SPLIT = Words("split into {count} environments", "拆分为 {count} 个环境")
-NEWER = Counted(
-    Words("{count} release newer", "比原来新 {count} 个版本"),
-    Words("{count} releases newer", "比原来新 {count} 个版本"),
-)
-OLDER = Counted(
-    Words("{count} release older", "比原来旧 {count} 个版本"),
-    Words("{count} releases older", "比原来旧 {count} 个版本"),
-)
+NEWER = Counted("{count} release newer", "{count} releases newer", "比原来新 {count} 个版本")
+OLDER = Counted("{count} release older", "{count} releases older", "比原来旧 {count} 个版本")
 YEARS_LATER = Counted(
-    Words("uploaded a year later", "上传时间晚 1 年"),
-    Words("uploaded {count} years later", "上传时间晚 {count} 年"),
+    "uploaded a year later", "uploaded {count} years later", "上传时间晚 1 年", "上传时间晚 {count} 年"
 )
 YEARS_EARLIER = Counted(
-    Words("uploaded a year earlier", "上传时间早 1 年"),
-    Words("uploaded {count} years earlier", "上传时间早 {count} 年"),
+    "uploaded a year earlier", "uploaded {count} years earlier", "上传时间早 1 年", "上传时间早 {count} 年"
 )
 A_PRERELEASE = Words("a pre-release", "预发布版本")
 
@@ -506,8 +368,7 @@ WAYS_OUT = Words("Ways out, each one solved and checked", "解决办法（每一
 NO_WAY_OUT = Words("No way out was found.", "没有找到解决办法。")
 NOTHING_TRIED = Words("No change was tried.", "没有尝试任何改动。")
 TRIED_MORE = Counted(
-    Words("and {count} more change was tried", "另外还尝试过 {count} 项改动"),
-    Words("and {count} more changes were tried", "另外还尝试过 {count} 项改动"),
+    "and {count} more change was tried", "and {count} more changes were tried", "另外还尝试过 {count} 项改动"
 )
 STILL = Words("still: {statements}", "仍有冲突：{statements}")
 NO_SOLUTION = Words("no solution", "无解")
@@ -520,19 +381,14 @@ FAILED_ON_TARGET = Words(
     "it has a solution here, but could not be locked for the stack's target {target}: {why}",
     "此处可以锁定，但无法为该栈的目标 {target} 锁定：{why}",
 )
-PROJECTS = Counted(
-    Words("{count} project: {pins}", "共 {count} 个项目：{pins}"),
-    Words("{count} projects: {pins}", "共 {count} 个项目：{pins}"),
-)
-PROJECT_COUNT = Counted(Words("{count} project", "共 {count} 个项目"), Words("{count} projects", "共 {count} 个项目"))
+PROJECTS = Counted("{count} project: {pins}", "{count} projects: {pins}", "共 {count} 个项目：{pins}")
+PROJECT_COUNT = Counted("{count} project", "{count} projects", "共 {count} 个项目")
 NOT_IN_IT = Words("without {names}", "不含 {names}")
 ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
 AND_SHARED = Words("{own} and {count} lines that both have", "{own}，以及两个环境共有的 {count} 行")
 RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
 RISK_METADATA = Words("risk: this goes against upstream's own metadata", "风险：违背上游对软件包的声明")
-WARNED = Counted(
-    Words("warning below: {labels}", "见下方警告 {labels}"), Words("warnings below: {labels}", "见下方警告 {labels}")
-)
+WARNED = Counted("warning below: {labels}", "warnings below: {labels}", "见下方警告 {labels}")
 APPLY_PATH = Words(
     "hint: ascend-lock explain {stack} --apply {name} writes the changed stack next to the old one",
     "提示：执行 ascend-lock explain {stack} --apply {name}，修改后的软件栈会写到原文件旁边",
@@ -542,14 +398,10 @@ APPLY = Words(
     "提示：执行 make explain STACK={stack} APPLY={name}，修改后的软件栈会写到原文件旁边",
 )
 ALSO_MISSING = Counted(
-    Words(
-        "The stack also asks for this project, which no index has: {names}.",
-        "软件栈还要求以下项目，而没有任何软件源提供：{names}。",
-    ),
-    Words(
-        "The stack also asks for these {count} projects, which no index has: {names}.",
-        "软件栈还要求以下 {count} 个项目，而没有任何软件源提供：{names}。",
-    ),
+    "The stack also asks for this project, which no index has: {names}.",
+    "The stack also asks for these {count} projects, which no index has: {names}.",
+    "软件栈还要求以下项目，而没有任何软件源提供：{names}。",
+    "软件栈还要求以下 {count} 个项目，而没有任何软件源提供：{names}。",
 )
 MORE_IN_REPORT = Words("and {count} more, see the report", "以及另外 {count} 条，见报告")
 NAMED_AND_MORE = Words("{names} and {count} more", "{names} 以及另外 {count} 个")
@@ -569,14 +421,9 @@ SEE_PACKAGE = Words(
     "提示：用 --package NAME 查看某个固定版本的原因",
 )
 LOCK_SOLVABLE = Counted(
-    Words(
-        "hint: ascend-lock lock {stack} locks the target that has a solution",
-        "提示：执行 ascend-lock lock {stack}，可锁定有解的目标",
-    ),
-    Words(
-        "hint: ascend-lock lock {stack} locks the targets that have a solution",
-        "提示：执行 ascend-lock lock {stack}，可锁定有解的目标",
-    ),
+    "hint: ascend-lock lock {stack} locks the target that has a solution",
+    "hint: ascend-lock lock {stack} locks the targets that have a solution",
+    "提示：执行 ascend-lock lock {stack}，可锁定有解的目标",
 )
 WRITTEN = Words("Written: {path}. Next: ascend-lock lock {stack}", "已写入 {path}。下一步：ascend-lock lock {stack}")
 WRITTEN_ONLINE = Words(
@@ -611,7 +458,7 @@ COLUMN_WISHED = Words("asked for", "软件栈所要求")
 YES = Words("yes", "是")
 NO = Words("no", "否")
 FILE = Words("The changed stack `{name}`", "修改后的软件栈 `{name}`")
-WARNINGS = Counted(Words("{count} warning", "{count} 条警告"), Words("{count} warnings", "{count} 条警告"))
+WARNINGS = Counted("{count} warning", "{count} warnings", "{count} 条警告")
 HEADING_WARNINGS = Words("Warnings", "警告")
 INPUTS = Words("Inputs: sha256 {digest}", "输入：sha256 {digest}")
 SKIP = Words("To the ways out", "跳到解决办法")
@@ -623,14 +470,12 @@ WHY_HEADING = Words(
 )
 ASKED_BY = Words("Asked for by", "对它的要求")
 ASKED_BY_NONE = Words("Nothing asks for it.", "没有任何一方要求它。")
-BOUND = Counted(
-    Words("{numbers} allows nothing newer", "第 {numbers} 条不允许更新的版本"),
-    Words("{numbers} allow nothing newer", "第 {numbers} 条不允许更新的版本"),
-)
+BOUND = Counted("{numbers} allows nothing newer", "{numbers} allow nothing newer", "第 {numbers} 条不允许更新的版本")
 WHY_FACTS = Words("Facts about it", "与它有关的事实")
 NEWER_RELEASES = Counted(
-    Words("Newer: {versions} ({count} release)", "更新的版本：{versions}（共 {count} 个）"),
-    Words("Newer: {versions} ({count} releases)", "更新的版本：{versions}（共 {count} 个）"),
+    "Newer: {versions} ({count} release)",
+    "Newer: {versions} ({count} releases)",
+    "更新的版本：{versions}（共 {count} 个）",
 )
 TAKEN_LATER = Words(
     "{version} ranks after {pin}, another post of the same release, according to {facts}",
@@ -646,14 +491,9 @@ NOTHING_NEWER = Words(
 AND_MORE = Words("{items} and more", "{items} 等")
 CANNOT_TAKE = Words("With {name} {version} there is no solution: {claim}", "若采用 {name} {version} 则无解：{claim}")
 CAN_TAKE = Counted(
-    Words(
-        "{name} {version} is possible; {count} other pin changes:",
-        "可以采用 {name} {version}，另有 {count} 个固定版本随之变化：",
-    ),
-    Words(
-        "{name} {version} is possible; {count} other pins change:",
-        "可以采用 {name} {version}，另有 {count} 个固定版本随之变化：",
-    ),
+    "{name} {version} is possible; {count} other pin changes:",
+    "{name} {version} is possible; {count} other pins change:",
+    "可以采用 {name} {version}，另有 {count} 个固定版本随之变化：",
 )
 CAN_TAKE_ALONE = Words(
     "{name} {version} is possible; no other pin changes.", "可以采用 {name} {version}，其他固定版本不变。"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import to_builtins
+
 from resolver.errors import shown
 from resolver.model.language import Language
 from resolver.render.bilingual import Words
@@ -116,19 +118,5 @@ def compared_json(compared: Compared) -> dict[str, Any]:
 
 
 def _change_json(change: Change) -> dict[str, Any]:
-    pin = change.pin
-    told: dict[str, Any] = {"kind": type(change).__name__.lower(), "grave": is_grave(change)}
-    told |= {"project": pin.project, "version": pin.version, "index": pin.index}
-    match change:
-        case Yanked():
-            return told | {"files": list(change.files), "reason": change.reason}
-        case Restored():
-            return told
-        case Rehashed():
-            return told | {"file": change.file, "locked": change.locked, "offered": change.offered}
-        case Twofold():
-            return told | {"file": change.file}
-        case Gone():
-            return told | {"scope": change.scope.value, "files": list(change.files), "needed": change.needed}
-        case Marked():
-            return told | {"status": change.status, "reason": change.reason}
+    row: dict[str, Any] = {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
+    return {**row.pop("pin"), **row}

@@ -67,19 +67,17 @@ FACT = Words("{verdict}: {id} ({where}): {remarks}", "{verdict}：{id}（{where}
 TO_COME = Words("{text}; checked {checked}, which is still to come", "{text}；上次核对于 {checked}，该日期尚未到来")
 OLD = Words("{text}; checked {checked}, more than {days} days ago", "{text}；上次核对于 {checked}，已超过 {days} 天")
 FACTS = Counted(
-    Words("{count} fact for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
-    Words("{count} facts for {target}: {outcome}", "{count} 条事实，目标机器 {target}：{outcome}"),
+    "{count} fact for {target}: {outcome}",
+    "{count} facts for {target}: {outcome}",
+    "{count} 条事实，目标机器 {target}：{outcome}",
 )
 LEFT_OUT = Counted(
-    Words(
-        "hint: {count} fact that holds or was not checked is not shown; to see it: ascend-lock facts check {arguments}",
-        "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
-    ),
-    Words(
+    "hint: {count} fact that holds or was not checked is not shown; to see it: ascend-lock facts check {arguments}",
+    (
         "hint: {count} facts that hold or were not checked are not shown; to see them: ascend-lock facts check "
-        "{arguments}",
-        "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
+        "{arguments}"
     ),
+    "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
 )
 NO_FACTS = Words("no facts are used", "没有用到任何事实")
 OUTCOME = Words(
@@ -126,23 +124,20 @@ BECAUSE = Words("{text}, reason: {reason}", "{text}，原因：{reason}")
 
 NO_CHANGE = Words("nothing changed upstream", "上游没有变化")
 COMPARED = Counted(
-    Words("{count} file was compared with its index page", "已将 {count} 个文件与其软件源页面比对"),
-    Words("{count} files were compared with their index pages", "已将 {count} 个文件与其软件源页面比对"),
+    "{count} file was compared with its index page",
+    "{count} files were compared with their index pages",
+    "已将 {count} 个文件与其软件源页面比对",
 )
 UNHASHED = Counted(
-    Words("{count} file has no hash on its page", "其中 {count} 个文件在页面上没有哈希"),
-    Words("{count} files have no hash on their pages", "其中 {count} 个文件在页面上没有哈希"),
+    "{count} file has no hash on its page",
+    "{count} files have no hash on their pages",
+    "其中 {count} 个文件在页面上没有哈希",
 )
 SOURCES = Words("not compared because they come from git: {projects}", "来自 git，未比对：{projects}")
 OUT_OF_REACH = Words("not compared: `{index}` for {projects}: {why}", "未比对：`{index}` 的 {projects}：{why}")
 OLD_FACTS = Counted(
-    Words(
-        "{count} of its facts was last checked more than {days} days ago: {facts}",
-        "其中 {count} 条事实已超过 {days} 天未核对：{facts}",
-    ),
-    Words(
-        "{count} of its facts were last checked more than {days} days ago: {facts}",
-        "其中 {count} 条事实已超过 {days} 天未核对：{facts}",
-    ),
+    "{count} of its facts was last checked more than {days} days ago: {facts}",
+    "{count} of its facts were last checked more than {days} days ago: {facts}",
+    "其中 {count} 条事实已超过 {days} 天未核对：{facts}",
 )
 AND_MORE = Words("{text} and {count} more", "{text} 等另外 {count} 个")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.explain.explain import explain
+from resolver.explain.explain import draft, lettered
 from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
 from resolver.matrix.compile import compile_problems
@@ -96,7 +96,7 @@ def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: dateti
     (problem,) = compile_problems(inputs, exclude_newer=cutoff)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
-    return explain(answer, inputs, Clock(60), cutoff=cutoff)
+    return lettered(draft(answer, inputs, Clock(60), cutoff=cutoff), cutoff)
 
 
 def told(fix: Fix) -> list[str]:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from resolver.explain import trial
-from resolver.explain.explain import explain
+from resolver.explain.explain import draft
 from resolver.explain.trial import Clock
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import Inputs
@@ -58,7 +58,7 @@ def explained_within(catalog: Slow, *lines: str) -> int:
     """The seconds that it took."""
     answer, inputs = refuted(catalog, *lines)
     began = catalog.now
-    assert explain(answer, inputs, Clock(SECONDS)).limited
+    assert draft(answer, inputs, Clock(SECONDS)).limited
     return catalog.now - began
 
 
@@ -74,7 +74,7 @@ def refuted(catalog: Slow, *lines: str) -> tuple[Refutation, Inputs]:
 def explained(catalog: Slow, *lines: str) -> Explanation:
     """Where there is ten times as much time."""
     answer, inputs = refuted(catalog, *lines)
-    return explain(answer, inputs, Clock(10 * SECONDS))
+    return draft(answer, inputs, Clock(10 * SECONDS))
 
 
 def test_a_trial_ends_in_the_middle_of_a_run_of_releases(catalog: Slow) -> None:
