@@ -15,6 +15,9 @@ from resolver.model.direct import Direct, same_repository
 from resolver.model.problem import Problem
 from resolver.model.recipe import Comment, Move, Recipe, Run, container
 
+_CREDENTIALS = "the address contains credentials, which do not belong in a file; use a git credential helper"
+_CHARACTERS = "the address has characters that a repository address must not contain"
+_OUTSIDE = "it is not a path inside the repository"
 COMMIT = "ccd7d934" + "0" * 32
 HEAD = '[defaults]\nstrength = "documented"\nsource = "a guide"\nchecked = 2026-11-20\n\n'
 SOURCE = f"""\
@@ -103,20 +106,15 @@ def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Pa
 @pytest.mark.parametrize(
     ("path", "git", "commit", "why"),
     [
-        ("../x", "", "", "it is not a path inside the repository"),
-        ("a/../../x", "", "", "it is not a path inside the repository"),
-        ("/etc/x", "", "", "it is not a path inside the repository"),
-        ("-x", "", "", "it is not a path inside the repository"),
-        (".git/modules/x", "", "", "it is not a path inside the repository"),
+        ("../x", "", "", _OUTSIDE),
+        ("a/../../x", "", "", _OUTSIDE),
+        ("/etc/x", "", "", _OUTSIDE),
+        ("-x", "", "", _OUTSIDE),
+        (".git/modules/x", "", "", _OUTSIDE),
         ("a", "ext::sh -c id", "", "only https, ssh, file are supported, not `ext`"),
         ("a", "../x.git", "", "only https, ssh, file are supported, not ``"),
         ("a", "-upload-pack=id", "", "only https, ssh, file are supported, not ``"),
-        (
-            "a",
-            "ssh://-oProxyCommand=x/a",
-            "",
-            "the address has characters that a repository address must not contain",
-        ),
+        ("a", "ssh://-oProxyCommand=x/a", "", _CHARACTERS),
         ("a", "", "v1.0", "a commit is 40 hexadecimal digits, in lower case"),
         ("b/", "", "", "two submodules are at `b`"),
     ],
@@ -175,36 +173,21 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
         ("verl @ https://h/verl-1.whl", "only git repositories are supported"),
         ("verl @ git+https://h/verl.git", "it names no commit or tag"),
         ("verl @ git+ssh://git@h/verl.git", "it names no commit or tag"),
-        (
-            "verl @ git+https://me:s3cret@h/verl.git@v1",
-            "the address contains credentials, which do not belong in a file; use a git credential helper",
-        ),
-        (
-            "verl @ git+https://s3cret@h/verl.git@v1",
-            "the address contains credentials, which do not belong in a file; use a git credential helper",
-        ),
-        (
-            "verl @ git+ssh://git:s3cret@h/verl.git@v1",
-            "the address contains credentials, which do not belong in a file; use a git credential helper",
-        ),
+        ("verl @ git+https://me:s3cret@h/verl.git@v1", _CREDENTIALS),
+        ("verl @ git+https://s3cret@h/verl.git@v1", _CREDENTIALS),
+        ("verl @ git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
         ("verl @ git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
         ("verl @ git+ext::sh@h/x@v1", "only https, ssh, file are supported, not `ext`"),
-        (
-            "verl @ git+https://h/$(touch${IFS}x)@v1",
-            "the address has characters that a repository address must not contain",
-        ),
-        ("verl @ git+https://h/a;b@v1", "the address has characters that a repository address must not contain"),
-        ("verl @ git+https:///a@v1", "the address has characters that a repository address must not contain"),
-        (
-            "verl @ git+ssh://-oProxyCommand=x/a@v1",
-            "the address has characters that a repository address must not contain",
-        ),
+        ("verl @ git+https://h/$(touch${IFS}x)@v1", _CHARACTERS),
+        ("verl @ git+https://h/a;b@v1", _CHARACTERS),
+        ("verl @ git+https:///a@v1", _CHARACTERS),
+        ("verl @ git+ssh://-oProxyCommand=x/a@v1", _CHARACTERS),
         ("verl @ git+https://h/a@--upload-pack=x", "what follows @ is not a commit or tag"),
         ("verl @ git+https://h/a@$(id)", "what follows @ is not a commit or tag"),
         ("verl @ git+https://h/a@v1..v2", "what follows @ is not a commit or tag"),
         ("verl @ git+https://h/a@v1#egg=x", "only subdirectory=PATH is allowed after #"),
-        ("verl @ git+https://h/a@v1#subdirectory=../x", "it is not a path inside the repository"),
-        ("verl @ git+https://h/a@v1#subdirectory=.git/hooks", "it is not a path inside the repository"),
+        ("verl @ git+https://h/a@v1#subdirectory=../x", _OUTSIDE),
+        ("verl @ git+https://h/a@v1#subdirectory=.git/hooks", _OUTSIDE),
     ],
 )
 def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
