@@ -120,7 +120,7 @@ class LiveCatalog:
         found = self._stored.metadata(file, release)
         if found is None:
             with self._kept(lambda: self._stored.metadata(file, release)):
-                found = self._ask(file.filename, file).metadata(file, release)
+                found = self._ask(file.filename, file).read(lambda files: files.metadata(file, release))
         self._metadata[key] = found
         return found
 
@@ -131,7 +131,7 @@ class LiveCatalog:
         found = self._stored.archive(file)
         if found is None:
             with self._kept(lambda: self._stored.archive(file)):
-                found = self._ask(file.filename, file).archive(file, release)
+                found = self._ask(file.filename, file).read(lambda files: files.archive(file, release))
         return found
 
     def member(self, file: File, path: str) -> str:
@@ -141,7 +141,8 @@ class LiveCatalog:
         found = self._stored.member(file, path)
         if found is None:
             with self._kept(lambda: self._stored.member(file, path)):
-                found = self._ask(f"{path} of {file.filename}", file).member(file, release, path)
+                network = self._ask(f"{path} of {file.filename}", file)
+                found = network.read(lambda files: files.member(file, release, path))
         return found
 
     def sha256(self, file: File) -> File:
@@ -151,7 +152,7 @@ class LiveCatalog:
         self._covered = False
         if self._offline and (known := self._stored.hashed(file)) is not None:
             return known.fill(file)
-        return self._ask(f"the sha256 of {file.filename}", file).sha256(file)
+        return self._ask(f"the sha256 of {file.filename}", file).read(lambda files: files.sha256(file))
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""

@@ -43,7 +43,7 @@ from resolver.catalog.parse.listing import Listing
 from resolver.catalog.parse.metadata import Release, check_texts
 from resolver.catalog.parse.noted import noted_in
 from resolver.catalog.parse.screen import Screen
-from resolver.catalog.parse.wheel import read_metadata
+from resolver.catalog.parse.wheel import Wheel
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.catalog.store import cache as cache_module
@@ -146,7 +146,7 @@ def core_metadata(content: bytes) -> None:
 
 def wheel(content: bytes) -> None:
     """A wheel as a file, and in pieces: both must find the METADATA that `zipfile` finds, or refuse."""
-    whole = _metadata_or_refusal(lambda: read_metadata(io.BytesIO(content), WHEEL))
+    whole = _metadata_or_refusal(lambda: Wheel(io.BytesIO(content), WHEEL).metadata())
     pieces = _metadata_or_refusal(lambda: _in_pieces(content))
     assert type(whole) is type(pieces), f"whole: {whole!r:.200}, in pieces: {pieces!r:.200}"
     if isinstance(whole, UnusableFile):
@@ -177,7 +177,7 @@ def _in_pieces(content: bytes) -> bytes:
     sparse = RangeFile(len(content))
     for _ in range(64):
         try:
-            return read_metadata(sparse, WHEEL)
+            return Wheel(sparse, WHEEL).metadata()
         except MissingSpanError as missing:
             start, end = missing.start, min(missing.end, len(content))
             assert 0 <= start < end

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
@@ -67,6 +68,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+@lru_cache(1024)
 def is_local(host: str) -> bool:
     """Whether a host is this machine or link-local in any spelling; an index elsewhere must not lead there.
 

@@ -6,6 +6,7 @@ not before.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,6 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.catalog.parse.address import NOWHERE, Base
-from resolver.catalog.parse.hashes import read_sha256
 from resolver.errors import IndexFailure
 from resolver.model.release import File, Page, SetAside, Standing
 
@@ -30,6 +30,7 @@ _LEVEL: Final = 1
 _LONGEST: Final = 1 << 16  # bytes of a value
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
 _LARGEST: Final = 1 << 60  # bytes: a size beyond it is none
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 Rows = dict[str, list[msgspec.Raw]]  # by version, as spelled in file names
 
@@ -178,7 +179,10 @@ def _followed(address: object, base: Base) -> str:
 def _sha256(hashes: object) -> str | None:
     """The sha256 among hashes, empty without a valid one; None if these are no hashes."""
     digest = hashes.get("sha256", "") if isinstance(hashes, dict) else None
-    return read_sha256(digest) if isinstance(digest, str) else None
+    if not isinstance(digest, str):
+        return None
+    digest = digest.strip().lower()
+    return digest if _SHA256.fullmatch(digest) is not None else ""
 
 
 def value_of(raw: msgspec.Raw, *, too_long: object = None) -> Any:

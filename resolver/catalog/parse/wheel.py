@@ -16,29 +16,42 @@ from resolver.model import text
 METADATA_LIMIT: Final = 16 << 20
 DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
 
+_UNREADABLE: Final = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError, TooLargeError),
+)
 _AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
 _TOLD: Final = 3
 _LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
 
 
-def read_metadata(wheel: Readable, release: Release) -> bytes:
-    """The METADATA of a wheel. Raises UnusableFile, and what reading raises if it is no OSError."""
-    source = Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
-    try:
-        with zipfile.ZipFile(source) as archive:
-            info = archive.getinfo(_member(archive.namelist(), release))
+class Wheel:
+    """A wheel, whose list of members is read once. Methods raise UnusableFile, and what reading raises unless OSError.
+
+    A method that failed because of what `file` lacked may be called again.
+    """
+
+    def __init__(self, file: Readable, release: Release) -> None:
+        self._source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
+        self._release = release
+        self._archive: zipfile.ZipFile | None = None
+
+    def metadata(self) -> bytes:
+        """Its METADATA."""
+        filename = self._release.filename
+        try:
+            archive = self._archive = self._archive or zipfile.ZipFile(self._source)
+            info = archive.getinfo(_member(archive.namelist(), self._release))
             if info.file_size > METADATA_LIMIT:
-                raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
-            source.seek(info.header_offset)
-            source.read(_LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)  # one request for all of it
+                raise UnusableFile(f"the metadata of {filename} is larger than 16 MiB")
+            self._source.seek(info.header_offset)
+            size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
+            self._source.read(size)  # one request for all of it
             content = unpacked(archive, info, METADATA_LIMIT)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
-        raise UnusableFile(f"{release.filename} is not a readable wheel: {error}") from None
-    except TooLargeError as error:
-        raise UnusableFile(f"{release.filename} is not a readable wheel: {error}") from None
-    if len(content) > METADATA_LIMIT:
-        raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
-    return content
+        except _UNREADABLE as error:
+            raise UnusableFile(f"{filename} is not a readable wheel: {error}") from None
+        if len(content) > METADATA_LIMIT:
+            raise UnusableFile(f"the metadata of {filename} is larger than 16 MiB")
+        return content
 
 
 def _member(names: Iterable[str], release: Release) -> str:
