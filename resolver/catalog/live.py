@@ -21,7 +21,6 @@ from resolver.catalog.parse.metadata import Release
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import NOBODY, Follow, Lookup, UnusableFile
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.needed import Needed
 from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import release_of
 from resolver.errors import IndexFailure, ResolverError, Unreachable
@@ -39,8 +38,7 @@ class LiveCatalog:
     `offline` the network is not used, and anything missing from the cache is an
     IndexFailure. `warn` is called with what a user should know, `progress` for each
     request and answer; both may be called from another thread. `pip` defaults
-    to the configuration of pip on this machine. What a run with the same
-    `purpose` needed last time is requested at once.
+    to the configuration of pip on this machine.
 
     With a `pool`, its cache and settings apply, and whoever made it closes it.
     """
@@ -55,7 +53,6 @@ class LiveCatalog:
         warn: Callable[[str], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
-        purpose: str = "",
         pool: Pool | None = None,
     ) -> None:
         self._alone = pool is None
@@ -63,7 +60,6 @@ class LiveCatalog:
         self._offline = pool.offline
         self._stored = pool.stored
         self._metadata = pool.metadata
-        self._needed = Needed(pool.cache, purpose)
         self._page_cache = PageCache(
             indexes,
             platform,
@@ -172,7 +168,6 @@ class LiveCatalog:
             self._closed = True  # running look-aheads start nothing more
             network, self._network = self._network, None
         if network is not None:
-            self._needed.keep(list(self._lookups))
             network.close()
         if self._alone:
             self._pool.close()
@@ -239,7 +234,6 @@ class LiveCatalog:
             self._network = Network(
                 self._page_cache, connection, self._stored, self._pool.meter, self._pool.warn, self._release
             )
-            self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
         return self._network
 
     def _release(self, file: File) -> Release:

@@ -48,7 +48,6 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.catalog.store import cache as cache_module
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.needed import Needed
 from resolver.catalog.store.page_cache import Answer, PageCache, place_of
 from resolver.catalog.store.stored import Stored, release_of
 from resolver.errors import IndexFailure, InputError, WrongRelease
@@ -406,7 +405,6 @@ def cache_entry(content: bytes) -> None:
         store.put(kind, SHA, content)
     store.put("member", f"{SHA}/requirements.txt", content)
     store.put("hash", FILE.url, content)
-    store.put("needed", "demo/here", content)
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)
         assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
@@ -415,7 +413,6 @@ def cache_entry(content: bytes) -> None:
     with contextlib.suppress(UnusableFile):
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
     stored.hashed(FILE)
-    assert all(isinstance(name, str) for name in Needed(store, "demo/here").names)
     root = read_root("https://index.example/simple/", "pypi")
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url, Meter())
     place = place_of(root, DEMO)

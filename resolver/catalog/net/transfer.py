@@ -18,15 +18,13 @@ import httpx
 
 from resolver import disk
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.client import PLAIN, Client
+from resolver.catalog.net.client import FILES, PLAIN, Client
 from resolver.catalog.net.downloads import ARCHIVE_LIMIT, WHEEL_LIMIT, check_status, content_range, packing
 from resolver.catalog.net.failures import NoAnswerError
-from resolver.catalog.parse.address import Origin, origin
 from resolver.catalog.store.part import Part, part_path
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.model.release import File
 
-_OF_ONE_HOST: Final = 4
 _PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
 
 
@@ -49,7 +47,7 @@ class Transfer:
         self._tell = tell
         self._files = self._of_files = self._bytes = 0
         self._total: int | None = None
-        self._hosts: dict[Origin, asyncio.Semaphore] = {}
+        self._few = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all files that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
@@ -70,20 +68,19 @@ class Transfer:
             raise _all_of(failures, len(files))
 
     async def _attempt(self, file: File) -> IndexFailure | None:
-        host = self._hosts.setdefault(origin(file.url), asyncio.Semaphore(_OF_ONE_HOST))
-        async with host:
-            try:
+        try:
+            async with self._few:
                 await self._save(file)
-            except IndexFailure as failure:
-                return failure
-            except OSError as error:
-                raise InputError(
-                    f"{file.filename} cannot be stored",
-                    where=str(self._folder),
-                    why=error.strerror or str(error),
-                    hint=disk.advice(error.errno, "choose another folder")
-                    + "; what was received so far is kept for the next run",
-                ) from None
+        except IndexFailure as failure:
+            return failure
+        except OSError as error:
+            raise InputError(
+                f"{file.filename} cannot be stored",
+                where=str(self._folder),
+                why=error.strerror or str(error),
+                hint=disk.advice(error.errno, "choose another folder")
+                + "; what was received so far is kept for the next run",
+            ) from None
         self._files += 1
         self._told(0)
         return None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from resolver.catalog.parse.guarded import Guarded, Readable, TooLargeError, unpacked
+from resolver.catalog.parse.guarded import Guarded, Readable, readable, unpacked
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
@@ -16,9 +15,6 @@ from resolver.model import text
 METADATA_LIMIT: Final = 16 << 20
 DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
 
-_UNREADABLE: Final = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError, TooLargeError),
-)
 _AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
 _TOLD: Final = 3
 _LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
@@ -37,21 +33,17 @@ class Wheel:
 
     def metadata(self) -> bytes:
         """Its METADATA."""
-        filename = self._release.filename
-        try:
+        with readable(self._release.filename, "wheel"):
             archive = self._archive = self._archive or zipfile.ZipFile(self._source)
             info = archive.getinfo(_member(archive.namelist(), self._release))
-            if info.file_size > METADATA_LIMIT:
-                raise UnusableFile(f"the metadata of {filename} is larger than 16 MiB")
             self._source.seek(info.header_offset)
             size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
-            self._source.read(size)  # one request for all of it
-            content = unpacked(archive, info, METADATA_LIMIT)
-        except _UNREADABLE as error:
-            raise UnusableFile(f"{filename} is not a readable wheel: {error}") from None
-        if len(content) > METADATA_LIMIT:
-            raise UnusableFile(f"the metadata of {filename} is larger than 16 MiB")
-        return content
+            if info.file_size <= METADATA_LIMIT:
+                self._source.read(size)  # one request for all of it
+                content = unpacked(archive, info, METADATA_LIMIT)
+                if len(content) <= METADATA_LIMIT:
+                    return content
+        raise UnusableFile(f"the metadata of {self._release.filename} is larger than 16 MiB")
 
 
 def _member(names: Iterable[str], release: Release) -> str:
