@@ -71,7 +71,7 @@ class Pool:
         connection = self.connection()
 
         async def save() -> None:
-            await Transfer(connection.client, self.meter, folder, tell).save(files)
+            await Transfer(connection.client, folder, tell).save(files)
 
         connection.worker.wait(save)
 

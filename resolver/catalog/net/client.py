@@ -142,7 +142,6 @@ class Client:
                 )
 
         await self.into(response, take)
-        self._meter.add(received=body.tell())
         return body.getvalue()  # without copying
 
     async def into(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
@@ -191,6 +190,7 @@ class Client:
                     if not piece:
                         return
                     recent += len(piece)
+                    self._meter.add(received=len(piece))
                     take(piece)
             if recent < _SLOWEST * window:
                 raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")

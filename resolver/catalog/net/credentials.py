@@ -46,7 +46,7 @@ def _basic(user: str, password: str) -> str:
 def _read_netrc() -> netrc.netrc | None:
     named = os.environ.get("NETRC")
     where = named or "~/.netrc"
-    hint = "an entry is `machine HOST login USER password PASSWORD`; the variable NETRC may name another file"
+    hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     try:
         if is_special(Path(where).expanduser()):
             why = "It is not a regular file."

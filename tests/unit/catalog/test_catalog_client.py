@@ -420,7 +420,7 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             (
                 "  at ~/.netrc\n"
                 "  Line 1 or the one before it does not have that form.\n"
-                "hint: an entry is `machine HOST login USER password PASSWORD`; the variable NETRC may name another file"
+                "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
             ),
         ),
         (
@@ -444,7 +444,7 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
 def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / ".netrc")
     told = "The netrc file cannot be read.\n  at {}\n  It is not a regular file.\n"
-    told += "hint: an entry is `machine HOST login USER password PASSWORD`; the variable NETRC may name another file"
+    told += "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
     monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
     assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
