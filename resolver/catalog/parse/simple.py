@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.parse import html
-from resolver.catalog.parse.address import Base
+from resolver.catalog.parse.address import without_credentials
 from resolver.catalog.parse.filename import (
     ARCHIVE_ENDINGS,
     archive_version,
@@ -72,8 +72,7 @@ _decode_rows = msgspec.json.Decoder(_Rows).decode
 
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Listing:
     """Read the page of `project` that `index` sent from `url`, the last one after redirects. Raises IndexFailure."""
-    media, _, parameters = content_type.partition(";")
-    media = media.strip().lower()
+    media = content_type.partition(";")[0].strip().lower()
     body = body.removeprefix(b"\xef\xbb\xbf")
     if not body.strip():
         unusable(project, index, url, "The page is empty.")
@@ -84,19 +83,19 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
         files, standing = _read_json(body, project, index, url)
     else:
         try:
-            files, standing, base = html.read(body, parameters, url)
+            files, standing, base = html.read(body, url)
         except html.HtmlError as error:
             unusable(project, index, url, str(error))
     if any(mark in body for mark in (b"@", b"\\", b"&")):
         try:
-            files = [(filename, bare(row, Base(base))) for filename, row in files]
+            files = [(filename, bare(row, base)) for filename, row in files]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             unusable(project, index, url, f"A row of it cannot be read: {error}.")
     spelled, aside = _spelled(files, project)
     if aside and not spelled and all(_is_foreign(one, project) for one in aside):
         unusable(project, index, url, f"Every file on it belongs to another project, for example {aside[0].filename}.")
     rows, odd = _ordered(spelled)
-    return packed(Base(base).url, standing, aside + odd, rows)
+    return packed(without_credentials(base), standing, aside + odd, rows)
 
 
 def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
