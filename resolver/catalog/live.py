@@ -8,9 +8,8 @@ imports no HTTP client.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -19,7 +18,7 @@ from resolver.catalog.meter import Traffic
 from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.pool import Pool
-from resolver.catalog.protocol import NOBODY, Follow, Lookup, UnusableFile
+from resolver.catalog.protocol import NOBODY, Follow, Lookup
 from resolver.catalog.store.cache import Cache
 from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import release_of
@@ -28,7 +27,10 @@ from resolver.model.index import Indexes
 from resolver.model.release import Archive, File, Metadata
 
 if TYPE_CHECKING:
+    from resolver.catalog.net.files import Files
     from resolver.catalog.net.network import Network
+
+T = TypeVar("T")
 
 
 class LiveCatalog:
@@ -115,8 +117,7 @@ class LiveCatalog:
         release = self._release(file)
         found = self._stored.metadata(file, release)
         if found is None:
-            with self._kept(lambda: self._stored.metadata(file, release)):
-                found = self._ask(file.filename, file).read(lambda files: files.metadata(file, release))
+            found = self._read(file.filename, file, lambda files: files.metadata(file, release))
         self._metadata[key] = found
         return found
 
@@ -126,8 +127,7 @@ class LiveCatalog:
         self._covered &= bool(file.sha256)
         found = self._stored.archive(file)
         if found is None:
-            with self._kept(lambda: self._stored.archive(file)):
-                found = self._ask(file.filename, file).read(lambda files: files.archive(file, release))
+            found = self._read(file.filename, file, lambda files: files.archive(file, release))
         return found
 
     def member(self, file: File, path: str) -> str:
@@ -136,9 +136,7 @@ class LiveCatalog:
         self._covered &= bool(file.sha256)
         found = self._stored.member(file, path)
         if found is None:
-            with self._kept(lambda: self._stored.member(file, path)):
-                network = self._ask(f"{path} of {file.filename}", file)
-                found = network.read(lambda files: files.member(file, release, path))
+            found = self._read(f"{path} of {file.filename}", file, lambda files: files.member(file, release, path))
         return found
 
     def sha256(self, file: File) -> File:
@@ -148,7 +146,7 @@ class LiveCatalog:
         self._covered = False
         if self._offline and (known := self._stored.hashed(file)) is not None:
             return known.fill(file)
-        return self._ask(f"the sha256 of {file.filename}", file).read(lambda files: files.sha256(file))
+        return self._read(f"the sha256 of {file.filename}", file, lambda files: files.sha256(file))
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""
@@ -178,21 +176,8 @@ class LiveCatalog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @contextmanager
-    def _kept(self, stored: Callable[[], object]) -> Iterator[None]:
-        """A file with a hash is read once and kept, but a failure only if it is `stored`: another may pass."""
-        covered, self._covered = self._covered, False
-        try:
-            yield
-        except UnusableFile:
-            with suppress(UnusableFile):
-                stored()
-                covered = False
-            self._covered = covered
-            raise
-        self._covered = covered
-
-    def _ask(self, what: str, file: File) -> Network:
+    def _read(self, what: str, file: File, work: Callable[[Files], Coroutine[Any, Any, T]]) -> T:
+        """What the network has of a file, which is kept. A failure may not be, so no mark covers a run that met one."""
         if self._offline:
             why, hint = "", "lock once without --offline to fill the cache"
             if not file.sha256:
@@ -207,7 +192,10 @@ class LiveCatalog:
                 why=why,
                 hint=hint,
             )
-        return self._go_online()
+        covered, self._covered = self._covered, False
+        found = self._go_online().read(work)
+        self._covered = covered
+        return found
 
     def _index_of(self, file: File) -> str:
         """The index on whose page a file is, for messages; empty if it was not looked up here."""
