@@ -18,7 +18,7 @@ from resolver.catalog.meter import Traffic
 from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.pool import Pool
-from resolver.catalog.protocol import NOBODY, Follow, Lookup
+from resolver.catalog.protocol import NOBODY, Follow, Lookup, UnusableFile
 from resolver.catalog.store.cache import Cache
 from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import release_of
@@ -61,7 +61,6 @@ class LiveCatalog:
         self._pool = pool = pool or Pool(cache, offline=offline, warn=warn, progress=progress, pip=pip)
         self._offline = pool.offline
         self._stored = pool.stored
-        self._metadata = pool.metadata
         self._page_cache = PageCache(
             indexes,
             platform,
@@ -111,14 +110,10 @@ class LiveCatalog:
     def metadata(self, file: File) -> Metadata:
         """See `protocol.Catalog`."""
         self._covered &= bool(file.sha256 or file.metadata)  # whichever part of the run read it
-        key = file.url, file.sha256
-        if (known := self._metadata.get(key)) is not None:
-            return known
         release = self._release(file)
         found = self._stored.metadata(file, release)
         if found is None:
             found = self._read(file.filename, file, lambda files: files.metadata(file, release))
-        self._metadata[key] = found
         return found
 
     def archive(self, file: File) -> Archive:
@@ -177,7 +172,7 @@ class LiveCatalog:
         self.close()
 
     def _read(self, what: str, file: File, work: Callable[[Files], Coroutine[Any, Any, T]]) -> T:
-        """What the network has of a file, which is kept. A failure may not be, so no mark covers a run that met one."""
+        """What the network has of a file, which is kept. Other failures are not: no mark covers a run that met one."""
         if self._offline:
             why, hint = "", "lock once without --offline to fill the cache"
             if not file.sha256:
@@ -193,7 +188,11 @@ class LiveCatalog:
                 hint=hint,
             )
         covered, self._covered = self._covered, False
-        found = self._go_online().read(work)
+        try:
+            found = self._go_online().read(work)
+        except UnusableFile:  # a reason that lies in the bytes of the file is kept like an answer
+            self._covered = covered and bool(file.sha256)
+            raise
         self._covered = covered
         return found
 
