@@ -8,9 +8,8 @@ imports no HTTP client.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -21,7 +20,6 @@ from resolver.catalog.parse.metadata import Release
 from resolver.catalog.pool import Pool
 from resolver.catalog.protocol import NOBODY, Follow, Lookup, UnusableFile
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.needed import Needed
 from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import release_of
 from resolver.errors import IndexFailure, ResolverError, Unreachable
@@ -29,7 +27,10 @@ from resolver.model.index import Indexes
 from resolver.model.release import Archive, File, Metadata
 
 if TYPE_CHECKING:
+    from resolver.catalog.net.files import Files
     from resolver.catalog.net.network import Network
+
+T = TypeVar("T")
 
 
 class LiveCatalog:
@@ -39,8 +40,7 @@ class LiveCatalog:
     `offline` the network is not used, and anything missing from the cache is an
     IndexFailure. `warn` is called with what a user should know, `progress` for each
     request and answer; both may be called from another thread. `pip` defaults
-    to the configuration of pip on this machine. What a run with the same
-    `purpose` needed last time is requested at once.
+    to the configuration of pip on this machine.
 
     With a `pool`, its cache and settings apply, and whoever made it closes it.
     """
@@ -55,15 +55,12 @@ class LiveCatalog:
         warn: Callable[[str], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
-        purpose: str = "",
         pool: Pool | None = None,
     ) -> None:
         self._alone = pool is None
         self._pool = pool = pool or Pool(cache, offline=offline, warn=warn, progress=progress, pip=pip)
         self._offline = pool.offline
         self._stored = pool.stored
-        self._metadata = pool.metadata
-        self._needed = Needed(pool.cache, purpose)
         self._page_cache = PageCache(
             indexes,
             platform,
@@ -113,15 +110,10 @@ class LiveCatalog:
     def metadata(self, file: File) -> Metadata:
         """See `protocol.Catalog`."""
         self._covered &= bool(file.sha256 or file.metadata)  # whichever part of the run read it
-        key = file.url, file.sha256
-        if (known := self._metadata.get(key)) is not None:
-            return known
         release = self._release(file)
         found = self._stored.metadata(file, release)
         if found is None:
-            with self._kept(lambda: self._stored.metadata(file, release)):
-                found = self._ask(file.filename, file).metadata(file, release)
-        self._metadata[key] = found
+            found = self._read(file.filename, file, lambda files: files.metadata(file, release))
         return found
 
     def archive(self, file: File) -> Archive:
@@ -130,8 +122,7 @@ class LiveCatalog:
         self._covered &= bool(file.sha256)
         found = self._stored.archive(file)
         if found is None:
-            with self._kept(lambda: self._stored.archive(file)):
-                found = self._ask(file.filename, file).archive(file, release)
+            found = self._read(file.filename, file, lambda files: files.archive(file, release))
         return found
 
     def member(self, file: File, path: str) -> str:
@@ -140,8 +131,7 @@ class LiveCatalog:
         self._covered &= bool(file.sha256)
         found = self._stored.member(file, path)
         if found is None:
-            with self._kept(lambda: self._stored.member(file, path)):
-                found = self._ask(f"{path} of {file.filename}", file).member(file, release, path)
+            found = self._read(f"{path} of {file.filename}", file, lambda files: files.member(file, release, path))
         return found
 
     def sha256(self, file: File) -> File:
@@ -151,7 +141,7 @@ class LiveCatalog:
         self._covered = False
         if self._offline and (known := self._stored.hashed(file)) is not None:
             return known.fill(file)
-        return self._ask(f"the sha256 of {file.filename}", file).sha256(file)
+        return self._read(f"the sha256 of {file.filename}", file, lambda files: files.sha256(file))
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""
@@ -171,7 +161,6 @@ class LiveCatalog:
             self._closed = True  # running look-aheads start nothing more
             network, self._network = self._network, None
         if network is not None:
-            self._needed.keep(list(self._lookups))
             network.close()
         if self._alone:
             self._pool.close()
@@ -182,21 +171,8 @@ class LiveCatalog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @contextmanager
-    def _kept(self, stored: Callable[[], object]) -> Iterator[None]:
-        """A file with a hash is read once and kept, but a failure only if it is `stored`: another may pass."""
-        covered, self._covered = self._covered, False
-        try:
-            yield
-        except UnusableFile:
-            with suppress(UnusableFile):
-                stored()
-                covered = False
-            self._covered = covered
-            raise
-        self._covered = covered
-
-    def _ask(self, what: str, file: File) -> Network:
+    def _read(self, what: str, file: File, work: Callable[[Files], Coroutine[Any, Any, T]]) -> T:
+        """What the network has of a file, which is kept. Other failures are not: no mark covers a run that met one."""
         if self._offline:
             why, hint = "", "lock once without --offline to fill the cache"
             if not file.sha256:
@@ -211,7 +187,14 @@ class LiveCatalog:
                 why=why,
                 hint=hint,
             )
-        return self._go_online()
+        covered, self._covered = self._covered, False
+        try:
+            found = self._go_online().read(work)
+        except UnusableFile:  # a reason that lies in the bytes of the file is kept like an answer
+            self._covered = covered and bool(file.sha256)
+            raise
+        self._covered = covered
+        return found
 
     def _index_of(self, file: File) -> str:
         """The index on whose page a file is, for messages; empty if it was not looked up here."""
@@ -238,7 +221,6 @@ class LiveCatalog:
             self._network = Network(
                 self._page_cache, connection, self._stored, self._pool.meter, self._pool.warn, self._release
             )
-            self._network.expect([(name, SpecifierSet()) for name in self._needed.names], None)
         return self._network
 
     def _release(self, file: File) -> Release:

@@ -13,7 +13,7 @@ from resolver.catalog.net.pipconfig import PipConfig, read_pip_config
 from resolver.catalog.store.cache import Cache
 from resolver.catalog.store.readings import Readings
 from resolver.catalog.store.stored import Stored
-from resolver.model.release import File, Metadata, Page
+from resolver.model.release import File, Page
 
 if TYPE_CHECKING:
     from resolver.catalog.net.connection import Connection
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 class Pool:
     """A cache, one connection to the network, and what was read already. May be used from any thread.
 
-    The settings are those of `LiveCatalog`. `pages` are by the key of the parsed page and the name of the index,
-    `metadata` by address and sha256 of the file.
+    The settings are those of `LiveCatalog`. `pages` are by the key of the parsed page and the name of the index.
     """
 
     def __init__(
@@ -43,7 +42,6 @@ class Pool:
         self.meter = Meter(progress)
         self.stored = Stored(cache, self.meter, readings)
         self.pages: dict[tuple[str, str], Page] = {}
-        self.metadata: dict[tuple[str, str], Metadata] = {}
         self._pip = pip
         self._connection: Connection | None = None
         self._lock = threading.Lock()
@@ -71,7 +69,7 @@ class Pool:
         connection = self.connection()
 
         async def save() -> None:
-            await Transfer(connection.client, self.meter, folder, tell).save(files)
+            await Transfer(connection.client, folder, tell).save(files)
 
         connection.worker.wait(save)
 

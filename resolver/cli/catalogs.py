@@ -103,7 +103,7 @@ class Catalogs:
         assert missing is not None  # noqa: S101  there is always the cache
         raise missing
 
-    def live(self, problem: Problem, *, purpose: str = "") -> LiveCatalog:
+    def live(self, problem: Problem) -> LiveCatalog:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""
         pool = self.pool
         for index in problem.indexes.indexes.values():
@@ -113,7 +113,7 @@ class Catalogs:
                     f"The address of index `{index.name}` has a password, which everybody has who has {file}."
                     "\nhint: leave it out there and write it into ~/.netrc: machine HOST login USER password PASSWORD"
                 )
-        return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, purpose=purpose, pool=pool)
+        return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, pool=pool)
 
     @property
     def used_snapshot(self) -> bool:
@@ -124,9 +124,9 @@ class Catalogs:
         """Release connections and threads."""
         self.pool.close()
 
-    def asking(self, problem: Problem, *, purpose: str = "") -> MarkedCatalog:
+    def asking(self, problem: Problem) -> MarkedCatalog:
         """The live catalog, supplemented by what the stack itself records about indexes that are out of reach."""
-        live = self.live(problem, purpose=purpose)
+        live = self.live(problem)
         if self._offline or not problem.stack.recorded:
             return live
         from resolver.catalog.recorded import RecordedCatalog
@@ -134,7 +134,7 @@ class Catalogs:
         return RecordedCatalog(live, problem.stack.recorded, problem.indexes, problem.target.platform)
 
     def _of(self, problem: Problem) -> Iterator[Catalog]:
-        yield self.asking(problem, purpose=f"{problem.stack.name}/{problem.target.name}")
+        yield self.asking(problem)
         path = snapshot_path(problem.stack.name, self._matrices)
         if self._offline and not problem.indexes.own and path.exists():
             from resolver.catalog.snapshot_catalog import SnapshotCatalog

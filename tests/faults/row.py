@@ -24,6 +24,7 @@ from tests.loopback import LoopbackIndex
 _MORE_BLOCKS = 1.005  # that many times as many after all runs as after two tenths
 _MORE_PEAK = 1.1  # the same of the peak, which fragments push up for a while
 _OF_THE_SERVER = 1  # thread that waits for connections
+_BEFORE = set[threading.Thread]()  # of other tests in this process
 
 
 class Held(NamedTuple):
@@ -42,6 +43,7 @@ class Held(NamedTuple):
 def lock_often(root: Path, number: int, every: int) -> list[Held]:
     """Lock so often, with new pages, from the cache and with a failure in turns; what is held after each `every`."""
     found = []
+    _BEFORE.update(threading.enumerate())
     with LoopbackIndex() as index:
         workspace = Workspace(root, index.url)
         index.add_wheel("base", "1.0", metadata_sidecar=False)
@@ -88,14 +90,18 @@ def _lock(stack: str, *arguments: str) -> None:
     assert status == 0, (stack, arguments)
 
 
+def _begun() -> set[threading.Thread]:
+    return set(threading.enumerate()) - _BEFORE
+
+
 def _held(workspace: Workspace) -> Held:
     """What is there when the server, which is in this process, has let go of the last run's connections as well."""
     deadline = time.monotonic() + 10
-    while threading.active_count() > _OF_THE_SERVER + 1 and time.monotonic() < deadline:
+    while len(_begun()) > _OF_THE_SERVER and time.monotonic() < deadline:
         time.sleep(0.01)
     return Held(
         descriptors=sum(1 for _ in Path("/proc/self/fd").iterdir()),
-        threads=threading.active_count(),
+        threads=len(_begun()),
         temporary=len(tree(workspace.temporary)),
         blocks=sys.getallocatedblocks(),
         peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,

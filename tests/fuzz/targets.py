@@ -43,12 +43,11 @@ from resolver.catalog.parse.listing import Listing
 from resolver.catalog.parse.metadata import Release, check_texts
 from resolver.catalog.parse.noted import noted_in
 from resolver.catalog.parse.screen import Screen
-from resolver.catalog.parse.wheel import read_metadata
+from resolver.catalog.parse.wheel import Wheel
 from resolver.catalog.protocol import UnusableFile
 from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.catalog.store import cache as cache_module
 from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.needed import Needed
 from resolver.catalog.store.page_cache import Answer, PageCache, place_of
 from resolver.catalog.store.stored import Stored, release_of
 from resolver.errors import IndexFailure, InputError, WrongRelease
@@ -146,7 +145,7 @@ def core_metadata(content: bytes) -> None:
 
 def wheel(content: bytes) -> None:
     """A wheel as a file, and in pieces: both must find the METADATA that `zipfile` finds, or refuse."""
-    whole = _metadata_or_refusal(lambda: read_metadata(io.BytesIO(content), WHEEL))
+    whole = _metadata_or_refusal(lambda: Wheel(io.BytesIO(content), WHEEL).metadata())
     pieces = _metadata_or_refusal(lambda: _in_pieces(content))
     assert type(whole) is type(pieces), f"whole: {whole!r:.200}, in pieces: {pieces!r:.200}"
     if isinstance(whole, UnusableFile):
@@ -177,7 +176,7 @@ def _in_pieces(content: bytes) -> bytes:
     sparse = RangeFile(len(content))
     for _ in range(64):
         try:
-            return read_metadata(sparse, WHEEL)
+            return Wheel(sparse, WHEEL).metadata()
         except MissingSpanError as missing:
             start, end = missing.start, min(missing.end, len(content))
             assert 0 <= start < end
@@ -406,7 +405,6 @@ def cache_entry(content: bytes) -> None:
         store.put(kind, SHA, content)
     store.put("member", f"{SHA}/requirements.txt", content)
     store.put("hash", FILE.url, content)
-    store.put("needed", "demo/here", content)
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)
         assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
@@ -415,7 +413,6 @@ def cache_entry(content: bytes) -> None:
     with contextlib.suppress(UnusableFile):
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
     stored.hashed(FILE)
-    assert all(isinstance(name, str) for name in Needed(store, "demo/here").names)
     root = read_root("https://index.example/simple/", "pypi")
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url, Meter())
     place = place_of(root, DEMO)

@@ -6,6 +6,7 @@ import os
 import ssl
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -32,25 +33,13 @@ def ssl_context(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
         if not bundle or (real := os.path.realpath(bundle)) in known:
             continue
         known.add(real)
-        try:
-            if Path(bundle).is_dir():
-                context.load_verify_locations(capath=bundle)
-            else:
-                context.load_verify_locations(cafile=bundle)
-        except (OSError, ssl.SSLError) as error:
-            raise InputError(
-                f"The certificates named by {source} cannot be read.", where=bundle, why=_why(error), hint=_PEM
-            ) from None
+        with _readable(f"The certificates named by {source} cannot be read.", bundle, _PEM):
+            folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
+            context.load_verify_locations(file, folder)
     if pip.client_cert:
-        try:
+        hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
+        with _readable("The client certificate of pip's configuration cannot be read.", pip.client_cert, hint):
             context.load_cert_chain(pip.client_cert, password="")  # nobody is asked for one
-        except (OSError, ssl.SSLError) as error:
-            raise InputError(
-                "The client certificate of pip's configuration cannot be read.",
-                where=pip.client_cert,
-                why=_why(error),
-                hint="name a PEM file with certificate and key: `pip config set global.client-cert FILE`",
-            ) from None
     return context
 
 
@@ -69,11 +58,16 @@ def _system() -> tuple[ssl.SSLContext, set[str]]:
     return context, {os.path.realpath(one) for one in (found.cafile, found.capath) if one}
 
 
-def _why(error: OSError) -> str:
-    """What is wrong with a file of certificates; OpenSSL's own words name the line of its source."""
-    if isinstance(error, ssl.SSLError):
-        return "It has no usable certificate in PEM form."
-    return f"{error.strerror or error}."
+@contextmanager
+def _readable(message: str, where: str, hint: str) -> Iterator[None]:
+    """Turns a failure to load certificates into InputError; OpenSSL's own words name the line of its source."""
+    try:
+        yield
+    except ssl.SSLError:
+        why = "It has no usable certificate in PEM form."
+        raise InputError(message, where=where, why=why, hint=hint) from None
+    except OSError as error:
+        raise InputError(message, where=where, why=f"{error.strerror or error}.", hint=hint) from None
 
 
 def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from typing import Final, NamedTuple, TypeVar
 
-import anyio
 import httpx
 
 from resolver.catalog.meter import Meter
@@ -21,6 +22,11 @@ from resolver.catalog.net.retries import BRIEF, BUSY, Host, Patience
 from resolver.catalog.net.transport import Transport
 from resolver.catalog.parse.address import Origin, Root, origin, without_credentials
 from resolver.errors import IndexFailure, Unreachable
+
+if sys.version_info >= (3, 11):
+    from asyncio import timeout
+else:  # which aiohttp brings there
+    from async_timeout import timeout  # type: ignore[import-not-found]
 
 T = TypeVar("T")
 
@@ -136,7 +142,6 @@ class Client:
                 )
 
         await self.into(response, take)
-        self._meter.add(received=body.tell())
         return body.getvalue()  # without copying
 
     async def into(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
@@ -172,25 +177,23 @@ class Client:
         """The body as sent. A time limit for each read would let a server send a byte now and then for ever."""
         now = asyncio.get_running_loop().time
         window = _WINDOW * self._timeout
-        until, recent = now() + window, 0
         pieces = response.aiter_raw()
-        # aiohttp's own limit ends with a connection that is closed because of what it sent, but the wait may go on.
-        with anyio.move_on_after(window) as limit:
-            while True:
-                try:
-                    piece = await anext(pieces, b"")
-                except ERRORS as error:
-                    raise no_answer(error) from None
-                if not piece:
-                    return
-                recent += len(piece)
-                if now() > until:
-                    if recent < _SLOWEST * window:
-                        raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
-                    until, recent = now() + window, 0
-                limit.deadline = now() + window
-                take(piece)
-        raise NoAnswerError("It stopped answering")
+        while True:
+            until, recent = now() + window, 0
+            # aiohttp's own limit ends with a connection that is closed because of what it sent, but the wait may go on.
+            async with _limit(2 * window, "It stopped answering"):
+                while now() < until:
+                    try:
+                        piece = await anext(pieces, b"")
+                    except ERRORS as error:
+                        raise no_answer(error) from None
+                    if not piece:
+                        return
+                    recent += len(piece)
+                    self._meter.add(received=len(piece))
+                    take(piece)
+            if recent < _SLOWEST * window:
+                raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
 
     async def _tries(
         self,
@@ -226,21 +229,19 @@ class Client:
         self, hops: list[str], headers: Mapping[str, str], patience: Patience, host: Host
     ) -> httpx.Response:
         """One request with its redirects, which are added to `hops`. The caller must close the answer."""
-        timeout = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
+        times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
         while True:
             url, where = redirects.allowed(hops)
             given = {**headers, **self._credentials.header(where)}
             fields = {name: value for name, value in given.items() if value.isascii()}  # validators may have any letter
             self._meter.add(requests=1)
-            try:
-                with anyio.fail_after(time):
-                    request = self._http.build_request("GET", url, headers=fields, timeout=timeout)
+            async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
+                try:
+                    request = self._http.build_request("GET", url, headers=fields, timeout=times)
                     response = await self._http.send(request, stream=True)
-            except TimeoutError:
-                raise NoAnswerError(f"Its answer did not begin within {time:.0f} seconds") from None
-            except ERRORS as error:
-                raise no_answer(error) from None
+                except ERRORS as error:
+                    raise no_answer(error) from None
             response.extensions["address"] = without_credentials(hops[-1])
             if response.status_code < 200:
                 await response.aclose()
@@ -262,6 +263,16 @@ class Client:
             f"{tries} {'try' if tries == 1 else 'tries'}).",
             hint=_advice(why, certificate=certificate, proxied=bool(proxy)),
         )
+
+
+@asynccontextmanager
+async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
+    """A limit of time. Raises NoAnswerError."""
+    try:
+        async with timeout(seconds):
+            yield
+    except asyncio.TimeoutError:
+        raise NoAnswerError(why) from None
 
 
 def _unpackable(response: httpx.Response, why: str) -> IndexFailure:

@@ -18,42 +18,22 @@ _FILES: Final = 40  # descriptors: for connections, and files read and written m
 
 
 class Connection:
-    """Started by the first use of the network. Everything but `worker` and `close` lives on the event loop.
+    """Started by the first use of the network. Everything but `worker` and `close` is for its event loop.
 
-    Raises OSError if too few files can be opened.
+    Raises OSError if too few files can be opened, InputError for settings that cannot be used.
     """
-
-    client: Client
-    downloads: Downloads
-    pages: Once
-    ahead: asyncio.Semaphore
 
     def __init__(self, pip: PipConfig, meter: Meter) -> None:
         require_spare(_FILES)
-        self.worker = Worker()
-        try:
-            self.worker.wait(lambda: self._begin(pip, meter))
-        except BaseException:
-            self.worker.close(_nothing)
-            raise
-
-    async def _begin(self, pip: PipConfig, meter: Meter) -> None:
         self.client = Client(pip, meter)
-        self.downloads = Downloads(self.client, meter)
+        self.downloads = Downloads(self.client)
         self.pages = Once(again=True)  # what failed for one stack may work for the next
         self.ahead = asyncio.Semaphore(AHEAD)
+        self.worker = Worker()
 
     def close(self) -> None:
         """Cancel everything, close connections, remove downloaded files."""
-
-        async def farewell() -> None:
-            try:
-                await self.client.close()
-            finally:
-                self.downloads.close()
-
-        self.worker.close(farewell)
-
-
-async def _nothing() -> None:
-    return None
+        try:
+            self.worker.close(self.client.close)
+        finally:
+            self.downloads.close()

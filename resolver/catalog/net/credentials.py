@@ -6,13 +6,10 @@ import netrc
 import os
 from base64 import b64encode
 from pathlib import Path
-from typing import Final
 
 from resolver.catalog.parse.address import Origin, Root, origin
 from resolver.disk import is_special
 from resolver.errors import InputError
-
-_HINT: Final = "correct it, or let the variable NETRC name another file"
 
 
 class Credentials:
@@ -49,22 +46,20 @@ def _basic(user: str, password: str) -> str:
 def _read_netrc() -> netrc.netrc | None:
     named = os.environ.get("NETRC")
     where = named or "~/.netrc"
-    if is_special(Path(where).expanduser()):
-        raise InputError("The netrc file cannot be read.", where=where, why="It is not a regular file.", hint=_HINT)
+    hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     try:
-        return netrc.netrc(named)
+        if is_special(Path(where).expanduser()):
+            why = "It is not a regular file."
+        else:
+            return netrc.netrc(named)
     except OSError:
         return None
-    except netrc.NetrcParseError as error:
+    except netrc.NetrcParseError as error:  # with a line, the message quotes what may be a password
+        why = (
+            error.msg if error.lineno is None else f"Line {error.lineno} or the one before it does not have that form."
+        )
         if error.lineno is None:  # Python reads passwords from nobody's file but the user's
             hint = f"make it accessible only to you: chmod 600 {where}"
-            raise InputError("The netrc file cannot be read.", where=where, why=error.msg, hint=hint) from None
-        # its message quotes what it failed on, which may be a password
-        raise InputError(
-            "The netrc file cannot be read.",
-            where=f"{where}:{error.lineno}",
-            why="This line or the one before it does not have that form.",
-            hint="an entry is `machine HOST login USER password PASSWORD`",
-        ) from None
     except UnicodeDecodeError:
-        raise InputError("The netrc file cannot be read.", where=where, why="It is not UTF-8.", hint=_HINT) from None
+        why = "It is not UTF-8."
+    raise InputError("The netrc file cannot be read.", where=where, why=why, hint=hint)

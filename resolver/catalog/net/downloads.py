@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final, NamedTuple
 
 import httpx
 
 from resolver import disk
-from resolver.catalog.meter import Meter
 from resolver.catalog.net.client import PLAIN, Client
+from resolver.catalog.store.part import Part
 from resolver.errors import IndexFailure, InputError
 from resolver.model.release import File
 
-ARCHIVE_LIMIT: Final = 2 << 30
-WHEEL_LIMIT: Final = 8 << 30
+_ARCHIVE_LIMIT: Final = 2 << 30
+_WHEEL_LIMIT: Final = 8 << 30
+_ALTERED: Final = "a mirror or proxy may serve an altered or incomplete file; try again or use another index"
 
 _LONGEST: Final = 40  # characters
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
@@ -34,11 +35,9 @@ class Download(NamedTuple):
 class Downloads:
     """The folder of downloaded files, in TMPDIR. `close` removes it."""
 
-    def __init__(self, client: Client, meter: Meter) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._meter = meter
         self._folder: TemporaryDirectory[str] | None = None
-        self._count = 0
 
     def close(self) -> None:
         """Remove all files."""
@@ -56,54 +55,60 @@ class Downloads:
 
     async def keep(self, response: httpx.Response, file: File) -> Download:
         """Write an answer's body to a file and check it against the page. Raises IndexFailure."""
-        limit = WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
-        limit = limit if file.size is None else min(limit, file.size)
-        digest = hashlib.sha256()
-        size = 0
         try:
-            path = self._new_path()
+            part = Part(file, self._new_folder())
         except OSError as error:
             raise _refused(file, str(error.filename or ""), error) from None
         try:
-            with path.open("xb") as target:
-
-                def take(piece: bytes) -> None:
-                    nonlocal size
-                    size += len(piece)
-                    if size > limit:
-                        raise IndexFailure(
-                            f"{file.filename} is larger than it should be.",
-                            where=file.url,
-                            why=f"The download was stopped after {limit} bytes{packing(response)}.",
-                            hint="a mirror or proxy may serve another file; try again or use another index",
-                        )
-                    digest.update(piece)
-                    target.write(piece)
-                    self._meter.add(received=len(piece))
-
-                await self._client.into(response, take)
+            await write(self._client, response, file, part)
+            if file.sha256 and part.sha256 != file.sha256:
+                raise WrongFile(
+                    f"{file.filename} is not the file listed on its index page.",
+                    where=file.url,
+                    why=f"Its sha256 is {part.sha256}; the page says {file.sha256}{packing(response)}.",
+                    hint=_ALTERED,
+                )
+            part.close()
         except OSError as error:
-            path.unlink(missing_ok=True)
-            raise _refused(file, str(path.parent), error) from None
+            part.remove()
+            raise _refused(file, str(part.path.parent), error) from None
         except BaseException:
-            path.unlink(missing_ok=True)
+            part.remove()
             raise
-        download = Download(path, digest.hexdigest(), size)
-        if file.sha256 and download.sha256 != file.sha256:
-            path.unlink()
-            raise IndexFailure(
-                f"{file.filename} is not the file listed on its index page.",
-                where=file.url,
-                why=f"Its sha256 is {download.sha256}; the page says {file.sha256}{packing(response)}.",
-                hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
-            )
-        return download
+        return Download(part.path, part.sha256, part.size)
 
-    def _new_path(self) -> Path:
+    def _new_folder(self) -> Path:
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
-        self._count += 1
-        return Path(self._folder.name, str(self._count))
+        return Path(mkdtemp(dir=self._folder.name))
+
+
+class WrongFile(IndexFailure):
+    """What a server sent is not the file that was asked for."""
+
+
+async def write(
+    client: Client,
+    response: httpx.Response,
+    file: File,
+    part: Part,
+    tell: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Append an answer's body to a part, within the size of the file. Raises WrongFile and OSError."""
+    limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
+
+    def take(piece: bytes) -> None:
+        if part.size + len(piece) > limit:
+            raise WrongFile(
+                f"{file.filename} is larger than it should be.",
+                where=file.url,
+                why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                hint="a mirror or proxy may serve another file; try again or use another index",
+            )
+        part.write(piece)
+        tell(len(piece))
+
+    await client.into(response, take)
 
 
 def packing(response: httpx.Response) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -20,11 +20,9 @@ from resolver.catalog.protocol import NOBODY, Follow, Lookup
 from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import Stored
 from resolver.errors import Unreachable
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import File, Metadata
 
-_GUESSES: Final = 3  # releases guessed for a project because of others
-
-_Wanted = Sequence[tuple[NormalizedName, SpecifierSet]]
+T = TypeVar("T")
 
 
 class Network:
@@ -46,7 +44,6 @@ class Network:
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
-        self._ahead_of: dict[tuple[NormalizedName, Hashable], list[str]] = {}  # with the versions picked
         self._opened: set[NormalizedName] = set()  # projects for which an archive was opened ahead
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -66,23 +63,11 @@ class Network:
 
         return self._worker.wait(ask)
 
-    def metadata(self, file: File, release: Release) -> Metadata:
-        """A wheel's metadata."""
-        return self._worker.wait(lambda: self._files.metadata(file, release))
+    def read(self, work: Callable[[Files], Coroutine[Any, Any, T]]) -> T:
+        """What `work` reads of a file."""
+        return self._worker.wait(lambda: work(self._files))
 
-    def archive(self, file: File, release: Release) -> Archive:
-        """The static contents of a source archive."""
-        return self._worker.wait(lambda: self._files.archive(file, release))
-
-    def member(self, file: File, release: Release, path: str) -> str:
-        """The text of a file in a source archive."""
-        return self._worker.wait(lambda: self._files.member(file, release, path))
-
-    def sha256(self, file: File) -> File:
-        """The file with sha256 and size."""
-        return self._worker.wait(lambda: self._files.sha256(file))
-
-    def expect(self, wanted: _Wanted, follow: Follow | None) -> None:
+    def expect(self, wanted: Sequence[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
         """Start to look ahead, without waiting."""
         self._worker.tell(lambda: self._expect(wanted, follow))
 
@@ -97,12 +82,8 @@ class Network:
                         await self._files.metadata(file, release)
 
         def begin() -> None:
-            for _ in files[
-                :AHEAD
-            ]:  # a page may have a hundred thousand files; a task for each would take memory and time
-                task = asyncio.ensure_future(read())
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+            for _ in files[:AHEAD]:  # a task for each of a hundred thousand files would take memory and time
+                self._start(read())
 
         self._worker.tell(begin)
 
@@ -126,26 +107,17 @@ class Network:
         except Unreachable:
             return NOBODY
 
-    def _expect(self, wanted: _Wanted, follow: Follow | None) -> None:
+    def _expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
         """What the search needs: once for each range, since a narrower one may lead to another release."""
         for project, specifier in wanted:
             key = project, str(specifier), follow.target if follow is not None else None
             if key not in self._expected:
                 self._expected.add(key)
-                self._begin_ahead(project, specifier, follow)
+                self._expected.add((project, "", key[2]))
+                self._start(self._look_ahead(project, specifier, follow))
 
-    def _guess(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow) -> None:
-        """What a release may lead to: once for each project, and again if nothing picked so far will do."""
-        for project, specifier in wanted:
-            picked = self._ahead_of.get((project, follow.target))
-            if picked is None or (picked and len(picked) < _GUESSES and not _any_fits(picked, specifier)):
-                self._expected.add((project, str(specifier), follow.target))
-                self._begin_ahead(project, specifier, follow)
-
-    def _begin_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
-        if follow is not None:
-            self._ahead_of.setdefault((project, follow.target), [])
-        task = asyncio.ensure_future(self._look_ahead(project, specifier, follow))
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)  # the event loop itself only has weak references
         task.add_done_callback(self._tasks.discard)
 
@@ -160,9 +132,6 @@ class Network:
                 if file is None:
                     return
                 release = self._release(file)
-                picked = self._ahead_of[project, follow.target]
-                if release.version not in picked:
-                    picked.append(release.version)
                 if file.is_wheel:
                     metadata: Metadata | None = await self._files.metadata(file, release)
                 elif project in self._opened:
@@ -173,10 +142,7 @@ class Network:
                     metadata = archive.metadata
                     follow.built(project, archive.build_requires or ())
             if metadata is not None:
-                self._guess(follow.then(project, metadata), follow)
+                likely = follow.then(project, metadata)  # one guess for each project
+                self._expect((one for one in likely if (one[0], "", follow.target) not in self._expected), follow)
         except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
             pass
-
-
-def _any_fits(versions: Sequence[str], specifier: SpecifierSet) -> bool:
-    return any(specifier.contains(version, prereleases=True) for version in versions)

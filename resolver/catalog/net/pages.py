@@ -88,8 +88,7 @@ class Pages:
         """The page of an answer; if it is damaged in the cache, it is requested again."""
         page = self._cache.page(answer.key, answer.root, project, answer.source)
         if page is None:
-            self._cache.forget(answer.root, project)
-            fetch = partial(self._fetch, answer.root, answer.source, project, None)
+            fetch = partial(self._fetch, answer.root, answer.source, project, None, anew=True)
             answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
             page = self._cache.page(answer.key, answer.root, project, answer.source)
         if page is None:
@@ -130,13 +129,17 @@ class Pages:
             self._warn(f"{named.message} {named.why} {instead}")
         raise named
 
-    async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> _Answer:
+    async def _fetch(
+        self, root: Root, name: str, project: NormalizedName, patience: Patience | None, *, anew: bool = False
+    ) -> _Answer:
         async with self._few:
-            return _Answer(root, name, await self._ask_root(root, name, project, patience))
+            stored = None if anew else self._cache.answer(root, project)
+            return _Answer(root, name, await self._ask_root(root, name, project, patience, stored))
 
-    async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
+    async def _ask_root(
+        self, root: Root, name: str, project: NormalizedName, patience: Patience | None, stored: Answer | None
+    ) -> str:
         """The key of the current page, "" for none; the page is in the cache."""
-        stored = self._cache.answer(root, project)
         if stored is not None and not self._cache.has_page(stored.key, root, project, name):
             stored = None
         self._client.remember(root)

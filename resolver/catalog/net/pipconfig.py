@@ -12,7 +12,6 @@ import locale
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from io import StringIO
 from pathlib import Path
 
 import msgspec
@@ -23,8 +22,7 @@ from resolver.errors import InputError
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
 _BESIDE = ("extra-index-url", "find-links")
-_ENCODED = "save it in that encoding, or choose a locale that has the encoding of the file"
-_FORM = "a section begins with a line like `[global]`, followed by lines like `timeout = 60`"
+_FORM = "a section begins with a line like `[global]`, followed by lines like `timeout = 60`, each once"
 
 
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,41 +93,26 @@ def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
     settings: dict[str, dict[str, str]] = {}
     for file in files:
         if is_special(Path(file)):
-            raise _unreadable(file, 0, "It is not a regular file.", "move it out of the way; pip reads the same file")
+            raise _unreadable(file, "It is not a regular file.", "move it out of the way; pip reads the same file")
+        encoding = locale.getpreferredencoding(False)
+        parser = configparser.RawConfigParser()
         try:
-            content = Path(file).read_bytes()
-        except OSError:  # as in pip
-            continue
-        parser = _parsed(content, file)
+            parser.read(file, encoding)  # which passes over one that cannot be opened, as pip does
+        except UnicodeDecodeError:
+            hint = "save it in that encoding, or choose a locale that has the encoding of the file"
+            raise _unreadable(file, f"It is not {encoding}, the encoding of the locale.", hint) from None
+        except configparser.Error as error:
+            line = getattr(error, "lineno", None) or next(iter(getattr(error, "errors", ())), ("?",))[0]
+            raise _unreadable(file, f"Line {line} cannot stand there.", _FORM) from None
         for section in parser.sections():
             values = settings.setdefault(section, {})
             values.update({_key(key): value for key, value in parser.items(section)})
     return settings
 
 
-def _parsed(content: bytes, file: str) -> configparser.RawConfigParser:
-    """The content of a file. Raises InputError, which quotes nothing, as there may be a password."""
-    encoding = locale.getpreferredencoding(False)
-    parser = configparser.RawConfigParser()
-    try:
-        parser.read_file(StringIO(content.decode(encoding), newline=None))
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise _unreadable(file, line, f"It is not {encoding}, the encoding of the locale.", _ENCODED) from None
-    except (configparser.DuplicateOptionError, configparser.DuplicateSectionError) as error:
-        raise _unreadable(
-            file, error.lineno or 0, "This key or section already exists above.", "remove one of the two"
-        ) from None
-    except configparser.MissingSectionHeaderError as error:
-        raise _unreadable(file, error.lineno, "Nothing may come before the first section.", _FORM) from None
-    except configparser.ParsingError as error:
-        raise _unreadable(file, error.errors[0][0], "This line does not have that form.", _FORM) from None
-    return parser
-
-
-def _unreadable(file: str, line: int, why: str, hint: str = "") -> InputError:
-    where = f"{file}:{line}" if line else file
-    return InputError("A configuration file of pip cannot be read.", where=where, why=why, hint=hint)
+def _unreadable(file: str, why: str, hint: str) -> InputError:
+    """The failure of a file, which quotes nothing, as there may be a password."""
+    return InputError("A configuration file of pip cannot be read.", where=file, why=why, hint=hint)
 
 
 def _key(name: str) -> str:

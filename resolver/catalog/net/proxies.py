@@ -9,7 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from resolver.catalog.net.pipconfig import PipConfig
-from resolver.catalog.parse.address import WrittenError, beginning, has_scheme, is_loopback, split_written
+from resolver.catalog.parse.address import WrittenError, has_scheme, is_loopback, split_written
 from resolver.errors import InputError
 
 
@@ -20,22 +20,18 @@ class Proxies:
         self._by_pip = bool(pip.proxy)
         given: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
         self._given = {scheme: _checked(given[scheme]) for scheme in ("http", "https", "all") if given.get(scheme)}
-        self._known: dict[str, str] = {}
+        self._known: dict[tuple[str, str], str] = {}
 
     def of(self, url: str) -> str:
-        """The address of the proxy, "" for none; determined once for all addresses with the same beginning."""
-        begin = beginning(url)
-        if begin not in self._known:
-            self._known[begin] = self._of(url)
-        return self._known[begin]
-
-    def _of(self, url: str) -> str:
+        """The address of the proxy, "" for none; determined once for each origin."""
         parts = urlsplit(url)
-        host = parts.hostname or ""
-        # Plain http must not leave this machine, not even to a proxy.
-        if is_loopback(host) or (not self._by_pip and proxy_bypass(parts.netloc.rpartition("@")[2])):
-            return ""
-        return self._given.get(parts.scheme) or self._given.get("all", "")
+        known = self._known.get(parts[:2])
+        if known is None:
+            # Plain http must not leave this machine, not even to a proxy.
+            direct = is_loopback(parts.hostname or "") or (not self._by_pip and proxy_bypass(parts.netloc))
+            known = "" if direct else self._given.get(parts.scheme) or self._given.get("all", "")
+            self._known[parts[:2]] = known
+        return known
 
 
 def _checked(written: str) -> str:

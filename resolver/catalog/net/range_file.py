@@ -10,7 +10,7 @@ import httpx
 from resolver.catalog.net.client import PLAIN, Client
 from resolver.catalog.net.downloads import Download, Downloads, check_status, content_range
 from resolver.catalog.parse.metadata import Release
-from resolver.catalog.parse.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, read_metadata
+from resolver.catalog.parse.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, Wheel
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import IndexFailure
 from resolver.model.release import File
@@ -104,7 +104,7 @@ class Ranges:
             return answer, False
         try:
             with answer.path.open("rb") as wheel:
-                return read_metadata(wheel, release), True
+                return Wheel(wheel, release).metadata(), True
         finally:
             answer.path.unlink()
 
@@ -112,11 +112,12 @@ class Ranges:
         """METADATA, or the whole file after all. Raises _DistrustError."""
         if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
             raise _DistrustError
-        wheel = RangeFile(tail.total)
-        wheel.add(tail.start, tail.content)
+        content = RangeFile(tail.total)
+        content.add(tail.start, tail.content)
+        wheel = Wheel(content, release)
         for number in range(_MOST):
             try:
-                return read_metadata(wheel, release)
+                return wheel.metadata()
             except MissingSpanError as missing:
                 start, end = missing.start, missing.end
             except UnusableFile:
@@ -130,7 +131,7 @@ class Ranges:
             answered = part.start, len(part.content), part.total, part.etag
             if answered != (start, end - start, tail.total, tail.etag):
                 raise _DistrustError
-            wheel.add(part.start, part.content)
+            content.add(part.start, part.content)
         raise _DistrustError
 
     async def _fetch(self, file: File, span: str) -> _Part | Download:

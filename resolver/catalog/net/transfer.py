@@ -17,16 +17,13 @@ from typing import Final, NamedTuple
 import httpx
 
 from resolver import disk
-from resolver.catalog.meter import Meter
-from resolver.catalog.net.client import PLAIN, Client
-from resolver.catalog.net.downloads import ARCHIVE_LIMIT, WHEEL_LIMIT, check_status, content_range, packing
+from resolver.catalog.net.client import FILES, PLAIN, Client
+from resolver.catalog.net.downloads import WrongFile, check_status, content_range, packing, write
 from resolver.catalog.net.failures import NoAnswerError
-from resolver.catalog.parse.address import Origin, origin
 from resolver.catalog.store.part import Part, part_path
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.model.release import File
 
-_OF_ONE_HOST: Final = 4
 _PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
 
 
@@ -42,14 +39,13 @@ class Copied(NamedTuple):
 class Transfer:
     """Saves files in one folder. Lives on an event loop. `tell` is called for each piece."""
 
-    def __init__(self, client: Client, meter: Meter, folder: Path, tell: Callable[[Copied], None]) -> None:
+    def __init__(self, client: Client, folder: Path, tell: Callable[[Copied], None]) -> None:
         self._client = client
-        self._meter = meter
         self._folder = folder
         self._tell = tell
         self._files = self._of_files = self._bytes = 0
         self._total: int | None = None
-        self._hosts: dict[Origin, asyncio.Semaphore] = {}
+        self._few = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all files that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
@@ -70,20 +66,19 @@ class Transfer:
             raise _all_of(failures, len(files))
 
     async def _attempt(self, file: File) -> IndexFailure | None:
-        host = self._hosts.setdefault(origin(file.url), asyncio.Semaphore(_OF_ONE_HOST))
-        async with host:
-            try:
+        try:
+            async with self._few:
                 await self._save(file)
-            except IndexFailure as failure:
-                return failure
-            except OSError as error:
-                raise InputError(
-                    f"{file.filename} cannot be stored",
-                    where=str(self._folder),
-                    why=error.strerror or str(error),
-                    hint=disk.advice(error.errno, "choose another folder")
-                    + "; what was received so far is kept for the next run",
-                ) from None
+        except IndexFailure as failure:
+            return failure
+        except OSError as error:
+            raise InputError(
+                f"{file.filename} cannot be stored",
+                where=str(self._folder),
+                why=error.strerror or str(error),
+                hint=disk.advice(error.errno, "choose another folder")
+                + "; what was received so far is kept for the next run",
+            ) from None
         self._files += 1
         self._told(0)
         return None
@@ -99,7 +94,7 @@ class Transfer:
             if part.sha256 != file.sha256:
                 raise _wrong(file, part, packed)
             await asyncio.to_thread(part.finish)
-        except _WrongFile:
+        except WrongFile:
             part.remove()
             raise
         finally:
@@ -134,7 +129,7 @@ class Transfer:
                     ranges = ranges and "Range" not in headers
                     self._restart(part)
                 await self._write(file, part, response)
-            except _WrongFile:
+            except WrongFile:
                 if part.mixed:
                     raise anew("It sends more than the file has") from None
                 raise
@@ -169,24 +164,10 @@ class Transfer:
             raise
 
     async def _write(self, file: File, part: Part, response: httpx.Response) -> None:
-        """Append an answer's body. Raises NoAnswerError if it is too short, and _WrongFile if it is too long."""
+        """Append an answer's body. Raises NoAnswerError if it is too short, and WrongFile if it is too long."""
         length = response.headers.get("content-length", "")
         self._require_room(int(length) if length.isdecimal() else 0, file)
-        limit = file.size if file.size is not None else WHEEL_LIMIT if file.is_wheel else ARCHIVE_LIMIT
-
-        def take(piece: bytes) -> None:
-            if part.size + len(piece) > limit:
-                raise _WrongFile(
-                    f"{file.filename} is larger than it should be.",
-                    where=file.url,
-                    why=f"The download was stopped after {limit} bytes{packing(response)}.",
-                    hint="a mirror or proxy may serve another file; try again or use another index",
-                )
-            part.write(piece)
-            self._meter.add(received=len(piece))
-            self._told(len(piece))
-
-        await self._client.into(response, take)
+        await write(self._client, response, file, part, self._told)
         if file.size is not None and part.size < file.size:
             raise NoAnswerError(f"It ends before the announced {file.size} bytes{packing(response)}")
 
@@ -210,12 +191,8 @@ class Transfer:
             )
 
 
-class _WrongFile(IndexFailure):
-    """What a server sent is not the file in the lock."""
-
-
 def _wrong(file: File, part: Part, more: str) -> IndexFailure:
-    return _WrongFile(
+    return WrongFile(
         f"{file.filename} is not the file in the lock; it was removed.",
         where=file.url,
         why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}{more}.",

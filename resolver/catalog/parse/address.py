@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
@@ -51,12 +52,6 @@ def origin(url: str) -> Origin:
     return Origin(parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme, 0))
 
 
-def beginning(url: str) -> str:
-    """The part of an address before its path: findings about one address hold for all with the same beginning."""
-    end = url.find("/", len("https://"))
-    return url[:end] if end >= 0 else url
-
-
 def is_loopback(host: str) -> bool:
     """Whether a host names this machine explicitly: 127.0.0.0/8, ::1 or localhost."""
     if host.lower().rstrip(".") == "localhost":
@@ -67,6 +62,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+@lru_cache(1024)
 def is_local(host: str) -> bool:
     """Whether a host is this machine or link-local in any spelling; an index elsewhere must not lead there.
 
@@ -201,31 +197,9 @@ def read_root(url: str, index: str) -> Root:
     return Root(bare.rstrip("/") + "/", unquote(user), unquote(password))
 
 
-class Base:
-    """The base address of a page's links. `resolve` is called for up to 100,000 links, so it takes shortcuts."""
-
-    def __init__(self, url: str) -> None:
-        self.url = without_credentials(url)
-        parts = urlsplit(self.url)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._hosts = {parts.netloc: True}
-        self._local = is_local(parts.hostname or "")
-
-    def resolve(self, href: str) -> str:
-        """The absolute address of a link, without credentials. Raises ValueError if it must not be followed."""
-        if href.startswith(("https://", "http://")):
-            url = href
-        elif href.startswith("/") and not href.startswith("//") and "/." not in href:
-            url = self._origin + href
-        else:
-            url = urljoin(self.url, href)
-        if not self._allows(url[url.find("://") + 3 :].partition("/")[0]):
-            raise ValueError("it points to this machine")
-        return without_credentials(url) if "@" in url else url
-
-    def _allows(self, host: str) -> bool:
-        """Whether a link may lead there. Raises ValueError if the brackets do not contain an IPv6 address."""
-        allowed = self._hosts.get(host)
-        if allowed is None:
-            allowed = self._hosts[host] = self._local or not is_local(urlsplit(f"https://{host}").hostname or "")
-        return allowed
+def resolve(base: str, href: str) -> str:
+    """The absolute address of a link on a page, without credentials. Raises ValueError if it must not be followed."""
+    url = urljoin(base, href)
+    if is_local(urlsplit(url).hostname or "") and not is_local(urlsplit(base).hostname or ""):
+        raise ValueError("it points to this machine")
+    return without_credentials(url)

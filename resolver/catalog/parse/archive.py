@@ -6,15 +6,14 @@ import re
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from resolver.catalog.parse import pyproject
-from resolver.catalog.parse.guarded import Guarded, TooLargeError, unpacked
+from resolver.catalog.parse.guarded import Guarded, TooLargeError, readable, unpacked
 from resolver.catalog.parse.metadata import Release, read_header
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
@@ -111,7 +110,7 @@ def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, by
     """The wanted files below the top folder. Of several with the same name the last counts, as when unpacking."""
     found: dict[str, dict[str, bytes]] = {}
     kept = 0
-    with _explained(release):
+    with readable(release.filename, "archive"):
         for top, rest, content in _members(path, release, wanted):
             kept += len(top) + len(content)
             if kept > _KEPT_LIMIT:
@@ -129,24 +128,6 @@ def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, by
 def _is_named(top: str, release: Release) -> bool:
     name, _, version = top.rpartition("-")
     return text.name(name) == release.project and text.version(version) == text.version(release.version)
-
-
-@contextmanager
-def _explained(release: Release) -> Iterator[None]:
-    try:
-        yield
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        RuntimeError,  # an encrypted member
-        NotImplementedError,  # a compression that zipfile does not support
-        ValueError,
-        TooLargeError,
-    ) as error:
-        raise UnusableFile(f"{release.filename} is not a readable archive: {error}") from None
 
 
 def _members(path: Path, release: Release, wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:

@@ -75,11 +75,8 @@ def wheel_parts(filename: str) -> WheelParts | None:
 
 def wheel_release(filename: str) -> tuple[str, str] | None:
     """The distribution and version in a wheel's name, as in `wheel_parts`; None if it is not one."""
-    parts = filename.split("-")
-    if len(parts) == 5 and "" not in parts and parts[4] != ".whl" and is_distribution(parts[0]):
-        return parts[0], parts[1]
-    whole = wheel_parts(filename)
-    return None if whole is None else (whole.distribution, whole.version)
+    parts = wheel_parts(filename)
+    return None if parts is None else parts[:2]
 
 
 @lru_cache(4096)

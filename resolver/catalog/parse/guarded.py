@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import tarfile
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Protocol
+
+from resolver.catalog.protocol import UnusableFile
 
 _BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -26,6 +32,18 @@ class Readable(Protocol):
     def tell(self) -> int:
         """The position."""
         ...
+
+
+@contextmanager
+def readable(filename: str, kind: str) -> Iterator[None]:
+    """Turns what reading a zip or tar may raise, most of it by the standard library, into UnusableFile."""
+    try:
+        yield
+    except (
+        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TooLargeError),
+        *(RuntimeError, NotImplementedError),  # an encrypted member, a compression that is not supported
+    ) as error:
+        raise UnusableFile(f"{filename} is not a readable {kind}: {error}") from None
 
 
 def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:

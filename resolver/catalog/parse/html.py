@@ -6,7 +6,6 @@ hour for 15 MB. So it is given only the relevant tags, which are found in one pa
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,22 +13,12 @@ from urllib.parse import unquote
 
 import msgspec
 
-from resolver.catalog.parse.address import Base
+from resolver.catalog.parse.address import resolve
 from resolver.model.release import ACTIVE, Standing
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
-# The charsets of browsers, by Python's names. Python has further codecs that are no charsets: some take time quadratic
-# in the size of a page, some raise what no decoder should.
-_CHARSETS = frozenset(
-    (
-        *("iso8859-1", "iso8859-2", "iso8859-15", "cp1251", "cp1252", "koi8-r"),
-        *("gb2312", "gbk", "gb18030", "big5", "shift_jis", "cp932", "euc_jp", "euc_kr", "cp949"),
-        *("utf-16", "utf-16-le", "utf-16-be"),
-    )
-)
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
 # What identifies the page of a project without files: PEP 629, or the heading that most indexes and servers write.
@@ -66,24 +55,21 @@ class HtmlError(Exception):
     """The page as a whole cannot be used; the text is the reason, a sentence."""
 
 
-def read(body: bytes, parameters: str, url: str) -> tuple[list[tuple[str, msgspec.Raw]], Standing, str]:
+def read(body: bytes, url: str) -> tuple[list[tuple[str, msgspec.Raw]], Standing, str]:
     """The files that a page links to, in its order, its project's status, and the address that links are relative to.
 
-    A file is its name and a row as JSON has it. `parameters` are those of the content type. Raises HtmlError. Links to
+    A file is its name and a row as JSON has it. A page is in UTF-8, whatever it is called. Raises HtmlError. Links to
     folders and to the page itself are not files.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
         raise HtmlError("It ends before `</html>`.")
-    charset = _CHARSET.search(parameters)
-    if charset:
-        body = _to_utf8(body, charset[1])
     links, others = _tags(body)
     said, given = _about(others)
     _check_version(said)
     if given:
         try:
-            url = Base(url).resolve(given.strip())
+            url = resolve(url, given.strip())
         except ValueError:
             raise HtmlError("Its `<base href>` is no address to go by.") from None
     is_page = is_document or _DOCTYPE.match(body) is not None
@@ -138,15 +124,6 @@ def _about(tags: list[bytes]) -> tuple[Said, str]:
         elif "href" in attributes:
             bases.append(attributes["href"] or "")
     return said, bases[0] if bases else ""
-
-
-def _to_utf8(body: bytes, charset: str) -> bytes:
-    """The body in UTF-8; unchanged if its charset is UTF-8, or not one for pages."""
-    try:
-        known = codecs.lookup(charset).name
-    except (LookupError, ValueError):
-        return body
-    return body.decode(known, "replace").encode() if known in _CHARSETS else body
 
 
 def _check_version(said: Said) -> None:

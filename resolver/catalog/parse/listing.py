@@ -6,6 +6,7 @@ not before.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,8 +16,7 @@ from typing import Any, Final
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.catalog.parse.address import NOWHERE, Base
-from resolver.catalog.parse.hashes import read_sha256
+from resolver.catalog.parse.address import NOWHERE, resolve
 from resolver.errors import IndexFailure
 from resolver.model.release import File, Page, SetAside, Standing
 
@@ -30,6 +30,7 @@ _LEVEL: Final = 1
 _LONGEST: Final = 1 << 16  # bytes of a value
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
 _LARGEST: Final = 1 << 60  # bytes: a size beyond it is none
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 Rows = dict[str, list[msgspec.Raw]]  # by version, as spelled in file names
 
@@ -80,7 +81,7 @@ def packed(base: str, standing: Standing, set_aside: Sequence[SetAside], rows: R
     return Listing(base, standing, tuple(set_aside), tuple(versions), tuple(pieces))
 
 
-def bare(row: msgspec.Raw, base: Base) -> msgspec.Raw:
+def bare(row: msgspec.Raw, base: str) -> msgspec.Raw:
     """The row without credentials, which some indexes write into their links. Raises what decoding a row does."""
     written = bytes(row)
     if b"@" not in written and b"\\" not in written:  # which may be the beginning of an escaped @
@@ -108,7 +109,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
         if files is None:
             piece = self._pieces[self._places[version]]
             try:
-                files = self._files[version] = _read(_unpacked(piece)[version], Base(self._base))
+                files = self._files[version] = _read(_unpacked(piece)[version], self._base)
             except (msgspec.DecodeError, UnicodeDecodeError, KeyError, zstd.ZstdError) as error:
                 raise IndexFailure(
                     f"A page cannot be read: {error}.", hint="empty the cache: ascend-lock cache clear"
@@ -130,7 +131,7 @@ def _unpacked(piece: bytes) -> Rows:
     return _decode_rows(zstd.decompress(piece))
 
 
-def _read(rows: Iterable[msgspec.Raw], base: Base) -> tuple[File, ...]:
+def _read(rows: Iterable[msgspec.Raw], base: str) -> tuple[File, ...]:
     """The files of a release. A name with several sha256 stays as it is: `screen` refuses it."""
     files: dict[tuple[str, str], File] = {}
     for row in rows:
@@ -147,7 +148,7 @@ def _values(row: msgspec.Raw) -> dict[str, Any]:
     return {key: value_of(raw, too_long=key == "yanked") for key, raw in _decode_values(row).items()}
 
 
-def _file(row: Mapping[str, Any], base: Base) -> File:
+def _file(row: Mapping[str, Any], base: str) -> File:
     """A file as PEP 691 and 700 have it. A value of another type is ignored, as in pip."""
     get = row.get
     address, python, yanked, size, uploaded = map(get, ("url", "requires-python", "yanked", "size", "upload-time"))
@@ -166,19 +167,24 @@ def _file(row: Mapping[str, Any], base: Base) -> File:
     )
 
 
-def _followed(address: object, base: Base) -> str:
+def _followed(address: object, base: str) -> str:
     """Where a link leads, without credentials; NOWHERE if it must not be followed."""
     try:
-        url = base.resolve(address.partition("#")[0]) if isinstance(address, str) else NOWHERE
+        # Line breaks are looked for here, as urllib takes them out.
+        if isinstance(address, str) and address.isprintable():
+            return resolve(base, address.partition("#")[0])
     except ValueError:
-        return NOWHERE
-    return url if url.isprintable() else NOWHERE
+        pass
+    return NOWHERE
 
 
 def _sha256(hashes: object) -> str | None:
     """The sha256 among hashes, empty without a valid one; None if these are no hashes."""
     digest = hashes.get("sha256", "") if isinstance(hashes, dict) else None
-    return read_sha256(digest) if isinstance(digest, str) else None
+    if not isinstance(digest, str):
+        return None
+    digest = digest.strip().lower()
+    return digest if _SHA256.fullmatch(digest) is not None else ""
 
 
 def value_of(raw: msgspec.Raw, *, too_long: object = None) -> Any:

@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.parse import html
-from resolver.catalog.parse.address import Base
+from resolver.catalog.parse.address import without_credentials
 from resolver.catalog.parse.filename import (
     ARCHIVE_ENDINGS,
     archive_version,
@@ -39,10 +39,6 @@ _JSON_TYPES: Final = (
 _MOST_OBJECTS: Final = 600_000  # three for each file, as `html` has it
 _LEAST: Final = 18  # bytes of each of the three
 
-# Escaped surrogates: a pair, which is a character, or a lone one. Backslashes before it may be escaped themselves.
-_LONE = re.compile(
-    rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
-)
 # What follows the version in the name of a wheel without build number.
 _TAGS: Final = re.compile(r"[\w.]{1,60}-[\w.]{1,60}-[\w.]{1,100}\.whl", re.ASCII)
 
@@ -76,8 +72,7 @@ _decode_rows = msgspec.json.Decoder(_Rows).decode
 
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Listing:
     """Read the page of `project` that `index` sent from `url`, the last one after redirects. Raises IndexFailure."""
-    media, _, parameters = content_type.partition(";")
-    media = media.strip().lower()
+    media = content_type.partition(";")[0].strip().lower()
     body = body.removeprefix(b"\xef\xbb\xbf")
     if not body.strip():
         unusable(project, index, url, "The page is empty.")
@@ -88,19 +83,19 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
         files, standing = _read_json(body, project, index, url)
     else:
         try:
-            files, standing, base = html.read(body, parameters, url)
+            files, standing, base = html.read(body, url)
         except html.HtmlError as error:
             unusable(project, index, url, str(error))
     if any(mark in body for mark in (b"@", b"\\", b"&")):
         try:
-            files = [(filename, bare(row, Base(base))) for filename, row in files]
+            files = [(filename, bare(row, base)) for filename, row in files]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             unusable(project, index, url, f"A row of it cannot be read: {error}.")
     spelled, aside = _spelled(files, project)
     if aside and not spelled and all(_is_foreign(one, project) for one in aside):
         unusable(project, index, url, f"Every file on it belongs to another project, for example {aside[0].filename}.")
     rows, odd = _ordered(spelled)
-    return packed(Base(base).url, standing, aside + odd, rows)
+    return packed(without_credentials(base), standing, aside + odd, rows)
 
 
 def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
@@ -120,8 +115,6 @@ def _read_json(
     # Values that are not needed leave nothing behind, however large they are.
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
-    if b"\\" in body and b"\\u" in body:  # one byte is looked for ten times as fast as two
-        body = _LONE.sub(_without_lone, body)
     try:
         page = _decode_names(body)
         rows = _decode_rows(body).files
@@ -136,11 +129,6 @@ def _read_json(
     if text.name(page.name) != project:
         unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
     return zip([one.filename for one in page.files], rows, strict=True), _standing(page.project_status)
-
-
-def _without_lone(found: re.Match[bytes]) -> bytes:
-    """The match with U+FFFD for an escape that is half of a surrogate pair, and so no character (RFC 8259, 8.2)."""
-    return found[0] if found[2] else found[1] + rb"\ufffd"
 
 
 def _standing(given: msgspec.Raw) -> Standing:

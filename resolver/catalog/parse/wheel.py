@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from resolver.catalog.parse.guarded import Guarded, Readable, TooLargeError, unpacked
+from resolver.catalog.parse.guarded import Guarded, Readable, readable, unpacked
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
@@ -21,24 +20,30 @@ _TOLD: Final = 3
 _LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
 
 
-def read_metadata(wheel: Readable, release: Release) -> bytes:
-    """The METADATA of a wheel. Raises UnusableFile, and what reading raises if it is no OSError."""
-    source = Guarded(wheel, one_read=DIRECTORY_LIMIT, position=1 << 62)
-    try:
-        with zipfile.ZipFile(source) as archive:
-            info = archive.getinfo(_member(archive.namelist(), release))
-            if info.file_size > METADATA_LIMIT:
-                raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
-            source.seek(info.header_offset)
-            source.read(_LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)  # one request for all of it
-            content = unpacked(archive, info, METADATA_LIMIT)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
-        raise UnusableFile(f"{release.filename} is not a readable wheel: {error}") from None
-    except TooLargeError as error:
-        raise UnusableFile(f"{release.filename} is not a readable wheel: {error}") from None
-    if len(content) > METADATA_LIMIT:
-        raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
-    return content
+class Wheel:
+    """A wheel, whose list of members is read once. Methods raise UnusableFile, and what reading raises unless OSError.
+
+    A method that failed because of what `file` lacked may be called again.
+    """
+
+    def __init__(self, file: Readable, release: Release) -> None:
+        self._source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
+        self._release = release
+        self._archive: zipfile.ZipFile | None = None
+
+    def metadata(self) -> bytes:
+        """Its METADATA."""
+        with readable(self._release.filename, "wheel"):
+            archive = self._archive = self._archive or zipfile.ZipFile(self._source)
+            info = archive.getinfo(_member(archive.namelist(), self._release))
+            self._source.seek(info.header_offset)
+            size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
+            if info.file_size <= METADATA_LIMIT:
+                self._source.read(size)  # one request for all of it
+                content = unpacked(archive, info, METADATA_LIMIT)
+                if len(content) <= METADATA_LIMIT:
+                    return content
+        raise UnusableFile(f"the metadata of {self._release.filename} is larger than 16 MiB")
 
 
 def _member(names: Iterable[str], release: Release) -> str:

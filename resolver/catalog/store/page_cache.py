@@ -73,7 +73,6 @@ class PageCache:
         self._meter = meter
         self._pages = {} if pages is None else pages
         self._roots: dict[str, tuple[Root, ...]] = {}
-        self._damaged: set[str] = set()
 
     def binding(self, project: NormalizedName) -> Binding:
         """The binding that applies to a project."""
@@ -142,14 +141,12 @@ class PageCache:
         return None if page is None else (name, answer.key, page)
 
     def answer(self, root: Root, project: NormalizedName) -> Answer | None:
-        """An index's last answer; None if it was never asked, or its page is damaged."""
-        place = place_of(root, project)
-        return None if place in self._damaged else self._cache.load("answer", place, _ANSWER)
+        """An index's last answer; None if it was never asked."""
+        return self._cache.load("answer", place_of(root, project), _ANSWER)
 
     def keep(self, root: Root, project: NormalizedName, answer: Answer) -> None:
         """Store an index's answer."""
         self._cache.save("answer", place_of(root, project), answer)
-        self._damaged.discard(place_of(root, project))
 
     def keep_page(
         self, root: Root, project: NormalizedName, page: RawPage, name: str, last: Answer | None = None
@@ -181,10 +178,6 @@ class PageCache:
     def has_page(self, key: str, root: Root, project: NormalizedName, name: str) -> bool:
         """Whether the page of an answer exists, as far as can be told without reading it."""
         return bool(key) and ((key, name) in self._pages or self._cache.has("page", place_of(root, project)))
-
-    def forget(self, root: Root, project: NormalizedName) -> None:
-        """Have a page read anew, as the stored one is damaged."""
-        self._damaged.add(place_of(root, project))
 
 
 def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> str:

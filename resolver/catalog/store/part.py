@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,11 +23,11 @@ class Part:
     """An existing part is read once, for the digest. `mixed`: it is from more than one answer."""
 
     def __init__(self, file: File, folder: Path) -> None:
-        self._path = part_path(file, folder)
+        self.path = part_path(file, folder)
         self._final = folder / file.filename
-        if self._path.is_symlink():
-            self._path.unlink()  # what it leads to is not ours to write
-        self._handle = self._path.open("a+b")
+        if self.path.is_symlink():
+            self.path.unlink()  # what it leads to is not ours to write
+        self._handle = self.path.open("a+b")
         self._digest = hashlib.sha256()
         self.size = 0
         self._handle.seek(0)
@@ -59,16 +60,17 @@ class Part:
         """It is complete: give it its name."""
         os.fsync(self._handle.fileno())
         self._handle.close()
-        self._path.replace(self._final)
+        self.path.replace(self._final)
 
     def remove(self) -> None:
         """It is useless: remove it."""
-        self._handle.close()
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # a full disk refuses what is buffered once more
+            self._handle.close()
+        self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Keep it for the next run, unless it is empty."""
         if not self._handle.closed:
             self._handle.close()
             if not self.size:
-                self._path.unlink(missing_ok=True)
+                self.path.unlink(missing_ok=True)

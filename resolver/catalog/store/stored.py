@@ -62,9 +62,12 @@ class Stored:
         self._cache = cache
         self._meter = meter
         self._readings = readings or Readings()
+        self._read: dict[tuple[str, str], Metadata] = {}  # by address and sha256 of the file
 
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
+        if (read := self._read.get((file.url, file.sha256))) is not None:
+            return read
         known = (self._cache.load("metadata", key, _METADATA) for key in _metadata_keys(file).values())
         found = next((one for one in known if one is not None), None)
         if found is None:
@@ -73,6 +76,7 @@ class Stored:
         if isinstance(found, str):
             raise UnusableFile(found)
         check_release(found.name, found.version, release, file.url)
+        self._read[file.url, file.sha256] = found
         return found
 
     def has_metadata(self, file: File) -> bool:
@@ -81,6 +85,8 @@ class Stored:
 
     def keep_metadata(self, file: File, told: Told, value: Metadata | str) -> None:
         """Store the metadata of a wheel, or why there is none, under what vouches for it."""
+        if isinstance(value, Metadata):
+            self._read[file.url, file.sha256] = value
         self.put("metadata", _metadata_keys(file).get(told, ""), value)
 
     def archive(self, file: File) -> Archive | None:

@@ -364,6 +364,7 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
                 await client.close()
 
         first, again, strict, last = asyncio.run(run())
+        server.shutdown(socket.SHUT_RDWR)
     assert isinstance(first, Unreachable)
     assert again is first, "it is not asked again for the same"
     assert [reply.body for reply in (strict, last) if isinstance(reply, Reply)] == [b"ok", b"ok"]
@@ -417,9 +418,9 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             "machine a.example login me password hunter 2 x\n",
             0o600,
             (
-                "  at ~/.netrc:1\n"
-                "  This line or the one before it does not have that form.\n"
-                "hint: an entry is `machine HOST login USER password PASSWORD`"
+                "  at ~/.netrc\n"
+                "  Line 1 or the one before it does not have that form.\n"
+                "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
             ),
         ),
         (
@@ -443,7 +444,7 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
 def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / ".netrc")
     told = "The netrc file cannot be read.\n  at {}\n  It is not a regular file.\n"
-    told += "hint: correct it, or let the variable NETRC name another file"
+    told += "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
     monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
     assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
@@ -487,6 +488,7 @@ def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> No
         address = f"127.0.0.1:{proxy.getsockname()[1]}"
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}")
         message = failure(Unreachable, lambda: get("https://index.example/simple/"))
+        proxy.shutdown(socket.SHUT_RDWR)
     assert (
         f"The proxy answered 407 Proxy Authentication Required (through the proxy http://{address}, 4 tries)."
         in message

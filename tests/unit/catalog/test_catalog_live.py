@@ -723,23 +723,6 @@ class Fitting(Newest):
         return [(one.name, one.specifier) for one in map(text.requirement, metadata.requires_dist)]
 
 
-def test_where_what_was_picked_will_not_do_another_guess_is_made(index: LoopbackIndex, opened: Opener) -> None:
-    """At most so often: each is a request, and the search may want none of them."""
-    for version in "123456789":
-        index.add_wheel("base", version)
-    for number in range(1, 8):
-        index.add_wheel(f"p{number}", "1", requires=[f"base<={10 - number}", f"p{number + 1}"])
-    follow = Fitting()
-    catalog = opened()
-    catalog.expect([(NormalizedName("p1"), SpecifierSet())], follow)
-    wait_until(lambda: "p8" in follow.picked)
-    wait_until(lambda: len([one for one in index.requests if "/base-" in one.path]) == 3)
-    catalog.close()
-    picked = [one for one in follow.picked if one.startswith("base")]
-    assert (picked[0], len(picked)) == ("base<=9", 3)
-    assert picked == sorted(picked, reverse=True)
-
-
 def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
     """Another Python takes other files: what was looked ahead for one does not help the other."""
     index.add_wheel("a", "1.0", requires=["b"])

@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName
 
 from resolver.catalog.net.range_file import MissingSpanError, RangeFile
 from resolver.catalog.parse.metadata import Release
-from resolver.catalog.parse.wheel import read_metadata
+from resolver.catalog.parse.wheel import Wheel
 from resolver.catalog.protocol import UnusableFile
 
 DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
@@ -33,7 +33,7 @@ def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") ->
 )
 def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
     wheel = make("demo_x.py", "demo_x/other-1.0.dist-info/METADATA", f"{folder}/METADATA", f"{folder}/sub/METADATA")
-    assert read_metadata(io.BytesIO(wheel), DEMO) == b"Name: demo\n"
+    assert Wheel(io.BytesIO(wheel), DEMO).metadata() == b"Name: demo\n"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
 )
 def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
     with pytest.raises(UnusableFile) as caught:
-        read_metadata(io.BytesIO(wheel), DEMO)
+        Wheel(io.BytesIO(wheel), DEMO).metadata()
     assert str(caught.value) == why
 
 
@@ -83,7 +83,7 @@ def test_damage_is_noticed() -> None:
     start = wheel.index(b"METADATA") + len(b"METADATA")
     for at in range(start, start + 10):
         with pytest.raises(UnusableFile):
-            read_metadata(io.BytesIO(wheel[:at] + bytes([wheel[at] ^ 255]) + wheel[at + 1 :]), DEMO)
+            Wheel(io.BytesIO(wheel[:at] + bytes([wheel[at] ^ 255]) + wheel[at + 1 :]), DEMO).metadata()
 
 
 @given(
@@ -102,7 +102,7 @@ def test_pieces_give_what_the_whole_gives(before: int, length: int, tail: int, s
     wheel_file.add(max(0, len(wheel) - tail), wheel[-tail:])
     for _ in range(8):
         try:
-            assert read_metadata(wheel_file, DEMO) == content
+            assert Wheel(wheel_file, DEMO).metadata() == content
             return
         except MissingSpanError as missing:
             start = max(0, missing.start - slack)
@@ -130,7 +130,7 @@ def test_what_zipfile_would_unpack_without_bounds_is_refused() -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("demo_x-1.0.dist-info/METADATA", b"Name: demo\n")
     with pytest.raises(UnusableFile, match="uses an unsupported compression method"):
-        read_metadata(file, DEMO)
+        Wheel(file, DEMO).metadata()
 
 
 def test_of_two_lists_of_members_the_one_counts_that_pip_goes_by() -> None:
@@ -151,4 +151,4 @@ def test_of_two_lists_of_members_the_one_counts_that_pip_goes_by() -> None:
         archive.getinfo("x").comment = end + struct.pack("<4sLQL", b"PK\6\7", 0, begin + length, 1)
     with zipfile.ZipFile(file) as archive:
         assert archive.read(name) == b"Name: other\n"
-    assert read_metadata(file, DEMO) == b"Name: other\n"
+    assert Wheel(file, DEMO).metadata() == b"Name: other\n"

@@ -47,7 +47,7 @@ def save(file: File, folder: Path, told: list[Copied] | None = None, more: Seque
     async def run() -> None:
         client = Client(PipConfig(index_url="", timeout=5), Meter(), patience=Patience(tries=3, pause=0.01))
         try:
-            await Transfer(client, Meter(), folder, (told if told is not None else []).append).save([file, *more])
+            await Transfer(client, folder, (told if told is not None else []).append).save([file, *more])
         finally:
             await client.close()
 
