@@ -83,10 +83,6 @@ class Edges:
         """Whether a candidate's metadata was read."""
         return candidate in self._known
 
-    def known_of(self, package: Package) -> int:
-        """The releases of a project whose metadata was read, as a mask."""
-        return self._known_of.get(package, 0)
-
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
         return isinstance(candidate.chosen, Release) and extra in self._extras.get(candidate.chosen, ())

@@ -60,23 +60,6 @@ class Preference:
                 if not found and not stable:
                     yield from usable(mask & ~project.stable)
 
-    def leaves(self, project: Project, demand: Demand, besides: int) -> bool:
-        """Whether a demand admits a release that may be taken and is not in the mask `besides`."""
-        mask = project.all & demand.mask
-        finals = None
-        unwanted = project.unusable if demand.wished else project.unwanted
-        for position in project.positions(mask & ~(besides | unwanted)):
-            if not _takes(project, position, demand.wished):
-                continue
-            if project.stable >> position & 1 or demand.prerelease:
-                return True
-            policy = self._policy.prereleases_for(project.name)
-            if policy == "if-necessary" and finals is None:
-                finals = any(_takes(project, one, demand.wished) for one in project.positions(mask & project.stable))
-            if policy == "allow" or (policy == "if-necessary" and not finals):
-                return True
-        return False
-
     def every(self, project: Project) -> Iterator[int]:
         """Positions of all releases that some edges could admit, the least preferred last.
 

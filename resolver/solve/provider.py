@@ -1,7 +1,7 @@
 """What resolvelib asks about a universe: which package comes next, what there is of it, and what that needs.
 
 Requirements are edges, candidates are `Candidate`s, identifiers are packages. resolvelib decides; all that is
-particular to this project is in the answers. docs/solving.md explains the order and what is learned.
+particular to this project is in the answers. docs/solving.md explains the order.
 """
 
 from __future__ import annotations
@@ -9,24 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
+from math import inf
 from typing import Any, overload
 
 from resolvelib import AbstractProvider, BaseReporter
-from resolvelib.resolvers import Criterion, RequirementInformation, Resolution
+from resolvelib.resolvers import Criterion, RequirementInformation, Resolution, ResolutionTooDeep
 from resolvelib.structs import Matches, State
 
 from resolver.model.candidate import Candidate, Release
-from resolver.model.edge import Edge, Nothing
-from resolver.model.origin import Unusable
+from resolver.model.edge import Edge
 from resolver.model.package import Kind, Package
-from resolver.model.release import Reason
-from resolver.solve.clashes import Clash, Clashes
 from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
-_LONG_RUN = 8  # candidates tried in vain before one that fits, after which the reason is learned
 _SMALLEST, _LARGEST = 8, 32  # candidates announced at once
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
 
@@ -45,7 +42,6 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
         self._universe = universe
         self._lookahead = lookahead
-        self.clashes = Clashes(universe, self.demanded, self.is_known)
         self._conflicts: Counter[Package] = Counter()
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
         self._demands: dict[Package, tuple[Criterion[Edge, Candidate], Demand]] = {}
@@ -109,21 +105,21 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         pin = self.resolution.state.mapping.get(identifier)
         # before a final release gives way to a pre-release, what rules it out is reconsidered
         stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
-        return _Anew(partial(self._candidates, identifier, demand, list(incompatibilities[identifier]), stable))
+        banned = list(incompatibilities[identifier])
+        if identifier.extra:
+            return _Anew(partial(self._of_extra, identifier, demand, banned))
+        return partial(self._universe.candidates, identifier, demand, banned, stable=stable)
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
         """Whether an edge admits a candidate, leaving policies aside."""
         return self._universe.is_admitted(candidate, self._universe.demand(requirement))
 
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
-        """What a candidate needs; if it would meet a learned clash, something that nothing meets."""
-        clash = self.clashes.by_itself(candidate)
-        if clash is None:
-            edges = self._universe.edges(candidate)
-            self._lookahead.expect(edges)
-            self._lookahead.expect_tools(candidate)
-            clash = self.clashes.with_needs(candidate)
-        return edges if clash is None else self._unmet(candidate, clash)
+        """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
+        edges = self._universe.edges(candidate)
+        self._lookahead.expect(edges)
+        self._lookahead.expect_tools(candidate)
+        return edges
 
     def admits(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> bool:
         """Whether all requirements of a criterion are satisfied by a candidate of its package."""
@@ -135,10 +131,6 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     def blame(self, causes: Iterable[Information]) -> None:
         """Remember who caused a conflict."""
         self._conflicts.update(package for package in _packages(causes) if package.kind is Kind.PROJECT)
-
-    def learn(self, package: Package) -> None:
-        """Learn why candidates of a package would not do."""
-        self.clashes.learn(package)
 
     def look_back(self, candidate: Candidate, count: int) -> None:
         """Tell the catalog about so many candidates after one that would not do, whatever is demanded now."""
@@ -170,58 +162,37 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         self._sums[package] = edges, demand
         return demand
 
-    def is_known(self, package: Package) -> bool:
-        """Whether a package was ever required."""
-        return package in self._order
+    def _of_extra(self, package: Package, demand: Demand, banned: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Candidates of an extra that what is demanded of its project now admits, too.
 
-    def _candidates(
-        self, package: Package, demand: Demand, banned: Sequence[Candidate], stable: bool
-    ) -> Iterator[Candidate]:
-        """What a demand admits now. Of those that clash for one reason, the first stands for all.
-
-        If the requirements on its project leave nothing of an extra, one that clashes with them.
+        If none is left, one that clashes, so that resolvelib sees the clash.
         """
-        both = demand & (self.demanded(package.base) or ANYTHING) if package.extra else demand
-        candidates = self._universe.candidates(package, both, banned, stable=stable)
-        first = next(candidates, None)
-        if first is None and package.extra:
-            first = next(self._universe.candidates(package, demand, banned), None)
-        if first is None:
-            return
-        clashing = 0
-        for candidate in chain((first,), candidates):
-            if isinstance(candidate.chosen, Release) and clashing >> candidate.chosen.position & 1:
-                continue
+        found = False
+        for candidate in self._universe.candidates(package, demand & (self.demanded(package.base) or ANYTHING), banned):
+            found = True
             yield candidate
-            clash = self.clashes.by_itself(candidate)
-            clashing |= 0 if clash is None else clash[package]
-
-    def _unmet(self, candidate: Candidate, clash: Clash) -> Sequence[Edge]:
-        """An edge that nothing meets, on the package of a clash that was decided last: who requires it is to blame."""
-        decided = self.resolution.state.mapping
-        others = [package for package in clash if package != candidate.package] or [candidate.package]
-        latest = next((package for package in reversed(decided) if package in others), others[0])
-        return (Edge(latest, Nothing(), Unusable("", str(candidate), "", "", Reason.METADATA)),)
+        if not found:
+            yield from islice(self._universe.candidates(package, demand, banned), 1)
 
 
 class Reporter(BaseReporter[Edge, Candidate, Package]):
     """Counts rounds, and tells the provider of conflicts and of releases that are tried in vain.
 
     `tick` is called with the numbers of rounds and decided packages, after each round and each release tried in vain.
-    `packages` counts those that were required in the last round.
+    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`.
     """
+
+    conflicts_left: float = inf
 
     def __init__(self, provider: Provider, tick: Tick | None = None) -> None:
         self._provider = provider
         self._tick = tick
         self._rejected: dict[Package, set[Candidate]] = {}
         self._batches: dict[Package, tuple[int, int]] = {}  # how many are rejected when the next is due, and its size
-        self._in_vain: list[Candidate] = []  # in this round
-        self.rounds = self.packages = self._decided = 0
+        self.rounds = self._decided = 0
 
     def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
         """Older ones of its package are announced to the catalog, more and more at once: reading each may take long."""
-        self._in_vain.append(candidate)
         if self._tick is not None:
             self._tick(self.rounds, self._decided)
         rejected = self._rejected.setdefault(candidate.package, set())
@@ -231,25 +202,17 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
             self._batches[candidate.package] = due + count, min(2 * count, _LARGEST)
             self._provider.look_back(candidate, count)
 
-    def starting_round(self, index: int) -> None:
-        """Nothing was rejected yet."""
-        self._in_vain.clear()
-
-    def pinning(self, candidate: Candidate) -> None:
-        """A long run of candidates will not do after this one, either."""
-        if len(self._in_vain) > _LONG_RUN:
-            self._provider.learn(candidate.package)
-
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
-        """No candidate of a package would do."""
+        """Who took part is to be remembered."""
         self._provider.blame(causes)
-        if self._in_vain:
-            self._provider.learn(self._in_vain[-1].package)
+        if not self.conflicts_left:
+            raise ResolutionTooDeep(self.rounds)
+        self.conflicts_left -= 1
 
     def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
         """Another round is done."""
         self.rounds += 1
-        self.packages, self._decided = len(state.criteria), len(state.mapping)
+        self._decided = len(state.mapping)
         if self._tick is not None:
             self._tick(self.rounds, self._decided)
 

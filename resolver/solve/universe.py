@@ -225,10 +225,6 @@ class Universe:
             case Kind.NONE:
                 return
 
-    def leaves(self, package: Package, demand: Demand, besides: int = 0) -> bool:
-        """Whether a demand on a project leaves a release that may be taken, other than those in the mask `besides`."""
-        return self._preference.leaves(self.project(text.name(package.name)), demand, besides)
-
     def every(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a project that some requirements could admit, the least preferred last."""
         for position in self._preference.every(self.project(text.name(package.name))):
@@ -292,10 +288,6 @@ class Universe:
     def opened(self, candidate: Candidate) -> bool:
         """Whether the candidate's edges are known."""
         return self._edges.are_known(candidate)
-
-    def opened_of(self, package: Package) -> int:
-        """The releases of a project whose edges are known, as a mask."""
-        return self._edges.known_of(package)
 
     def is_given_up(self, candidate: Candidate) -> bool:
         """Whether the candidate's file will not be read, because files of its project had other releases' metadata."""

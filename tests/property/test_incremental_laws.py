@@ -1,30 +1,25 @@
-"""The incremental resolution decides as resolvelib's own, with the same provider. And what is learned is true."""
+"""The incremental resolution decides as resolvelib's own, with the same provider."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
-from itertools import islice, product
 from random import Random
 from typing import Any
 
 from hypothesis import event, given
-from packaging.utils import canonicalize_name
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 from resolvelib.resolvers.resolution import Resolution
 
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.package import Package
-from resolver.solve.clashes import Clash, Clashes
 from resolver.solve.incremental import IncrementalResolution
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.provider import Provider, Reporter
 from resolver.solve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
-from tests.property.bruteforce import BruteForce
-from tests.property.worlds import Version, World, worlds
+from tests.property.worlds import World, worlds
 
 Decisions = tuple[list[str], dict[str, str] | None]
 ROUNDS = 300
@@ -104,47 +99,3 @@ def test_it_does_so_where_it_has_to_go_back_often() -> None:
         assert ours == plain, seed
         conflicts.append(ours[0].count("conflict"))
     assert max(conflicts) > 20
-
-
-def true(world: World) -> None:
-    """Whether no resolution has a release in each set of a clash, whatever else the stack requires."""
-    universe = Universe(world.problem(), world.catalog())
-    noted: list[Clash] = []
-
-    class Learning(Clashes):
-        def learn(self, package: Package) -> Clash | None:
-            clash = super().learn(package)
-            noted.extend([] if clash is None else [clash])
-            return clash
-
-    provider = Provider(universe, Lookahead(universe))
-    provider.clashes = Learning(universe, provider.demanded, provider.is_known)
-    provider.resolution = IncrementalResolution(provider, Reporter(provider))
-    with suppress(ResolutionImpossible, ResolutionTooDeep):
-        provider.resolution.resolve(universe.roots(), max_rounds=ROUNDS)
-    for clash in noted:
-        lines = []
-        for package, clashing in clash.items():
-            project = universe.project(canonicalize_name(package.name))
-            lines.append([f"{package}=={project.versions[at]}" for at in project.positions(project.all & clashing)])
-        for line in islice(product(*lines), 100):
-            assert not BruteForce(world.asking(*line)).satisfiable(), (clash, line)
-
-
-@given(worlds(prereleases=True))
-def test_what_it_learns_is_true(world: World) -> None:
-    true(world)
-
-
-def test_it_is_true_where_it_has_to_go_back_often() -> None:
-    """Eight projects that need each other in circles, in few releases: clashes of up to four packages."""
-    for seed in range(70):
-        random = Random(seed)
-        names = [f"p{number}" for number in range(8)]
-
-        def needs(random: Random = random, names: list[str] = names) -> tuple[str, ...]:
-            some = random.sample(names, random.choice((1, 2, 2, 3)))
-            return tuple(f"{one}{random.choice(['>=', '<', '<=', '=='])}{random.randint(1, 4)}" for one in some)
-
-        projects = {name: {str(version): Version(needs()) for version in range(1, 5)} for name in names}
-        true(World(projects=projects, asks=tuple(names[:3])))
