@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec.structs import replace
 
 from resolver.model.explanation import Explanation, Fix
@@ -15,6 +13,7 @@ from resolver.render.explanation import changes, sentences, words
 from resolver.render.explanation.diff import change_diff, safe_lines
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.links import cited
+from resolver.render.template import environment
 from resolver.render.text import one_line
 
 FILE = "conflict.html"
@@ -26,7 +25,8 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
     problem = explanation.problem
     told = replace(explanation, contradictions=sentences.noted_once(explanation.contradictions))
     return (
-        _environment()
+        environment()
+        .overlay(autoescape=True, finalize=None)
         .get_template("conflict.html.j2")
         .render(
             view=_one_lined(explanation_json(told, language)),
@@ -67,15 +67,3 @@ def _one_lined(value: Any) -> Any:
             return [_one_lined(one) for one in value]
         case _:
             return value
-
-
-@lru_cache(1)
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("resolver.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )

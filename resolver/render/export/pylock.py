@@ -7,7 +7,8 @@ hashes, and the format cannot express a checkout that is kept or patched. `[tool
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import tomli_w
 from packaging.markers import Marker
@@ -19,6 +20,8 @@ from packaging.version import Version
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
 from resolver.render.text import one_line
+
+_Kind = TypeVar("_Kind", PackageWheel, PackageSdist)
 
 _HEADER = """\
 # {stack} for {target}: {summary}
@@ -78,8 +81,8 @@ def _tool(lock: Lock) -> dict[str, object]:
 
 def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Package:
     kept = [file for file in pin.file if file.name in files]
-    wheels = [_wheel(file, files[file.name]) for file in kept if file.name.endswith(".whl")]
-    sdists = [_sdist(file, files[file.name]) for file in kept if not file.name.endswith(".whl")]
+    wheels = [_file(PackageWheel, file, files) for file in kept if file.name.endswith(".whl")]
+    sdists = [_file(PackageSdist, file, files) for file in kept if not file.name.endswith(".whl")]
     return Package(
         name=canonicalize_name(pin.name),
         version=Version(pin.version),
@@ -89,9 +92,6 @@ def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Pack
     )
 
 
-def _wheel(file: LockedFile, where: File) -> PackageWheel:
-    return PackageWheel(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})
-
-
-def _sdist(file: LockedFile, where: File) -> PackageSdist:
-    return PackageSdist(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})
+def _file(kind: Callable[..., _Kind], file: LockedFile, files: Mapping[str, File]) -> _Kind:
+    where = files[file.name]
+    return kind(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})
