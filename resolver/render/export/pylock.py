@@ -19,6 +19,7 @@ from packaging.version import Version
 
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
+from resolver.render.requirements import by_hash, by_script
 from resolver.render.text import one_line
 
 _Kind = TypeVar("_Kind", PackageWheel, PackageSdist)
@@ -33,16 +34,6 @@ _HEADER = """\
 """
 
 
-def exported(lock: Lock) -> tuple[LockedPin, ...]:
-    """The pins that the format can express."""
-    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None)
-
-
-def left_out(lock: Lock) -> tuple[LockedPin, ...]:
-    """The other pins, which install.sh builds."""
-    return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
-
-
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
     """The text of pylock.toml; `files` has the address of each file by its name."""
     line = ".".join(lock.target.python.split(".")[:2])
@@ -51,7 +42,7 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         f"sys_platform == 'linux' and platform_machine == '{machine}' "
         f"and implementation_name == 'cpython' and python_version == '{line}'"
     )
-    pins = exported(lock)
+    pins = by_hash(lock)
     names = {pin.name for pin in pins}
     document = Pylock(
         lock_version=Version("1.0"),
@@ -62,7 +53,7 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         tool={"ascend-lock": _tool(lock)},
     )
     document.validate()
-    without = ", ".join(pin.name for pin in left_out(lock))
+    without = ", ".join(pin.name for pin in by_script(lock))
     header = _HEADER.format(
         stack=lock.stack,
         target=lock.target.name,
@@ -75,7 +66,7 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
 
 def _tool(lock: Lock) -> dict[str, object]:
     told: dict[str, object] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
-    without = [f"{pin.name}=={pin.version}" for pin in left_out(lock)]
+    without = [f"{pin.name}=={pin.version}" for pin in by_script(lock)]
     return told | ({"left-out": without} if without else {})
 
 
